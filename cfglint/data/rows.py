@@ -163,6 +163,14 @@ def json_rows(file: BinaryFile, field: str) -> int:
         rows += 1
 
 
+def listed_rows(file: BinaryFile, field: str) -> int:
+    """The entries of a list in JSON, as a program has them that parses the file itself."""
+    if not field and file.read(BLOCK).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"[":
+        raise Uncountable("has no list")
+    file.seek(0)
+    return json_rows(file, field)
+
+
 def object_lines(file: BinaryFile) -> int | None:
     """The lines that are not blank of a file in which each of them is one object or null; None if some may not be."""
     rows = 0
@@ -216,6 +224,7 @@ def arrow(file: BinaryFile, _: str) -> int:
 
 COUNTERS: dict[str, Callable[[BinaryFile, str], int]] = {
     **dict.fromkeys(("json", "jsonl", "ndjson"), json_rows),
+    "list": listed_rows,
     **dict.fromkeys(("csv", "tsv"), csv_rows),
     **dict.fromkeys(("txt", "text"), text_rows),
     "parquet": parquet,

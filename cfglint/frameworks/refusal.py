@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, any_of, remove_key
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
 from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Sequence
@@ -32,7 +33,7 @@ class Refusal(Exception):
         keys: Sequence[str],
         message: str,
         exception: str = "",
-        help: Sequence[str | Removal] = (),  # noqa: A002
+        help: Sequence[Remedy | str | Removal] = (),  # noqa: A002
         fails_at: Stage = "config",
     ) -> None:
         super().__init__(message)
@@ -73,10 +74,10 @@ class Refusal(Exception):
             **more,
         )
 
-    def help_for(self, values: Mapping[str, ConfigValue]) -> str | None:
+    def help_for(self, values: Mapping[str, ConfigValue]) -> Remedy | None:
         """The remedy for a file with these values: `set ..., or remove ...`."""
         steps = [step.within(values) if isinstance(step, Removal) else step for step in self.help]
-        return ", or ".join(filter(None, steps)) or None
+        return any_of(*steps)
 
 
 class Removal(Record):
@@ -86,7 +87,7 @@ class Removal(Record):
     value: str = ""
     stays: bool = False
 
-    def within(self, values: Mapping[str, ConfigValue]) -> str:
+    def within(self, values: Mapping[str, ConfigValue]) -> Remedy | str:
         """The instruction for a file with these values."""
         if self.value and self.value not in ("true", "false"):
             return f"use another `{self.key}`"
@@ -94,7 +95,7 @@ class Removal(Record):
         *sections, name = self.key.split(".")
         for inner in sections:
             section = section.get(inner) if isinstance(section, dict) else None
-        return f"remove `{self.key}`" if isinstance(section, dict) and name in section and not self.stays else ""
+        return remove_key(self.key) if isinstance(section, dict) and name in section and not self.stays else ""
 
 
 def dotted(path: Sequence[str | int]) -> str:

@@ -6,6 +6,7 @@ import re
 from math import gcd
 
 from cfglint.evaluate import Unknown
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.wording import counted, listed, spelled
 from cfglint.frameworks.refusal import FAILURE, Removal, Words
 from cfglint.frameworks.remedies import choice
@@ -406,11 +407,11 @@ class Explanation:
             return f"`{reason.key}: true`" if self.words.is_flag(reason.key) else f"`{reason.key}`"
         return listed([f"`{reason.key}: {choices[0]}`", *(f"`{choice}`" for choice in choices[1:])])
 
-    def remedies(self, values: Mapping[str, Any], lifts: Callable[[ConfigTable, str], bool]) -> list[str | Removal]:
+    def remedies(self, values: Mapping[str, Any], lifts: Callable[[ConfigTable, str], bool]) -> list[Remedy | str | Removal]:
         """Changes of one key of some values that lift the refusal, as `lifts` tells of the changed values and the key; at most one for a
         key.
         """
-        found: dict[str, str | Removal] = {}
+        found: dict[str, Remedy | str | Removal] = {}
         held = [each for each in self.reasons if each.fulfilled or each.how in (OTHER, BELOW)]
         missing = [each for each in self.missing if each in self.named or len(held) < 2]
         for reason in (*missing, *held):
@@ -432,32 +433,32 @@ class Explanation:
             *(re.findall(r"[Uu]se ['`\"]?(\w+)['`\"]? instead", self.said) if isinstance(value_at(self.values, reason.path), str) else []),
         ]
 
-    def changes(self, reason: Cause) -> Iterator[tuple[Any, str | Removal]]:
+    def changes(self, reason: Cause) -> Iterator[tuple[Any, Remedy | str | Removal]]:
         """Values of a key that may lift the refusal, each with the instruction."""
         key, value = reason.key, value_at(self.values, reason.path)
         for words in self.advised(reason):
             advised = {"true": True, "false": False}.get(words.lower(), int(words) if words.isdecimal() else words)
             if advised not in (value, "None"):  # which is what the message found
-                yield advised, f"set `{key}: {words.lower() if isinstance(advised, bool) else words}`"
+                yield advised, set_key(key, advised)
         if reason.how == UNSET:
-            yield True, f"set {self.needed(reason)}"
+            yield True, set_key(key, True) if self.words.is_flag(key) else f"set `{key}`"
         elif reason.how == IS_NOT:
             choices = [each for each in reason.values if each is not None]
             if len(choices) > 1 and isinstance(value, str):
                 yield choices[0], choice(key, value, choices)
             for each in choices:
-                yield each, f"set `{key}: {str(each).lower() if isinstance(each, bool) else each}`"
+                yield each, set_key(key, each)
         elif reason.how == BELOW or (reason.how == ABOVE and reason.values[0] in (0, 1)):
-            yield reason.values[0], f"set `{key}: {reason.values[0]}`"
+            yield reason.values[0], set_key(key, reason.values[0])
         elif self.condition.division is not None and type(value) is int and value > 0 and not self.is_kept(reason):
             for number in self.divisible(reason.path, value):
-                yield number, f"set `{key}: {number}`"
+                yield number, set_key(key, number)
         elif (bound := self.bound(reason)) is not None:
-            yield bound, f"set `{key}: {bound}`"
+            yield bound, set_key(key, bound)
         elif not self.is_kept(reason):
             yield None, Removal(key, value if isinstance(value, str) and reason.how in (IS, OTHER) else "")
             if value is True and self.words.is_flag(key):
-                yield False, f"set `{key}: false`"
+                yield False, set_key(key, False)
 
     def bound(self, reason: Cause) -> int | None:
         """The nearest value of a key with which a comparison with an amount does not hold; None if the condition is not one."""

@@ -31,7 +31,7 @@ class Samples(Record):
     def source(self) -> str:
         """Where the number comes from: `1,047 rows of data/train.jsonl`."""
         total = self.rows if self.rows is not None else self.count
-        of_files = first_few(self.files)
+        of_files = first_few(self.files) if self.files else "the program"
         return f"{total:,} {'row' if total == 1 else 'rows'} of {of_files}" if total is not None else of_files
 
     def entry(self) -> SamplesEntry:

@@ -96,7 +96,7 @@ class LineProblem(Record):
     key: str
     message: str
     exception: str = ""
-    remedy: str = ""
+    remedy: str | tuple[str, int] = ""
     of_launcher: bool = False
     releases: Releases | None = None
 
@@ -170,9 +170,9 @@ class LaunchLine:
         message: str,
         exception: str = "",
         *,
-        remedy: str,
+        remedy: str | tuple[str, int],
     ) -> None:
-        """Add a problem."""
+        """Add a problem; its remedy is a sentence, or an option and the value to give it."""
         self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy))
 
     def refuse(

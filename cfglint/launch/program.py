@@ -6,7 +6,7 @@ from cfglint.evaluate import Reason
 from cfglint.launch.kinds import TRAINER, kind_of_class
 from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.python.call import CallDocument
-from cfglint.source.record import Record
+from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,14 +82,22 @@ def arguments_of(path: str) -> str:
 
 
 class DataRecipe(Record):
-    """A data set of local files: the builder that reads them (`saved` for `load_from_disk`), the field that has the rows, and the steps
-    of the program that may change their number, each with its argument.
+    """A data set: the builder that reads its files (`saved` for `load_from_disk`, `list` for JSON that has to be one), the field that has
+    the rows, and the steps of the program that may change their number, each with its argument.
+
+    One without files consists of `parts`, and of `written` rows that the program has itself.
     """
 
-    builder: str
-    files: tuple[str, ...]
+    builder: str = ""
+    files: tuple[str, ...] = ()
     field: str = ""
     steps: tuple[tuple[str, ConfigValue], ...] = ()
+    parts: tuple[DataRecipe, ...] = ()
+    written: int = 0
+
+    def then(self, step: str, argument: ConfigValue) -> DataRecipe:
+        """The data set after a further step."""
+        return changed(self, steps=(*self.steps, (step, argument)))
 
 
 class TrainerCall(Record):

@@ -85,8 +85,8 @@ class Reader:
         self.evaluations = evaluations if evaluations is not None else ScriptEvaluations()
         self.budget = Budget()
 
-    def lines(self, path: str, text: str) -> list[LaunchLine]:
-        """The launch lines of a file; `path` is relative to the working directory."""
+    def lines(self, path: str, text: str, counts: Callable[[str], bool] | None = None) -> list[LaunchLine]:
+        """The launch lines of a file; `path` is relative to the working directory, `counts` tells which blocks of a page do."""
         if path != files.TYPED and not any(mark in text for mark in (*marks(LEAST), *SOURCING, *SCRIPTS)):
             return []
         name = os.path.basename(path).lower()
@@ -99,7 +99,7 @@ class Reader:
             self.evaluations.incomplete[path] = None
             return []
         if name.endswith(MARKDOWN):
-            return self.in_blocks(path, text)
+            return self.in_blocks(path, text, counts)
         if name in MAKEFILES or name.endswith(".mk"):
             from cfglint.launch.makefile import recipes
 
@@ -110,13 +110,13 @@ class Reader:
         """Whether commands may start a training, by their words."""
         return any(mark in text for mark in (*marks(LEAST), *SCRIPTS))
 
-    def in_blocks(self, path: str, text: str) -> list[LaunchLine]:
+    def in_blocks(self, path: str, text: str, counts: Callable[[str], bool] | None) -> list[LaunchLine]:
         """The launch lines of the fenced blocks of a Markdown file."""
         from cfglint.launch.markdown import blocks
 
         found: list[LaunchLine] = []
         for block in blocks(text):
-            if self.is_of_interest(block.text):
+            if self.is_of_interest(block.text) and (counts is None or counts(block.text)):
                 found.extend(self.of_script(path, block.script(path), block.text))
         return found
 

@@ -28,7 +28,7 @@ from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_fil
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
-from cfglint.source.annotations import Any, ConfigTable, Container, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigTable, Container, Mapping, Sequence
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.edited_source import EditedSource
@@ -76,6 +76,7 @@ class LaunchReader:
         self.called: dict[str, list[LaunchLine]] = {}
         self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
+        self.mentions: dict[str, Callable[[str], bool]] = {}  # of pages of which only some blocks count: whether one does
         self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[Launched]:
@@ -127,7 +128,7 @@ class LaunchReader:
         if key not in self.known_lines:
             machine = Machine(self.facts.gpus, self.facts.nodes, self.facts.here)
             reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
-            self.known_lines[key] = reader.lines(path, text)
+            self.known_lines[key] = reader.lines(path, text, self.mentions.get(path))
             if len(self.known_lines) > MOST_SCRIPTS:
                 del self.known_lines[next(iter(self.known_lines))]
         return self.known_lines[key]
@@ -190,7 +191,7 @@ class LaunchReader:
             source = EditedSource(self.source, texts) if texts else self.source
             others = any(path != script for path in texts)  # the script may read these
             reader = LaunchReader(source, self.facts.replace(gpus=gpus, nodes=nodes), self.named, None if others else self.evaluations)
-            reader.listed = self.listed
+            reader.listed, reader.mentions = self.listed, self.mentions
             self.readers[key] = reader
             if len(self.readers) > MOST_READERS:
                 del self.readers[next(iter(self.readers))]
@@ -332,7 +333,7 @@ class LaunchReader:
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
         spelled = tuple(string for _, string in known)
-        return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled)
+        return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -438,7 +439,7 @@ class LaunchReader:
 
         project = self.project(path)
         folders = tuple(dict.fromkeys((project.root, os.path.dirname(path) or ".")))
-        return Context((), False, dict(self.facts.environment), self.facts.gpus, project.read, folders)
+        return Context((), False, dict(self.facts.environment), self.facts.gpus, project.read, folders, exists=project.exists)
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""

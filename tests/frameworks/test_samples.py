@@ -186,7 +186,12 @@ def test_what_is_not_known_of_a_program(counted, tmp_path, data):
 
 READS = """
 import json, random
-from datasets import Dataset
+import pandas as pd
+import torch
+from datasets import Dataset, concatenate_datasets, load_dataset
+from pathlib import Path
+from sklearn.model_selection import train_test_split
+from tqdm import tqdm
 from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
 
 {}
@@ -205,6 +210,43 @@ def load(path):
             rows.append(json.loads(line))
     return rows
 """
+LIST = """
+with open("data/c.json", encoding="utf-8") as file:
+    rows = json.load(file)
+"""
+ENCODE = """
+def encode(batch, key="a"):
+    texts = []
+    for each in batch[key]:
+        text = ""
+        for part in each:
+            text += part
+        texts.append(text)
+    encoded = tokenizer(texts, truncation=True)
+    encoded["labels"] = encoded["input_ids"].copy()
+    return encoded
+"""
+TABLE = 'table = pd.read_json("data/c.json")\n'
+CLASSES = """
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, texts, labels):
+        self.texts = texts
+        self.labels = labels
+    def __len__(self):
+        return len(self.texts)
+
+class Encoded(Dataset):
+    def __init__(self, path):
+        super().__init__()
+        with open(path) as file:
+            rows = json.load(file)
+        self.batch = dict(input_ids=[tokenizer(row).input_ids for row in rows])
+        self.rows = []
+        for row in rows:
+            self.rows.append(row)
+    def __len__(self):
+        return len(self.batch["input_ids"])
+"""
 
 
 @each_case(
@@ -217,10 +259,48 @@ def load(path):
         (LINES + "data = Dataset.from_list(rows[40:-10]).train_test_split(0.1)['train']", 45, True),
         (LINES + "data = Dataset.from_list([row for row in rows if row['a']])", 100, False),
         (LOOP + "data = Dataset.from_list(load('data/a.jsonl'))", 100, True),
+        (LINES + "rows.append(1)\ndata = rows", 101, True),
+        (LINES + "rows += rows\ndata = rows", 200, True),
+        (LINES.replace("json.loads(line)", "line") + "data = rows", 100, True),
+        (LOOP.replace("rows = []", "rows = [1]") + "data = load('data/a.jsonl')", 101, True),
+        (LOOP.replace("continue", "break") + "data = load('data/a.jsonl')", 100, False),
+        (
+            LOOP.replace("            rows.", "            if random.random() < 0.5:\n                rows.")
+            + "data = load('data/a.jsonl')",
+            100,
+            False,
+        ),
+        (LOOP + "data = []\nfor name in ('a', 'a'):\n    data += load(f'data/{name}.jsonl')", 200, True),
+        (LOOP + "data = []\ndata.extend(load('data/a.jsonl'))\ndata.append(1)", 101, True),
+        (LIST + "data = [str(row) for row in rows]", 80, True),
+        (LIST + "data = Dataset.from_dict({'a': [row['a'] for row in rows], 'b': list(rows)})", 80, True),
+        (LIST + "random.shuffle(rows)\ncut = int(len(rows) * 0.9)\ndata = Dataset.from_list(rows[:cut])", 72, True),
+        (LIST + "cut = len(rows) - 10\ndata = Dataset.from_list(rows[cut:])", 10, True),
+        (LIST + "data = Dataset.from_list(rows).select(range(min(50, len(rows))))", 50, True),
+        (LIST + "data, _ = train_test_split(rows, test_size=0.2, random_state=1)", 64, True),
+        (LIST + "data = Dataset.from_list(rows).train_test_split(train_size=0.33)['train']", 26, True),
+        (LIST + "data = [f(a) for a, b in zip(rows, [g(row) for row in rows])]", 80, True),
+        (LIST + "data = []\nfor i, row in enumerate(tqdm(rows)):\n  try: data.append(row['a'])\n  except KeyError: pass", 80, False),
+        (LIST + "data = []\nfor i in range(len(rows)):\n    data.append(rows[i])", 80, True),
+        (f"data = concatenate_datasets([{A}, {A}.select(range(30))])", 130, True),
+        (ENCODE + f"data = {A}.map(encode, batched=True, remove_columns=['a'])", 100, True),
+        (f"data = {A}.map(lambda batch: tokenizer(batch['a']), batched=True, remove_columns=['a'])", 100, True),
+        ("rows = json.loads(Path('data/c.json').read_text())\ndata = Dataset.from_list(rows)", 80, True),
+        ("data = Dataset.from_list([{'a': 1}] + [{'a': 1}, {'a': 2}])", 3, True),
+        ("data = [line for line in open('data/a.jsonl') if line.strip()]", 100, False),
+        (LIST + "for row in list(rows):\n    rows.append(row)\ndata = rows", 160, True),
+        (TABLE + "data = Dataset.from_pandas(table)", 80, True),
+        (TABLE + "data = Dataset.from_pandas(table[['a']].sample(frac=1).reset_index(drop=True))", 80, True),
+        (TABLE + "data = Dataset.from_pandas(table[table['a'] > 0])", 80, False),
+        (TABLE + "data = Dataset.from_pandas(table.head(30))", 30, True),
+        (TABLE + "data = Rows(table['a'].tolist(), table['a'].tolist())", 80, True),
+        (LIST + "data = Rows(rows, [row['b'] for row in rows])", 80, True),
+        (LIST + "data = Encoded('data/c.json')", 80, True),
     ],
 )
 def test_rows_that_a_program_reads_itself(counted, tmp_path, program, rows, certain):
-    (tmp_path / "train.py").write_text(READS.format(program))
+    (tmp_path / "data" / "c.json").write_text(json.dumps([{"a": 1, "b": 2}] * 80))
+    (tmp_path / "train.py").write_text(READS.replace("{}", CLASSES + program))
     entry, steps = counted("", "python train.py\n")
     assert (entry["rows"], entry["certain"], steps) == (rows, certain, rows if certain else None)
 
@@ -228,21 +308,27 @@ def test_rows_that_a_program_reads_itself(counted, tmp_path, program, rows, cert
 @each_case(
     "program",
     [
-        LINES + "rows.append({})\ndata = rows",
-        LINES + "rows += rows\ndata = rows",
         LINES + "data = rows[::2]",
+        LIST + "data = []\nfor row in rows:\n    data.append(row)\n    data.append(row)",
+        LIST + "data = []\nfor row in rows:\n    for part in row:\n        data.append(part)",
+        LIST + "data = {row['a']: row for row in rows}",
+        LIST + "data = set(rows)",
+        LIST + "rows.pop()\ndata = rows",
+        ENCODE.replace("n encoded", "n {'a': sum(encoded['a'], [])}") + f"data = {A}.map(encode, batched=True, remove_columns=['a'])",
+        ENCODE.replace("truncation", "return_overflowing_tokens") + f"data = {A}.map(encode, batched=True, remove_columns=['a'])",
+        LIST + "data = Dataset.from_list(rows).map(group, batched=True, remove_columns=['a'])",
+        LIST.replace("c.json", "dataset_info.json") + "data = rows",
+        TABLE + "table.dropna(inplace=True)\ndata = Dataset.from_pandas(table)",
+        TABLE.replace(")\n", ", nrows=3)\n") + "data = Dataset.from_pandas(table)",
         LINES + "extend(rows)\ndata = rows",
-        LINES.replace("json.loads(line)", "line") + "data = rows",
         LINES.replace("data/a", "gone") + "data = rows",
         "rows = [json.loads(line) for line in open('data/a.jsonl') for _ in range(2)]\ndata = rows",
-        LOOP.replace("continue", "break") + "data = load('data/a.jsonl')",
-        LOOP.replace("rows = []", "rows = [1]") + "data = load('data/a.jsonl')",
         LOOP + "data = []\nfor name in ('a', 'b'):\n    data += load(f'data/{name}.jsonl')",
-        LOOP.replace("            rows.", "            if random.random() < 0.5:\n                rows.") + "data = load('data/a.jsonl')",
     ],
 )
 def test_rows_that_are_not_known_of_a_program(counted, tmp_path, program):
-    (tmp_path / "train.py").write_text(READS.replace("{}", "PROGRAM").replace("PROGRAM", program))
+    (tmp_path / "data" / "c.json").write_text(json.dumps([{"a": 1, "b": 2}] * 80))
+    (tmp_path / "train.py").write_text(READS.replace("{}", program))
     entry, steps = counted("", "python train.py\n")
     assert entry is None or entry["rows"] is None
     assert steps is None

@@ -417,6 +417,30 @@ def test_a_config_that_a_program_of_hydra_names_without_its_extension_is_describ
     assert "; train.py names it, and what it makes of it is not compared; `rate.lr` 1e-6 -> 1e-5, `cap` 3 -> (unset))" in reviewed()[0]
 
 
+INSTANTIATED = """
+import hydra
+from hydra.utils import instantiate
+from trl import GRPOTrainer
+@hydra.main(config_path="conf", config_name="main", version_base=None)
+def main(cfg):
+    GRPOTrainer(model="m", args=instantiate(cfg.training), reward_funcs=[]).train()
+main()
+"""
+
+
+def test_arguments_that_hydra_makes_of_a_config_are_compared(checkout, reviewed):
+    group = "_target_: trl.GRPOConfig\noutput_dir: o\nlearning_rate: ${lr}\nmax_steps: 10\n"
+    files = {"conf/main.yaml": "defaults:\n  - training: grpo\n  - _self_\nlr: 1e-6\n", "conf/training/grpo.yaml": group}
+    checkout.write(main__py=INSTANTIATED, run__sh="accelerate launch main.py\n", requirements__txt="trl==0.26.2\n", **files)
+    checkout.commit()
+    checkout.write(
+        **{"conf/main.yaml": files["conf/main.yaml"].replace("1e-6", "1e-5"), "conf/training/grpo.yaml": group.replace("10", "20")}
+    )
+    text = reviewed()[0]
+    assert "learning rate 1e-06 -> 1e-05 (10 times as much)" in text
+    assert "total steps 10 -> 20 (doubled)" in text
+
+
 def test_the_changed_values_of_a_class_that_is_not_modelled_are_named(checkout, reviewed):
     program = "from lab import Tuning\nmicro: int = {}\nTuning(learning_rate={}, num_train_epochs=1, per_device_train_batch_size=micro)\n"
     checkout.write(train__py=program.format(1, "1e-6"))

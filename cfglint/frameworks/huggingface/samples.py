@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import os
 
 from cfglint.data.rows import Limits, Rows, found_all, rows_of
@@ -14,6 +16,20 @@ from cfglint.source.annotations import Any
 from cfglint.source.files import FileProblem, read_bytes
 
 FILTERED = "the program filters the rows"
+COUNT = ("rows",)  # the number of rows, in an expression of one
+OPERATIONS: dict[str, Any] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "int": int,
+    "round": round,
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "min": min,
+    "max": max,
+}
 
 
 def samples(config: TrainerConfig) -> Samples | None:
@@ -30,17 +46,11 @@ def recipe_of(config: TrainerConfig) -> DataRecipe | None:
 
 
 def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
-    """The rows of the files after the steps of the program."""
-    origin = config.documents[0].path
-    paths = [found_all(name, origin) for name in recipe.files]
-    if not all(paths):
-        return None
-    here = [os.path.relpath(path) if os.path.isabs(path) else path for each in paths for path in each]
-    most = limits(config)
-    read = saved(here[0], most) if recipe.builder == "saved" else rows_of(here, most, recipe.field, recipe.builder)
-    if read.count is None:
-        return unknown(read.why, *read.files)
-    count, why = read.count, ""
+    """The rows of the files after the steps of the program; None if a file is not in the project, or there is none."""
+    read = rows_before_steps(config, recipe)
+    if read is None or read.count is None:
+        return read
+    count, why = read.count, read.why
     for step, argument in recipe.steps:
         if step == "filter":
             why = FILTERED
@@ -49,19 +59,62 @@ def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
             if left is None:
                 return unknown(f"the program divides {count:,} rows", *read.files)
             count = left
-    return Samples(count, read.files, why, read.count)
+    return Samples(count, read.files, why, read.rows if read.rows is not None else read.count)
+
+
+def rows_before_steps(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
+    """The rows of the files, or of all parts, of a data set."""
+    if recipe.files:
+        origin = config.documents[0].path
+        paths = [found_all(name, origin) for name in recipe.files]
+        if not all(paths):
+            return None
+        here = [os.path.relpath(path) if os.path.isabs(path) else path for each in paths for path in each]
+        most = limits(config)
+        read = saved(here[0], most) if recipe.builder == "saved" else rows_of(here, most, recipe.field, recipe.builder)
+        return Samples(read.count, read.files, read.why)
+    parts = [of_recipe(config, each) for each in recipe.parts]
+    known = [each for each in parts if each is not None]
+    if len(known) < len(parts) or not (recipe.written or known):
+        return None
+    files = tuple(dict.fromkeys(name for each in known for name in each.files))
+    missing = next((each.why for each in known if each.count is None), None)
+    if missing is not None:
+        return unknown(missing, *files)
+    count = recipe.written + sum(each.count or 0 for each in known)
+    rows = recipe.written + sum((each.rows if each.rows is not None else each.count) or 0 for each in known)
+    return Samples(count, files, next((each.why for each in known if each.why), ""), rows)
 
 
 def after(count: int, step: str, argument: Any) -> int | None:
     """The rows that a step leaves; None if it refuses its argument."""
+    if isinstance(argument, tuple):
+        argument = computed(argument, count)
+    if argument is None:
+        return None
     if step == "first":
-        return min(count, int(argument))
+        return min(count, int(argument)) if argument >= 0 else max(count + int(argument), 0)
     if step == "skip":
         return max(count - int(argument), 0)
+    if step in ("portion", "rest"):
+        part = math.floor(argument * count) if isinstance(argument, float) else int(argument)
+        return None if not 0 < part < count else part if step == "portion" else count - part
     if step == "slice":
         return rows_in(str(argument), count)
     train = held_out(count, argument)
     return train if step == "train" or train is None else count - train
+
+
+def computed(expression: tuple[Any, ...], rows: int) -> int | float | None:
+    """The number that an expression of the number of rows gives; None for a division by zero."""
+    if expression == COUNT:
+        return rows
+    operands = [computed(each, rows) if isinstance(each, tuple) else each for each in expression[1:]]
+    known = [each for each in operands if each is not None]
+    try:
+        return OPERATIONS[expression[0]](*known) if len(known) == len(operands) else None
+    except (ArithmeticError, TypeError, ValueError):
+        return None
 
 
 def saved(folder: str, most: Limits) -> Rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import KIND
 from cfglint.frameworks.neox._tables import FIELDS
@@ -111,7 +112,7 @@ def worded(config: NeoXConfig, refusal: Refusal) -> None:
         of_attention(config, refusal)
     elif kind == NO_SECTION:
         refusal.paths = [(name,) for name in PRECISION if name in config.values]
-        refusal.message, refusal.help = "bfloat16 requires a `zero_optimization` section", ["add `zero_optimization: {stage: 0}`"]
+        refusal.message, refusal.help = "bfloat16 requires a `zero_optimization` section", [set_key("zero_optimization", {"stage": 0})]
     elif kind == MISSING_SIZE:
         refusal.message = f"`{key}` is missing; it has no default"
         if key == "num_layers":  # which the attention of the layers needs before
@@ -119,18 +120,18 @@ def worded(config: NeoXConfig, refusal: Refusal) -> None:
     elif kind == PRECISIONS and "precision" not in config.values:
         refusal.paths = [(name, "enabled") for name in ("bf16", "fp16")]
         refusal.message = "`bf16` is incompatible with `fp16`; enable only one of them"
-        refusal.help = ["set `bf16.enabled: false`", "set `fp16.enabled: false`"]
+        refusal.help = [set_key("bf16.enabled", False), set_key("fp16.enabled", False)]
     elif kind == STAGE and "stage" in config.derived.zero:
         stage = config.derived.zero["stage"]
         refusal.message = f"`zero_optimization.stage` is {describe(stage)}; it must be 0, 1, 2 or 3"
-        refusal.help = [f"set `zero_optimization.stage: {stage}`"] if stage in ("0", "1", "2", "3") else []
+        refusal.help = [set_key("zero_optimization.stage", int(stage))] if stage in ("0", "1", "2", "3") else []
     elif kind == STAGE:
-        refusal.message, refusal.help = "`zero_optimization.stage` is missing; it is required", ["set `zero_optimization.stage: 1`"]
+        refusal.message, refusal.help = "`zero_optimization.stage` is missing; it is required", [set_key("zero_optimization.stage", 1)]
     elif kind == RATE:
         rate = config.derived.lr
         refusal.message = f"`min_lr` is {config.argument('min_lr')}, more than the learning rate ({rate})"
         if rate is None:
-            refusal.message, refusal.help = f"`{key}` is null, not a number", [f"set `{key}: 0.001`, or another number"]
+            refusal.message, refusal.help = f"`{key}` is null, not a number", [set_key(key, 0.001), "another number"]
     elif kind == DATA and "One or more" in refusal.exception:
         absent = " and ".join(f"`{name}`" for name in LISTS if config.argument(name) is None)
         refusal.message, refusal.help = f"`{key}` also requires {absent}", [f"add {absent}", "use `data_path` alone"]
@@ -150,7 +151,7 @@ def of_attention(config: NeoXConfig, refusal: Refusal) -> None:
         refusal.message = f"`attention_config` has the unknown attention type {name}; {refusal.message.partition('; ')[2]}"
     elif is_written:
         refusal.message = f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}"
-        refusal.help = [f"set `num_layers: {attention.layers}`", f"make the patterns add up to {describe(layers)}"]
+        refusal.help = [set_key("num_layers", attention.layers), f"make the patterns add up to {describe(layers)}"]
     else:
         refusal.message, refusal.help = (
             f"`num_layers` is {describe(layers)}; it must not be negative",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.row_refusals import unknown_field
@@ -60,7 +61,7 @@ def arguments(config: SwiftConfig) -> Iterator[Refusal]:
         if each.kind == DEVICES and config.devices is not None:
             seen, local = config.devices
             each.message = f"`{each.key}` requires one GPU for each process, but {shares(seen, local)}"
-            each.help = [f"set `NPROC_PER_NODE={seen}`", visible(local)]
+            each.help = [set_key("NPROC_PER_NODE", seen), visible(local)]
         yield each
     yield from of_library or ([] if is_checked else generations(config))
 
@@ -100,7 +101,7 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
             checked = field == "model_type" or config.own_version in TEMPLATE_CHECKED
             text = f"ValueError: {shown}: '{value}' not in [" if checked else f"KeyError: '{value}'"
             message = f"`{field}` is {value}, which ms-swift does not register"
-            remedy = [f"remove `--{field}`: it follows from the model"]
+            remedy = [remove_key(field, ": it follows from the model")]
             yield Refusal(NAME, [field], message, text, remedy, "config" if checked else "init")
     key = config.swift.tuner_key
     value = config.own(key)
@@ -123,7 +124,7 @@ def devices(config: SwiftConfig) -> Iterator[Refusal]:
         seen, local = config.devices
         message = f"{seen} visible GPUs are not a multiple of {local} processes"
         text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
-        yield Refusal(DEVICES, [], message, text, [f"set `NPROC_PER_NODE={seen}`", f"make {local} GPUs visible"])
+        yield Refusal(DEVICES, [], message, text, [set_key("NPROC_PER_NODE", seen), visible(local)])
 
 
 def config_json(config: SwiftConfig) -> Iterator[Refusal]:
@@ -191,7 +192,7 @@ def evaluation_of_generations(config: SwiftConfig, kind: str) -> Iterator[Refusa
     message = f"the evaluation batch of all processes ({each * world}) is not a multiple of `num_generations` ({made.per_prompt})"
     text = EVALUATION.format(kind, world, each, made.per_prompt)
     yield Refusal(
-        GENERATIONS, ["per_device_eval_batch_size"], message, text, [f"set `--per_device_eval_batch_size {made.per_prompt}`"], "init"
+        GENERATIONS, ["per_device_eval_batch_size"], message, text, [set_key("per_device_eval_batch_size", made.per_prompt)], "init"
     )
 
 

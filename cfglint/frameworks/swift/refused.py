@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import os
-import re
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.remedy import Remedy
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.refusal import FAILURE, Refusal, Removal, Words
+from cfglint.frameworks.refusal import FAILURE, Refusal, Words
 from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.swift import KIND, LIBRARY
@@ -86,7 +86,7 @@ def refused(
     defaults[WORLD] = PROCESSES if processes is None or not closed else processes
     answers = facts(config, processes, releases)
     found = Check(plan(functions, config.own_version), written, defaults, (WORLD, *defaults), answers, pages_of(config.framework.kind))
-    yield from as_options(found.refusals(words_of(config)), written)
+    yield from worded(found.refusals(words_of(config)))
 
 
 def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
@@ -95,10 +95,9 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
     if not config.is_whole:
         return
     world = PROCESSES if config.world_size is None else config.world_size
-    undecided = {name: unknown_field(name) for name in args.undecided}
     rows = plan_of_library(config.trainer, config.library_version)
-    found = Check(rows, args.given, {**args.defaults, **undecided, WORLD: world}, (WORLD,), lambda *_: None, pages_of(KIND))
-    yield from as_options(found.refusals(words_of(config)), args.given)
+    found = Check(rows, args.given, {**args.defaults, WORLD: world}, (WORLD,), lambda *_: None, pages_of(KIND))
+    yield from worded(found.refusals(words_of(config)))
 
 
 def words_of(config: CommandConfig) -> Words:
@@ -107,12 +106,12 @@ def words_of(config: CommandConfig) -> Words:
     return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, PLACES, {(WORLD,): "process"})
 
 
-def as_options(found: Iterable[Refusal], written: Mapping[str, Any]) -> Iterator[Refusal]:
-    """Refusals by checks, with remedies as a command line writes them."""
+def worded(found: Iterable[Refusal]) -> Iterator[Refusal]:
+    """Refusals by checks, in words of a command line."""
     for each in found:
         if each.kind != FAILURE and each.paths:  # else it follows from a value that is refused
-            steps = [text for step in each.help if (text := as_option(step, written))]
-            each.help = [text for text in steps if not text.startswith(f"set `--{METHOD} ")] or steps
+            others = [step for step in each.help if not (isinstance(step, Remedy) and step.edit and step.edit[0].key == METHOD)]
+            each.help = others or each.help
             if each.key in GIVEN and "Please" in each.exception:
                 each.message, each.help = f"`--{each.key}` is missing", [f"give `--{each.key}` {GIVEN[each.key]}"]
             yield each
@@ -127,12 +126,6 @@ def loads_arguments(config: CommandConfig) -> bool:
     """Whether a checkpoint adds its own arguments."""
     checkpoints = [name for name in ("resume_from_checkpoint", "adapters", "ckpt_dir", *OF_MEGATRON) if name in config.known]
     return any(config.own(name) for name in checkpoints if name in OF_MEGATRON or config.own("load_args"))
-
-
-def as_option(step: str | Removal, written: Mapping[str, Any]) -> str:
-    """A remedy as a command line writes it."""
-    text = step.within(written) if isinstance(step, Removal) else step
-    return re.sub(r"`(?!--)([a-z]\w*)(?::( [^`]+))?`", r"`--\1\2`", text)
 
 
 def facts(config: CommandConfig, processes: int | None, releases: Mapping[str, Version]) -> Callable[..., Any]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import re
 
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.refusal import Refusal, Removal, Words
+from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_evaluation import Raised, value_at, walk
 from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import table_of
@@ -179,7 +178,6 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
     check = RunCheck(rows, values)
     for each in check.refusals(words):
-        each.help = [hydra(step) for step in each.help]
         if each.kind == OF_ROWS:
             each.message, each.help = too_few(sizes), ["set a smaller batch"]
         elif each.kind == OF_GLOBAL and (key := next((key for key in each.keys if key.endswith("_per_gpu")), "")):
@@ -203,14 +201,6 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
 def known(value: object) -> object:
     """A number or answer for rows."""
     return unknown_field("a number") if value is None else value
-
-
-def hydra(step: str | Removal) -> str | Removal:
-    """A remedy as a launch line writes it."""
-    if isinstance(step, Removal):
-        return step
-    text = re.sub(r"`([\w.]+): ([^`]+)`", r"`\1=\2`", step)
-    return text.replace("=true`", "=True`").replace("=false`", "=False`")
 
 
 class RunCheck(Check):

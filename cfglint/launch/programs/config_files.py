@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.launch.program import DataRecipe
+from cfglint.launch.programs import data_sets
+from cfglint.launch.programs.expressions import MOST_TURNS
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.objects import (
     OPEN,
@@ -53,6 +56,9 @@ def content(run: Interpreter, path: Value) -> Value:
     """The content of a file that the program opens."""
     found = file_of(run, path)
     if found is None or len(found[1]) > LARGEST:
+        text = text_of_path(path)
+        if found is not None or (isinstance(text, str) and run.context.has(text)):
+            return Value(OpenFile(path))
         return unknown(Reason("file", f"the content of {spelled(path)}"))
     value = Value(found[1])
     value.written = FilePlace(LoadedFile(*found, "yaml"), None)
@@ -78,16 +84,29 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
     else:
         path = source.data.path if isinstance(source.data, OpenFile) else source
         found = file_of(run, path)
+        if syntax == "json" and (found is None or len(found[1]) > LARGEST):
+            rows = data_file(run, path, found[1] if found is not None else "")
+            if rows is not None:
+                return rows
         if found is None:
             return unknown(Reason("file", spelled(path), "it is not read"))
         place, text = found
     content = values(place or "config", text, syntax, omega)
+    if syntax == "json" and isinstance(content, list) and len(content) > MOST_TURNS and place:
+        return data_sets.list_of(DataRecipe(data_sets.LIST, (place,)))
     if isinstance(content, Unknown) or entries(content, 0) > MOST_ENTRIES:
         return unknown(Reason("file", spelled(path), "it is not understood"))
     value = wrapped(content, by_attribute=omega)
     if place and syntax in ("yaml", "json"):
         locate(value, LoadedFile(place, text, "json" if syntax == "json" else "yaml"), ())
     return value
+
+
+def data_file(run: Interpreter, path: Value, text: str) -> Value | None:
+    """The rows of a JSON file that is too large for a config; None if it is not in the project."""
+    name, names = text_of_path(path), data_sets.names_of(path)
+    is_there = isinstance(name, str) and len(names) == 1 and (bool(text) or run.context.has(name))
+    return data_sets.list_of(DataRecipe(data_sets.LIST, names)) if is_there else None
 
 
 def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:

@@ -7,7 +7,7 @@ import os
 from cfglint.launch.programs.objects import PROJECT
 from cfglint.source.annotations import Any, Callable, Mapping
 
-PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "main", "spelled")
+PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "main", "spelled", "exists")
 UNCOMPARED = ("read", "files")  # the files of a project are the same for all evaluations of its programs
 
 
@@ -26,6 +26,7 @@ class Context:
         folders: tuple[str, ...] = (),
         main: str = "",
         spelled: tuple[str, ...] = (),
+        exists: Callable[[str], bool | None] = lambda path: None,
     ) -> None:
         self.words = words
         self.is_open = is_open
@@ -34,6 +35,7 @@ class Context:
         self.read = read
         self.folders = folders
         self.main = main
+        self.exists = exists
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
 
@@ -47,13 +49,8 @@ class Context:
 
     def content(self, path: str) -> tuple[str, str] | None:
         """(path, content) of a file that the program opens; None if it is not found, or its folder is not certain."""
-        anchored = path.startswith(PROJECT)
-        inside = path.removeprefix(PROJECT)
-        if inside.startswith("~") or "\0" in inside or (not anchored and os.path.isabs(inside)):
-            return None
         found: dict[str, str] = {}
-        for folder in ("",) if anchored else self.folders:
-            place = os.path.normpath(os.path.join(folder, inside))
+        for place in self.places(path):
             text = self.read(place) if place not in found else None
             if text is not None:
                 found[place] = text
@@ -62,6 +59,17 @@ class Context:
         place = next(iter(found))
         self.files.append(place)
         return place, found[place]
+
+    def places(self, path: str) -> list[str]:
+        """Where a file of the project that the program names may be."""
+        inside = path.removeprefix(PROJECT)
+        if inside.startswith("~") or "\0" in inside or (inside == path and os.path.isabs(inside)):
+            return []
+        return [os.path.normpath(os.path.join(folder, inside)) for folder in (("",) if inside != path else self.folders)]
+
+    def has(self, path: str) -> bool:
+        """Whether a file that the program names is in the project, however large it is."""
+        return any(self.exists(place) or self.read(place) is not None for place in self.places(path))
 
 
 class Watched(Context):

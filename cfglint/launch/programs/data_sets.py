@@ -8,9 +8,13 @@ from cfglint.evaluate import Unknown
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs.objects import (
     NONE,
+    OPEN,
     PROJECT,
+    Class,
     Container,
     Counted,
+    Function,
+    Instance,
     Mapping,
     Opaque,
     OpenFile,
@@ -19,21 +23,33 @@ from cfglint.launch.programs.objects import (
     plain,
     text_of_path,
 )
+from cfglint.launch.programs.row_functions import is_line, keeps_rows, parses_lines
 from cfglint.source.annotations import ConfigValue
+from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.programs.objects import Given, Named
 
 BUILDERS = ("json", "csv", "text", "parquet", "arrow")
+LIST = "list"  # the builder of a JSON file that the program parses itself
 SAME_ROWS = frozenset(
     """
     shuffle sort rename_column rename_columns remove_columns select_columns with_format set_format cast cast_column add_column flatten
-    class_encode_column with_transform set_transform
+    class_encode_column with_transform set_transform flatten_indices
     """.split()
 )
 KEEP_ROWS = ("sort", "reverse", "copy", "count", "index")  # methods of a list
+TABLES = {"read_csv": "csv", "read_parquet": "parquet", "read_table": "csv", "read_json": LIST}  # functions of pandas
+SAME_TABLE = frozenset("reset_index rename astype apply fillna assign copy sort_values map replace to_pandas".split())
+FEWER = frozenset("dropna drop_duplicates query drop".split())  # methods of a table
+AS_LIST = ("to_dict", "tolist", "to_list", "iterrows", "itertuples", "to_numpy", "to_records")
 TEST_SIZE = 0.25  # of `train_test_split` without sizes
+HEAD = 5  # rows of `head()`
+EMPTY = DataRecipe()  # of an empty list
+COUNT = ("rows",)  # the number of rows, in an expression of one
+OPERATIONS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//"}
+FUNCTIONS_OF_COUNTS = ("int", "round", "ceil", "floor", "min", "max")
 
 
 class DataSet(Opaque):
@@ -41,15 +57,18 @@ class DataSet(Opaque):
 
     __slots__ = ("recipe",)
 
-    def __init__(self, recipe: DataRecipe) -> None:
-        super().__init__("datasets.Dataset")
+    def __init__(self, recipe: DataRecipe, name: str = "datasets.Dataset") -> None:
+        super().__init__(name)
         self.recipe = recipe
 
 
-class Rows(DataSet):
-    """A list with a row for each line of a file, or for each row of such a list."""
+class Table(DataSet):
+    """A table of pandas, or a column of one."""
 
     __slots__ = ()
+
+    def __init__(self, recipe: DataRecipe) -> None:
+        super().__init__(recipe, "pandas.DataFrame")
 
 
 class DataSplits(Opaque):
@@ -62,29 +81,63 @@ class DataSplits(Opaque):
         self.splits = splits
 
 
+class RowCount(Opaque):
+    """A number that is computed from the number of rows: the expression, as a tuple of the operation and its operands."""
+
+    __slots__ = ("expression", "recipe")
+
+    def __init__(self, recipe: DataRecipe, expression: tuple[ConfigValue, ...] = COUNT) -> None:
+        super().__init__("len")
+        self.recipe = recipe
+        self.expression = expression
+
+
 def external(name: str, given: Given, named: Named) -> Value | None:
-    """What a function of `datasets` loads from local files; None if that is not known."""
-    function = name.rpartition(".")[2]
-    if name == "datasets.Dataset.from_list" and given and isinstance(given[0].data, Rows):
-        return Value(DataSet(given[0].data.recipe)) if not given[0].data.is_open else None
+    """What a function of `datasets`, pandas or scikit-learn makes of local files, or of their rows; None if that is not known."""
+    package, _, function = name.rpartition(".")
+    if package == "pandas":
+        return table(function, given, named)
+    if name in ("sklearn.model_selection.train_test_split", "sklearn.utils.shuffle"):
+        return divided(given, named) if function == "train_test_split" else given[0] if len(given) == 1 else None
+    if package in ("datasets", "datasets.combine") and function == "concatenate_datasets" and given:
+        parts = [recipe_of(each) for each in given[0].data.items] if is_closed_list(given[0]) else [None]
+        return Value(DataSet(joined(*(each for each in parts if each is not None)))) if None not in parts else None
+    if name == "datasets.DatasetDict" and given and isinstance(given[0].data, Mapping):
+        sets = {key: recipe_of(each) for key, each in given[0].data.items.items()}
+        known = {str(key): DataSet(each) for key, each in sets.items() if each is not None}
+        return Value(DataSplits(known)) if known else None
     if name == "datasets.load_from_disk" and given:
         folder = names_of(given[0])
         return Value(DataSet(DataRecipe("saved", folder))) if len(folder) == 1 else None
     if name.startswith("datasets.Dataset.from_") and given:
-        kind, names = function.removeprefix("from_"), names_of(given[0])
-        return Value(DataSet(DataRecipe(kind, names))) if kind in BUILDERS and names else None
-    if name != "datasets.load_dataset" or None in named:
-        return None
+        return made_of(function.removeprefix("from_"), given[0])
+    return loaded(given, named) if name == "datasets.load_dataset" and None not in named else None
+
+
+def made_of(kind: str, given: Value) -> Value | None:
+    """The data set of `Dataset.from_list(rows)` and its kin; None if it is unknown."""
+    if kind in BUILDERS:
+        names = names_of(given)
+        return Value(DataSet(DataRecipe(kind, names))) if names else None
+    if kind == "dict" and isinstance(given.data, Mapping) and not given.data.is_open:
+        columns = (recipe_of(each) for each in given.data.items.values())
+        recipe = next((each for each in columns if each is not None), None)
+    else:
+        recipe = recipe_of(given) if kind in ("list", "pandas") and not isinstance(given.data, Instance) else None
+    return Value(DataSet(recipe)) if recipe is not None else None
+
+
+def loaded(given: Given, named: Named) -> Value | None:
+    """The data set of `load_dataset`, or a mapping of its splits."""
     builder = plain(given[0] if given else named.get("path", NONE))
     files, field, split = named.get("data_files", NONE), plain(named.get("field", NONE)), plain(named.get("split", NONE))
     if builder not in BUILDERS or len(given) > 1 or isinstance(field, Unknown) or named.keys() & {"data_dir", "num_proc_shards", "name"}:
         return None
     by_split = files.data.items if isinstance(files.data, Mapping) and not files.data.is_open else {"train": files}
-    sets = {key: DataSet(DataRecipe(str(builder), names_of(each), str(field or ""))) for key, each in by_split.items() if names_of(each)}
-    if len(sets) < len(by_split):
-        return None
+    recipes = {key: DataRecipe(str(builder), names_of(each), str(field or "")) for key, each in by_split.items()}
+    sets = {key: DataSet(each) for key, each in recipes.items() if each.files}
     if split is None:
-        return Value(DataSplits(sets))
+        return Value(DataSplits(sets)) if sets else None
     name = split.partition("[")[0] if isinstance(split, str) and "+" not in split else ""
     return None if name not in sets else Value(sets[name]) if name == split else then(sets[name], "slice", split)
 
@@ -97,10 +150,101 @@ def names_of(value: Value) -> tuple[str, ...]:
     return tuple(known) if len(known) == len(names) and all(each and not set(each) & {"\0", ":"} for each in known) else ()
 
 
+def is_closed_list(value: Value) -> bool:
+    """Whether a value is a list whose entries are known."""
+    return isinstance(value.data, Sequence) and not value.data.is_open
+
+
+# -- rows
+
+
+def recipe_of(value: Value) -> DataRecipe | None:
+    """The rows of a data set, of a list, or of an object of the program that tells its length; None if they are unknown."""
+    data = value.data
+    if isinstance(data, Sequence):
+        mark = data.slots.get(OPEN)
+        if data.kind == "set" or (data.is_open and not isinstance(mark, DataRecipe)):
+            return None
+        added = DataRecipe(written=len(data.items))
+        return added if mark is None else joined(mark, added) if data.items else mark
+    if isinstance(data, DataSet):
+        return data.recipe if not data.is_open else None
+    return recipe_of_object(value) if isinstance(data, Instance) and data.made_of is not None else None
+
+
+def recipe_of_object(value: Value) -> DataRecipe | None:
+    """The rows of an object whose class has `def __len__(self): return len(self.rows)`."""
+    classes = (each for each in value.data.made_of.line() if isinstance(each, Class))
+    method = next((each.slots["__len__"].data for each in classes if isinstance(each.slots.get("__len__"), Value)), None)
+    body = getattr(method.node, "body", None) if isinstance(method, Function) else None
+    last = body[-1].value if isinstance(body, list) and isinstance(body[-1], ast.Return) else None
+    if not isinstance(last, ast.Call) or not isinstance(last.func, ast.Name) or last.func.id != "len" or len(last.args) != 1:
+        return None
+    part = part_of_object(value, last.args[0])
+    return recipe_of(part) if part is not None else None
+
+
+def part_of_object(value: Value, node: ast.expr) -> Value | None:
+    """What `self.rows` or `self.batch["input_ids"]` is for an object; None if it is unknown."""
+    if isinstance(node, ast.Name):
+        return value
+    inner = part_of_object(value, node.value) if isinstance(node, (ast.Attribute, ast.Subscript)) else None
+    if inner is None or not isinstance(inner.data, Container):
+        return None
+    if isinstance(node, ast.Subscript) and isinstance(inner.data, DataSet):
+        return inner
+    key = node.attr if isinstance(node, ast.Attribute) else node.slice.value if isinstance(node.slice, ast.Constant) else None  # type: ignore[attr-defined]
+    found = inner.data.slots.get(key)
+    return found if isinstance(found, Value) else None
+
+
+def joined(*parts: DataRecipe) -> DataRecipe:
+    """The rows of several data sets together."""
+    return parts[0] if len(parts) == 1 else DataRecipe(parts=parts)
+
+
+def list_of(recipe: DataRecipe) -> Value:
+    """A list with one entry for each row."""
+    found = Sequence()
+    found.slots[OPEN] = recipe
+    return Value(found)
+
+
+def rows_through(value: Value, parsed: bool = False) -> DataRecipe | None:
+    """The rows that a loop goes through: those of a data set or list, or the lines of a file, which it may parse as JSON."""
+    data = value.data
+    if isinstance(data, OpenFile):
+        names = names_of(data.path)
+        return DataRecipe("json" if parsed else "text", names) if len(names) == 1 else None
+    if isinstance(data, RowCount):
+        return data.recipe if data.expression == COUNT else None
+    is_open = isinstance(data, (Sequence, DataSet)) and not is_closed_list(value)
+    return recipe_of(value) if is_open else None
+
+
 def item(data: DataSplits, key: ConfigValue) -> Value | None:
     """The data set of a split; None for an unknown one."""
     found = data.splits.get(key) if isinstance(key, str) else None
     return Value(found) if found is not None else None
+
+
+def entry(value: Value, key: Value) -> Value | None:
+    """A column of a data set or of a table, or the rows of a table that a condition chooses; None for anything else."""
+    data = value.data
+    is_name = isinstance(key.data, str)
+    if isinstance(data, Sequence) and is_name:
+        mark = data.slots.get(OPEN)
+        if not isinstance(mark, DataRecipe) or mark.builder != LIST or mark.field or mark.steps or data.items:
+            return None
+        return list_of(changed(mark, field=key.data))
+    if not isinstance(data, DataSet) or data.is_open:
+        return None
+    if not isinstance(data, Table):
+        return list_of(data.recipe) if is_name else None
+    names = key.data.items if isinstance(key.data, Sequence) and not key.data.is_open else ()
+    if is_name or (names and all(isinstance(each.data, str) for each in names)):
+        return Value(data)
+    return then(data, "filter", None) if not isinstance(key.data, (int, float)) else None
 
 
 def method(data: Container, name: str, given: Given, named: Named) -> Value | None:
@@ -109,114 +253,151 @@ def method(data: Container, name: str, given: Given, named: Named) -> Value | No
         made = {key: method(each, name, given, named) for key, each in data.splits.items()}
         sets = {key: each.data for key, each in made.items() if each is not None and isinstance(each.data, DataSet)}
         return Value(DataSplits(sets)) if sets and len(sets) == len(made) else None
-    if not isinstance(data, DataSet) or isinstance(data, Rows):
+    if isinstance(data, Table):
+        return method_of_table(data, name, given, named)
+    if not isinstance(data, DataSet):
         return None
     if name in SAME_ROWS:
         return Value(data)
+    if name in ("to_pandas", "to_list"):
+        return Value(Table(data.recipe)) if name == "to_pandas" else list_of(data.recipe)
     if name == "map":
         regroups = plain(named.get("batched", NONE)) not in (None, False) and "remove_columns" in named
-        return None if regroups else Value(data)
+        return Value(data) if not regroups or is_row_wise(given[0] if given else named.get("function", NONE)) else None
     if name == "filter":
         return then(data, "filter", None)
     if name in ("select", "take") and (given or named):
         first = given[0] if given else next(iter(named.values()))
-        rows = plain(first) if name == "take" else length_of(first)
-        return then(data, "first", rows) if isinstance(rows, int) else None
+        return first_rows(data, first) if name == "select" else upto(data, first)
     if name == "skip" and given and isinstance(plain(given[0]), int):
         return then(data, "skip", plain(given[0]))
-    if name == "train_test_split" and "train_size" not in named and None not in named:
-        size = plain(given[0] if given else named.get("test_size", NONE))
-        size = TEST_SIZE if size is None else size
-        if isinstance(size, (int, float)) and not isinstance(size, bool):
-            return Value(DataSplits({part: then(data, part, size).data for part in ("train", "test")}))
+    if name == "train_test_split" and None not in named:
+        parts = split_in_two(data, given[0] if given else named.get("test_size", NONE), named.get("train_size", NONE))
+        return Value(DataSplits(dict(zip(("train", "test"), parts, strict=True)))) if parts else None
     return None
 
 
-def length_of(value: Value) -> int | None:
-    """The number of entries of a list or range; None if it is not known."""
-    data = value.data
-    if isinstance(data, Counted):
-        return data.length
-    return len(data.items) if isinstance(data, Sequence) and not data.is_open else None
+def is_row_wise(function: Value) -> bool:
+    """Whether a function of a batched `map` gives a row for each one."""
+    return isinstance(function.data, Function) and keeps_rows(function.data.node, int(function.data.bound is not None))
+
+
+def method_of_table(data: Table, name: str, given: Given, named: Named) -> Value | None:
+    """What a method of a table gives."""
+    if plain(named.get("inplace", NONE)) not in (None, False):
+        data.slots[OPEN] = True
+        return None
+    if name in AS_LIST:
+        return list_of(data.recipe)
+    by_column = "columns" in named or plain(named.get("axis", NONE)) in (1, "columns")
+    if name in SAME_TABLE or (name == "drop" and by_column) or (name == "sample" and plain(named.get("frac", NONE)) == 1):
+        return Value(data)
+    if name in ("head", "sample") and "frac" not in named:
+        rows = given[0] if given else named.get("n", Value(HEAD if name == "head" else 1))
+        return upto(data, rows)
+    return then(data, "filter", None) if name in FEWER else None
+
+
+def table(function: str, given: Given, named: Named) -> Value | None:
+    """A table that pandas reads from a file; None for other functions, and for a part of a file."""
+    names = names_of(given[0]) if given else ()
+    if function not in TABLES or len(names) != 1 or None in named or named.keys() & {"nrows", "skiprows", "chunksize", "header", "orient"}:
+        return None
+    lines = plain(named.get("lines", NONE))
+    return Value(Table(DataRecipe("json" if lines is True else TABLES[function], names))) if lines in (None, True, False) else None
+
+
+def split_in_two(data: DataSet, test: Value, train: Value) -> list[DataSet]:
+    """The parts for training and test, as both `datasets` and scikit-learn divide rows; empty if the sizes are unknown."""
+    sizes = plain(test), plain(train)
+    if not all(each is None or (isinstance(each, (int, float)) and not isinstance(each, bool)) for each in sizes):
+        return []
+    if sizes[1] is not None:
+        steps = ("portion", "rest") if sizes[0] is None else ("portion", "test")
+        arguments = (sizes[1], sizes[1] if sizes[0] is None else sizes[0])
+    else:
+        steps, arguments = ("train", "test"), (TEST_SIZE if sizes[0] is None else sizes[0],) * 2
+    return [then(data, step, argument).data for step, argument in zip(steps, arguments, strict=True)]
+
+
+def divided(given: Given, named: Named) -> Value | None:
+    """The lists or tables of scikit-learn's `train_test_split`, two for each that it is given."""
+    found: list[Value] = []
+    for each in given:
+        recipe = recipe_of(each)
+        data = each.data if isinstance(each.data, Table) else DataSet(recipe) if recipe is not None else None
+        parts = split_in_two(data, named.get("test_size", NONE), named.get("train_size", NONE)) if data is not None else []
+        if not parts:
+            return None
+        found += [Value(part) if isinstance(part, Table) else list_of(part.recipe) for part in parts]
+    return Value(Sequence(found)) if found and None not in named else None
+
+
+def first_rows(data: DataSet, rows: Value) -> Value | None:
+    """The rows of `select(range(n))`, or of a list of places."""
+    if isinstance(rows.data, RowCount):
+        return upto(data, rows)
+    if isinstance(rows.data, Counted):
+        return then(data, "first", rows.data.length)
+    return then(data, "first", len(rows.data.items)) if is_closed_list(rows) else None
+
+
+def upto(data: DataSet, count: Value) -> Value | None:
+    """The first so many rows, by a number or by one that is computed from their number."""
+    if isinstance(count.data, RowCount):
+        return then(data, "first", count.data.expression) if count.data.recipe == data.recipe else None
+    return then(data, "first", count.data) if type(count.data) is int else None
 
 
 def then(data: DataSet, step: str, argument: ConfigValue) -> Value:
     """The data set after a further step."""
-    recipe = data.recipe
-    return Value(DataSet(DataRecipe(recipe.builder, recipe.files, recipe.field, (*recipe.steps, (step, argument)))))
+    recipe = data.recipe.then(step, argument)
+    return Value(Table(recipe) if isinstance(data, Table) else DataSet(recipe))
+
+
+def part_of(value: Value, bounds: list[Value]) -> Value | None:
+    """The rows of a slice of a list or table; None for one with a step, or whose bounds are unknown."""
+    recipe = recipe_of(value)
+    low, high, step = bounds
+    if recipe is None or step.data is not None or not isinstance(value.data, (Sequence, Table)):
+        return None
+    found = DataSet(recipe)
+    if all(each.data is None or type(each.data) is int for each in (low, high)):
+        texts = ("" if each.data is None else str(each.data) for each in (low, high))
+        found = then(found, "slice", "train[{}:{}]".format(*texts)).data
+    else:
+        counts = [each.data for each in (low, high) if isinstance(each.data, RowCount)]
+        if len(counts) != 1 or counts[0].recipe != recipe or (low if counts[0] is high.data else high).data not in (None, 0):
+            return None
+        found = then(found, "first" if counts[0] is high.data else "skip", counts[0].expression).data
+    return Value(Table(found.recipe)) if isinstance(value.data, Table) else list_of(found.recipe)
+
+
+def length_of(value: Value) -> Value | None:
+    """The number of rows, as an expression; None if they are not those of files."""
+    recipe = recipe_of(value) if not is_closed_list(value) else None
+    return Value(RowCount(recipe)) if recipe is not None else None
+
+
+def calculated(operation: str, *given: Value) -> Value | None:
+    """A number that is computed from numbers of rows; None if it is none."""
+    counts = [each.data for each in given if isinstance(each.data, RowCount)]
+    if (
+        not counts
+        or operation not in (*OPERATIONS.values(), *FUNCTIONS_OF_COUNTS)
+        or any(each.recipe != counts[0].recipe for each in counts)
+    ):
+        return None
+    operands = [each.data.expression if isinstance(each.data, RowCount) else each.data for each in given]
+    fits = all(isinstance(each, tuple) or (isinstance(each, (int, float)) and not isinstance(each, bool)) for each in operands)
+    return Value(RowCount(counts[0].recipe, (operation, *operands))) if fits else None
 
 
 def comprehended(iterated: Value, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value | None:
-    """The rows of a list that is made of the lines of a file, or of such rows, one of each; None for other lists."""
-    source, only = iterated.data, node.generators[0]
-    if len(node.generators) > 1 or not isinstance(node, ast.ListComp) or not isinstance(only.target, ast.Name):
+    """The list that is made of the lines of a file, or of rows, one of each; None for other lists."""
+    only, parsed = node.generators[0], parses_lines(node.elt)
+    recipe = rows_through(iterated, parsed) if len(node.generators) == 1 and not isinstance(node, ast.SetComp) else None
+    if recipe is None:
         return None
-    kept = [test for test in only.ifs if not is_line(test, only.target.id)]
-    if isinstance(source, Rows):
-        return None if source.is_open else Value(Rows(source.recipe)) if not only.ifs else filtered(source)
-    if not isinstance(source, OpenFile) or not parses_lines(node.elt):
-        return None
-    rows = rows_of_lines(source)
-    return rows if rows is None or not kept else filtered(rows.data)
-
-
-def filtered(rows: Rows) -> Value:
-    """The rows that some condition leaves."""
-    return Value(Rows(then(rows, "filter", None).data.recipe))
-
-
-def rows_of_lines(file: OpenFile) -> Value | None:
-    """The rows of a file with an object on each line."""
-    names = names_of(file.path)
-    return Value(Rows(DataRecipe("json", names))) if len(names) == 1 else None
-
-
-def parses_lines(*nodes: ast.AST) -> bool:
-    """Whether a call of `json.loads` is among some statements."""
-    called = (each.func for node in nodes for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any("loads" in (getattr(each, "attr", ""), getattr(each, "id", "")) for each in called)
-
-
-def is_line(test: ast.expr, name: str) -> bool:
-    """Whether a condition is that a line is not blank: `line`, `line.strip()`."""
-    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "strip" and not test.args:
-        test = test.func.value
-    return isinstance(test, ast.Name) and test.id == name
-
-
-def filled_by(node: ast.For | ast.AsyncFor) -> str:
-    """The list to which a loop through a file appends the object of each line; empty for other loops.
-
-    Lines that are blank may be left out, and a row that is not as expected may be an error.
-    """
-    if node.orelse or not isinstance(node.target, ast.Name) or not parses_lines(*node.body):
-        return ""
-    lists: list[str] = []
-    body = node.body
-    if len(body) == 1 and isinstance(body[0], ast.If) and not body[0].orelse and is_line(body[0].test, node.target.id):
-        body = body[0].body
-    for each in body:
-        if isinstance(each, ast.If) and len(each.body) == 1 and not each.orelse:
-            skips = isinstance(each.body[0], ast.Continue) and isinstance(each.test, ast.UnaryOp) and isinstance(each.test.op, ast.Not)
-            if not (skips and is_line(each.test.operand, node.target.id)) and not isinstance(each.body[0], ast.Raise):  # type: ignore[attr-defined]
-                return ""
-        elif isinstance(each, ast.Expr) and isinstance(each.value, ast.Call) and isinstance(each.value.func, ast.Attribute):
-            if each.value.func.attr != "append" or not isinstance(each.value.func.value, ast.Name):
-                return ""
-            lists.append(each.value.func.value.id)
-        elif not isinstance(each, (ast.Assign, ast.AnnAssign)):
-            return ""
-    return lists[0] if len(lists) == 1 else ""
-
-
-def is_empty_list(data: object) -> bool:
-    """Whether a value is a list without entries."""
-    return isinstance(data, Sequence) and not data.is_open and not data.items
-
-
-def part_of(rows: Rows, part: slice) -> Value | None:
-    """The rows of a slice; None for one with a step."""
-    if rows.is_open or part.step is not None:
-        return None
-    low, high = ("" if each is None else str(each) for each in (part.start, part.stop))
-    return Value(Rows(then(rows, "slice", f"train[{low}:{high}]").data.recipe))
+    line = only.target.id if recipe.builder == "json" and parsed and isinstance(only.target, ast.Name) else ""
+    return list_of(recipe.then("filter", None) if any(not is_line(test, line) for test in only.ifs) else recipe)

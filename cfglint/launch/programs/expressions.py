@@ -8,9 +8,7 @@ import re
 
 from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
-from cfglint.launch.programs.data_sets import DataSplits, comprehended, part_of
-from cfglint.launch.programs.data_sets import Rows as DataRows
-from cfglint.launch.programs.data_sets import item as split_of
+from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
     ABSENT,
@@ -100,6 +98,15 @@ class Expressions:
         if is_open or len(whole) > LONGEST:
             self.write(data.slots, OPEN, True)
 
+    def add_all(self, value: Value, added: Value) -> None:
+        """Add the items of one list to another; of rows of files only the number is known."""
+        before, rows = data_sets.recipe_of(value), data_sets.recipe_of(added)
+        if before is not None and rows is not None and not data_sets.is_closed_list(added):
+            self.write(value.data.slots, ITEMS, ())
+            self.write(value.data.slots, OPEN, rows if before == data_sets.EMPTY else data_sets.joined(before, rows))
+        else:
+            self.extend(value.data, added.data.items, added.data.is_open)
+
     def write(self, slots: Slots, key: object, content: object) -> None:
         """Change a part of an object so that the change can be undone."""
         self.journal.append((slots, key, slots.get(key, ABSENT)))
@@ -177,10 +184,14 @@ class Expressions:
             return self.of_class(data, name, None) or Value(Method(owner, name))
         if isinstance(data, Mapping) and data.by_attribute and name not in ("get", "items", "keys", "values", "pop", "update", "copy"):
             return self.item(owner, Value(name))
+        if isinstance(data, data_sets.Table) and name in ("loc", "iloc", "values"):
+            return owner
         if isinstance(data, Opaque):
             return data.slots.get(name) or Value(Method(owner, name))
         if isinstance(data, FilePath) and name in ("parent", "name", "stem", "suffix"):
             return path_part(data, name)
+        if isinstance(data, FilePath) and name == "parents":
+            return Value(Sequence(parents_of(data), "tuple"))
         if isinstance(data, Choice):
             return one_of([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
         return Value(Method(owner, name)) if owner.known else unknown_from(owner)
@@ -226,13 +237,14 @@ class Expressions:
 
     def _part_of(self, owner: Value, node: ast.Slice, frame: Frame) -> Value:
         bounds = [self.evaluate(each, frame) if each is not None else NONE for each in (node.lower, node.upper, node.step)]
+        rows = data_sets.part_of(owner, bounds) if not data_sets.is_closed_list(owner) else None
+        if rows is not None:
+            return rows
         if not all(each.data is None or type(each.data) is int for each in bounds) or bounds[2].data == 0:
             return unknown()
         part = slice(*(each.data for each in bounds))
         if isinstance(owner.data, Sequence) and not owner.data.is_open:
             return Value(Sequence(owner.data.items[part], owner.data.kind))
-        if isinstance(owner.data, DataRows):
-            return part_of(owner.data, part) or unknown()
         return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
 
     def item(self, owner: Value, key: Value) -> Value:
@@ -240,6 +252,9 @@ class Expressions:
         data = owner.data
         if isinstance(data, Choice):
             return one_of([self.item(each, key) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
+        rows = data_sets.entry(owner, key)
+        if rows is not None:
+            return rows
         if not isinstance(key.data, PLAIN):
             items = data.items if isinstance(data, (Mapping, Sequence)) else ()
             return one_of(items.values() if isinstance(items, dict) else items, *key.reasons)
@@ -248,8 +263,8 @@ class Expressions:
         if isinstance(data, Mapping):
             found = data.slots.get(key.data)
             return self.interpolated(found, data) if isinstance(found, Value) else unknown()
-        if isinstance(data, DataSplits):
-            return split_of(data, key.data) or unknown()
+        if isinstance(data, data_sets.DataSplits):
+            return data_sets.item(data, key.data) or unknown()
         if isinstance(data, Opaque) and data.name == STREAMED_SPLITS:
             return Value(Opaque(STREAMED))
         if type(key.data) is not int:
@@ -289,7 +304,13 @@ class Expressions:
             text = other.text if isinstance(other, FilePath) else other
             return short(joined_path(one.text, text), FilePath) if isinstance(text, str) else unknown()
         if isinstance(one, Sequence) and isinstance(other, Sequence) and isinstance(operation, ast.Add):
-            return Value(Sequence((*one.items, *other.items), one.kind)) if not one.is_open and not other.is_open else unknown()
+            if not one.is_open and not other.is_open:
+                return Value(Sequence((*one.items, *other.items), one.kind))
+            rows = [data_sets.recipe_of(each) for each in (left, right)]
+            return data_sets.list_of(data_sets.joined(*(each for each in rows if each))) if None not in rows else unknown()
+        count = data_sets.calculated(data_sets.OPERATIONS.get(type(operation), ""), left, right)
+        if count is not None:
+            return count
         if isinstance(one, Mapping) and isinstance(other, Mapping) and isinstance(operation, ast.BitOr):
             return Value(merged([one, other]))
         return computed(calculated(operation, one, other), left, right)
@@ -506,7 +527,7 @@ class Expressions:
         first = self.evaluate(node.generators[0].iter, frame)
         if are_parameters(first) and is_name_of(node.elt, node.generators[0].target):
             return first
-        rows = comprehended(first, node) if isinstance(first.data, (OpenFile, DataRows)) else None
+        rows = data_sets.comprehended(first, node)
         if rows is not None:
             return rows
         for turn in self._turns(node.generators, inside, first):
@@ -719,6 +740,15 @@ def path_part(path: FilePath, name: str) -> Value:
         return Value(FilePath(head or ("\0" if path.text.startswith("\0") else ".")))
     stem, mark, suffix = tail.rpartition(".")
     return Value(tail if name == "name" else (stem or tail) if name == "stem" else mark + suffix if stem else "")
+
+
+def parents_of(path: FilePath) -> list[Value]:
+    """The folders above a path, as far as they are in the project."""
+    found: list[Value] = []
+    while "/" in path.text.rstrip("/") and len(found) < MOST_TURNS:
+        found.append(path_part(path, "parent"))
+        path = found[-1].data
+    return found
 
 
 def is_name_of(node: ast.expr, owner: ast.expr) -> bool:

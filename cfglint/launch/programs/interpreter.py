@@ -12,6 +12,7 @@ import contextlib
 from functools import lru_cache, partial
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.branches import (
     LEFT,
     LOOP_LEFT,
@@ -29,11 +30,12 @@ from cfglint.launch.programs.branches import (
     side_of,
 )
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.data_sets import filled_by, is_empty_list, rows_of_lines
 from cfglint.launch.programs.modules import FRAMEWORKS, External, Modules, ProgramModule, external, imported
 from cfglint.launch.programs.objects import (
     ABSENT,
+    ITEMS,
     NONE,
+    OPEN,
     Class,
     Frame,
     Function,
@@ -49,9 +51,14 @@ from cfglint.launch.programs.objects import (
     slots_of,
     unknown,
 )
+from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.source.annotations import Any, Callable, NoReturn
 from cfglint.source.budget import Budget
 from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.program import DataRecipe
 
 NOWHERE = ast.Pass()
 MOST_FUNCTIONS = 1024  # of which is known whether they are generators
@@ -233,7 +240,7 @@ class Interpreter(Branches):
         before = self.evaluate(node.target, frame)
         added = self.evaluate(node.value, frame)
         if isinstance(before.data, Sequence) and isinstance(node.op, ast.Add) and isinstance(added.data, Sequence):
-            self.extend(before.data, added.data.items, added.data.is_open)
+            self.add_all(before, added)
             return
         self.opened_objects(before)
         if isinstance(before.data, Mapping) and isinstance(node.op, ast.BitOr):
@@ -367,12 +374,11 @@ class Interpreter(Branches):
         """Evaluate a loop through a value."""
         items = self.iterated(value)
         if items is None:
-            name = filled_by(node) if isinstance(value.data, OpenFile) else ""
-            begins_empty = bool(name) and is_empty_list(self.evaluate(ast.Name(name, ast.Load()), frame).data)
+            filled = self._lists_filled(node, value, frame)
             self._unknown_loop(node, frame, node.target)
-            rows = rows_of_lines(value.data) if begins_empty and isinstance(value.data, OpenFile) else None
-            if rows is not None:
-                self.bind(name, rows, frame)
+            for each, recipe in filled:
+                self.write(each.slots, ITEMS, ())
+                self.write(each.slots, OPEN, recipe)
             return
         before, first = len(self.conditions), len(self.ways_out)
         signal = self._through(node, items, frame)
@@ -382,6 +388,21 @@ class Interpreter(Branches):
             signal = self._signal(node.orelse, frame)
             goes_on = signal is None
         self._leave(signal, goes_on, ways, node, frame)
+
+    def _lists_filled(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> list[tuple[Sequence, DataRecipe]]:
+        """The lists that a loop through rows adds a row to in its turns, with the rows that they have then."""
+        parsed = isinstance(value.data, OpenFile) and parses_lines(*node.body)
+        rows = data_sets.rows_through(value, parsed)
+        if rows is None:
+            return []
+        found: list[tuple[Sequence, DataRecipe]] = []
+        for name, always in lists_filled(node, parsed).items():
+            filled = self.evaluate(ast.parse(name, mode="eval").body, frame)
+            before = data_sets.recipe_of(filled)
+            if isinstance(filled.data, Sequence) and before is not None:
+                added = rows if always else rows.then("filter", None)
+                found.append((filled.data, added if before == data_sets.EMPTY else data_sets.joined(before, added)))
+        return found
 
     def _through(self, node: ast.For | ast.AsyncFor, items: list[Value], frame: Frame) -> Signal | None:
         """Evaluate the turns of a loop: the signal that ended it."""
@@ -575,11 +596,13 @@ class Interpreter(Branches):
         before, first = len(self.conditions), len(self.ways_out)
         try:
             signal = self._signal(function.node.body, frame)
-            if isinstance(signal, End):
+            ways = self._taken(first, Return)
+            if isinstance(signal, End) and not ways:  # else a branch has returned before, and the end is that of the other ones
                 raise signal
-            if not isinstance(signal, Left):
+            goes_on = not isinstance(signal, (End, Left))
+            if goes_on:
                 frame.returned.append(signal.value if isinstance(signal, Return) else NONE)
-            self._merge(self._taken(first, Return), not isinstance(signal, Left), frame.slots)
+            self._merge(ways, goes_on, frame.slots)
         finally:
             self.active.pop()
             del self.conditions[before:], self.ways_out[first:]

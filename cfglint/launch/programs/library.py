@@ -19,6 +19,7 @@ from cfglint.launch.programs.objects import (
     NONE,
     OPEN,
     PLAIN,
+    PROJECT,
     STREAMED,
     STREAMED_SPLITS,
     Built,
@@ -123,7 +124,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
         split = named.get("split", NONE).data
         return Value(Opaque(STREAMED if isinstance(split, str) else STREAMED_SPLITS if split is None else name))
-    if package.partition(".")[0] == "datasets":
+    if package.partition(".")[0] in ("datasets", "pandas", "sklearn"):
         loaded = data_sets.external(name, given, named)
         if loaded is not None:
             return loaded
@@ -137,6 +138,9 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """The result of one of Python's own functions."""
     first = given[0] if given else NONE
+    counted = data_sets.calculated(name, *given) if not named else None
+    if counted is not None:
+        return counted
     if name in NUMBERS:
         return converted(run, name, given)
     if name in ("exit", "quit"):
@@ -149,6 +153,8 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return reduced(run, name, given, named)
     if name == "range":
         numbers = [each.data for each in given]
+        if len(given) == 1 and isinstance(first.data, data_sets.RowCount):
+            return first
         fits = all(type(each) is int for each in numbers) and 0 < len(numbers) < 4 and not (len(numbers) == 3 and not numbers[2])
         found = range(*numbers) if fits else None
         if found is None:
@@ -187,6 +193,9 @@ def numeric(name: str, given: Given) -> Value:
     import math
 
     number = given[0].data if given else None
+    counted = data_sets.calculated(name, *given)
+    if counted is not None:
+        return counted
     if not isinstance(number, (int, float)) or len(given) != 1:
         return unknown()
     try:
@@ -233,6 +242,9 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     items = run.iterated(given[0]) if given else []
     if given and are_parameters(given[0]):
         return given[0]
+    rows = data_sets.rows_through(given[0]) if given and items is None and name != "set" else None
+    if rows is not None:
+        return data_sets.list_of(rows)
     if items is None:
         return unknown()
     if name == "sorted":
@@ -256,7 +268,7 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         sized = first.data
         if (isinstance(sized, Sequence) and not sized.is_open) or (isinstance(sized, Mapping) and not sized.has_unknown_keys):
             return Value(len(sized.items))
-        return unknown_from(given[0]) if given else unknown()
+        return data_sets.length_of(first) or unknown_from(first)
     items = given if len(given) > 1 else run.iterated(first)
     if items is None or named or not items:
         return unknown_from(*given)
@@ -273,6 +285,9 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """`zip` and `enumerate` of known values."""
     lists = [run.iterated(each) for each in (given if name == "zip" else given[:1])]
+    rows = [data_sets.rows_through(each) for each in (given if name == "zip" else given[:1])]
+    if rows and rows[0] is not None and all(each == rows[0] for each in rows):
+        return data_sets.list_of(rows[0])
     if any(each is None for each in lists) or not lists:
         return unknown()
     if name == "enumerate":
@@ -377,8 +392,10 @@ def of_path(run: Interpreter, name: str, given: Given) -> Value:
         return Value(posixpath.basename(first))
     if name == "splitext":
         return wrapped(posixpath.splitext(first))
+    if name == "isabs":
+        return Value(first.startswith(("/", PROJECT)))
     if name in ("exists", "isfile"):
-        return Value(True) if run.context.content(first) is not None else unknown()
+        return Value(True) if run.context.has(first) else unknown()
     return unknown()
 
 

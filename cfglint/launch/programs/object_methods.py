@@ -14,6 +14,7 @@ from cfglint.launch.programs.objects import (
     LONGEST,
     NONE,
     OPEN,
+    PROJECT,
     RESUMES,
     STREAMED,
     STREAMED_SPLITS,
@@ -58,6 +59,9 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
     """The result of a method of an object that is not of the program's own classes."""
     data, name = found.owner.data, found.name
     if isinstance(data, str):
+        written = found.owner.written
+        if written is not None and (name == "splitlines" or (name == "split" and given and given[0].data == "\n")):
+            return Value(OpenFile(Value(PROJECT + written.file.path)))
         return of_string(run, data, name, given)
     if isinstance(data, Mapping):
         return of_mapping(run, data, name, given, named)
@@ -67,7 +71,7 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
         return of_file_path(run, data, name, given)
     if isinstance(data, OpenFile) and name == "read":
         return config_files.content(run, data.path)
-    if isinstance(data, OpenFile) and name == "__enter__":
+    if isinstance(data, OpenFile) and name in ("__enter__", "readlines", "splitlines"):
         return found.owner
     if isinstance(data, (Function, Class)) or (isinstance(data, Method) and isinstance(data.owner.data, Function)):
         target = found.owner
@@ -88,8 +92,6 @@ def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Na
     made = data_sets.method(data, name, given, named)
     if made is not None:
         return made
-    if isinstance(data, data_sets.Rows) and name not in data_sets.KEEP_ROWS:
-        run.write(data.slots, OPEN, True)
     if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
         return Value(data)
     if name == "train":
@@ -185,7 +187,9 @@ def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Va
         return NONE
     if name == "extend" and given:
         items = run.iterated(given[0])
-        if items is None:
+        if items is None and isinstance(given[0].data, Sequence):
+            run.add_all(Value(data), given[0])
+        elif items is None:
             run.opened(Value(data))
         else:
             run.extend(data, items)
@@ -194,7 +198,8 @@ def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Va
         return shallow_copy(Value(data))
     if name in ("index", "count"):
         return unknown()
-    run.opened(Value(data))
+    if not data.is_open or name not in data_sets.KEEP_ROWS:
+        run.opened(Value(data))
     return unknown()
 
 
@@ -208,8 +213,10 @@ def of_file_path(run: Interpreter, data: FilePath, name: str, given: Given) -> V
         return config_files.content(run, Value(data))
     if name in ("as_posix", "__str__", "__fspath__"):
         return Value(data.text)
+    if name == "is_absolute":
+        return Value(data.text.startswith(("/", PROJECT)))
     if name in ("exists", "is_file"):
-        return Value(True) if run.context.content(data.text) is not None else unknown()
+        return Value(True) if run.context.has(data.text) else unknown()
     if name == "expanduser":
         return Value(data)
     if name == "joinpath":

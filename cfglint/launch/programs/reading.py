@@ -10,7 +10,7 @@ from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, read_class
-from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
+from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs, instantiated, instantiations
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, trains
 from cfglint.launch.programs.flags import Flags, engine_files
@@ -61,11 +61,15 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.scopes = tuple(scopes)
     facts.evaluations = Evaluations(modules, scopes[0].module)
     calls: list[BuiltCall] = [*constructors(scopes, made)]
+    bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
+    instantiating = instantiations(scopes) if not calls else set()
+    if instantiating:
+        objects = facts.evaluations.under(bare).made.values()
+        calls = [instantiated(scope_around(each.node, each.module, modules), each) for each in objects if each.node in instantiating]
     engines = engine_configs(scopes) if not calls else []
     if not calls and (engines or may_build(modules)):
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         calls = evaluated_calls(evaluated, modules)
-        bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
         trained = [each for each in engines if trains(evaluated.call(each))]
         engines = trained if trained or accelerators(scopes) else engines
         calls = calls or [

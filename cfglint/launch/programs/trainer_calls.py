@@ -10,7 +10,7 @@ from cfglint.launch.program import DataRecipe, ProgramFacts, TrainerCall
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ
-from cfglint.launch.programs.data_sets import DataSet
+from cfglint.launch.programs.data_sets import recipe_of
 from cfglint.launch.programs.documents import add
 from cfglint.launch.programs.imports import compares_releases, is_copied
 from cfglint.launch.programs.modules import External
@@ -93,8 +93,7 @@ def is_streamed(made: MadeCall) -> bool:
 
 def data_of(made: MadeCall) -> DataRecipe | None:
     """The training set of a trainer, if that is loaded from local files."""
-    given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
-    return given.recipe if isinstance(given, DataSet) and not given.is_open else None
+    return recipe_of(made.arguments["train_dataset"][1]) if "train_dataset" in made.arguments else None
 
 
 def resumes(made: MadeCall) -> ConfigValue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import OVERRIDE, Setting
 from cfglint.findings.wording import spelled
@@ -54,7 +55,7 @@ def efficient_loading_without_sync(config: AccelerateConfig) -> Iterator[Finding
     if found[1] and not section[found[1]] and (not found[0] or section[found[0]]):
         related = (config.setting("fsdp_config", found[0]),) if found[0] else ()
         message = f"`{found[1]}` is {spelled(section[found[1]])}, but `fsdp_cpu_ram_efficient_loading` requires true"
-        yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=f"set `fsdp_config.{found[1]}: true`")
+        yield Finding(config.setting("fsdp_config", found[1]), message, related=related, help=set_key(f"fsdp_config.{found[1]}", True))
 
 
 @rule("ACC017")
@@ -66,4 +67,4 @@ def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
     if own and own != config.precision:
         setting = config.setting("mixed_precision")
         message = f"`mixed_precision` is {setting.spelled}, which the Trainer's `{own}` overrides"
-        yield Finding(setting, message, related=(trainer.setting(own),), help="remove `mixed_precision`")
+        yield Finding(setting, message, related=(trainer.setting(own),), help=remove_key("mixed_precision"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
 from cfglint.source.annotations import Iterator
@@ -24,7 +25,7 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
             setting,
             message,
             exception=f"ValueError: {low}_size must be at least 1, but got {sizes[low]}",
-            help=f"set `parallelism_config.parallelism_config_{low}_size: 1`",
+            help=set_key(f"parallelism_config.parallelism_config_{low}_size", 1),
         )
         return
     if None in sizes.values():
@@ -34,7 +35,7 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
         yield error
 
 
-def wrong(config: AccelerateConfig, message: str, exception: str, remedy: str | None = None) -> Finding:
+def wrong(config: AccelerateConfig, message: str, exception: str, remedy: Remedy | str | None = None) -> Finding:
     """A finding about the sizes of the section."""
     return Finding(config.setting("parallelism_config"), f"`parallelism_config`{message}", exception=exception, help=remedy)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -89,7 +90,7 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
             f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}",
             related=(config.setting("num_processes"),),
             note="one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own",
-            help=f"set `num_processes: {named * config.processes // each}`, or set `gpu_ids: all`",
+            help=set_key("num_processes", named * config.processes // each) | set_key("gpu_ids", "all"),
         )
 
 
@@ -104,5 +105,5 @@ def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("fsdp_config", "fsdp_auto_wrap_policy"),
             "`SIZE_BASED_WRAP` requires `fsdp_min_num_params`",
-            help="add `fsdp_config.fsdp_min_num_params: 100000000`",
+            help=set_key("fsdp_config.fsdp_min_num_params", 100000000),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import WARNING
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.remedies import choice
@@ -18,7 +19,7 @@ FLAGS = ("offload_params", "activation_checkpointing", "activation_checkpointing
 FLAGS_OF_1 = ("use_orig_params", "sync_module_states", "forward_prefetch")  # FSDP2 reads none of them
 DEVICES = ("none", "cpu", "nvme")
 STAGES = ("0", "1", "2", "3")
-Problem = tuple[str, str, str]  # what is wrong with the value, the exception, the remedy
+Problem = tuple[str, str, "Remedy | str"]  # what is wrong with the value, the exception, the remedy
 
 
 @rule("ACC028")
@@ -45,7 +46,7 @@ def refused_plugin_value(config: AccelerateConfig) -> Iterator[Finding]:
             exception=exception or None,
             severity=None if exception else WARNING,
             depends_on=() if decided else (Reason("program", "the `Accelerator` that the program makes"),),
-            help=remedy.format(f"{name}.{written}"),
+            help=remedy.format(f"{name}.{written}") if isinstance(remedy, str) else remedy,
         )
 
 
@@ -68,7 +69,7 @@ def fsdp_problems(values: ConfigMapping, is_2: bool) -> Iterator[tuple[str, Prob
     if is_on(values.get("activation_checkpointing_offload")):
         text = "ValueError: `activation_checkpointing_offload=True` requires "
         if not is_on(values.get("activation_checkpointing")):
-            remedy = "set `fsdp_config.fsdp_activation_checkpointing: true`"
+            remedy = set_key("fsdp_config.fsdp_activation_checkpointing", True)
             yield (
                 "activation_checkpointing_offload",
                 ("without `activation_checkpointing`", f"{text}`activation_checkpointing=True`.", remedy),
@@ -76,7 +77,7 @@ def fsdp_problems(values: ConfigMapping, is_2: bool) -> Iterator[tuple[str, Prob
         elif not is_2:
             yield (
                 "activation_checkpointing_offload",
-                ("which requires FSDP2", f"{text}`fsdp_version=2`.", "set `fsdp_config.fsdp_version: 2`"),
+                ("which requires FSDP2", f"{text}`fsdp_version=2`.", set_key("fsdp_config.fsdp_version", 2)),
             )
     named: dict[str, tuple[str, ...]] = {"state_dict_type": STATE_TYPES}
     if not is_2:
@@ -89,7 +90,7 @@ def fsdp_problems(values: ConfigMapping, is_2: bool) -> Iterator[tuple[str, Prob
         yield from (("backward_prefetch", each) for each in of_enumeration("backward_prefetch", prefetch, PREFETCHES))
     if is_2 and str(values.get("state_dict_type")).upper() in ("LOCAL_STATE_DICT", "2"):
         text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
-        yield "state_dict_type", ("which FSDP2 does not support", text, "set `{}: SHARDED_STATE_DICT`")
+        yield "state_dict_type", ("which FSDP2 does not support", text, set_key("", "SHARDED_STATE_DICT"))
     size = values.get("min_num_params", 0)
     is_read = str(values.get("auto_wrap_policy")).upper() == "SIZE_BASED_WRAP"
     if (size is not None or is_read) and not is_integer(str(size)):
@@ -107,7 +108,7 @@ def of_enumeration(key: str, value: ConfigValue, names: tuple[str, ...]) -> Iter
         return
     kinds = {"sharding_strategy": "ShardingStrategy", "backward_prefetch": "BackwardPrefetch", "state_dict_type": "StateDictType"}
     exception = f"ValueError: {int(text)} is not a valid {kinds[key]}" if text.isdigit() else f"KeyError: {text.upper()!r}"
-    yield f"not one of {', '.join(names)}", exception, choice("{}", text, names)
+    yield f"not one of {', '.join(names)}", exception, choice("", text, names)
 
 
 def is_on(value: ConfigValue) -> bool:
@@ -144,12 +145,15 @@ def deepspeed_problems(values: ConfigMapping) -> Iterator[tuple[str, Problem]]:
             text = f"AssertionError: Gradient accumulation steps: {steps} has to be greater than 0"
         yield "gradient_accumulation_steps", ("not a positive integer", text, "set `{}` to a positive number")
     if clipping is not None and clipping.lower() != "auto" and not is_number(clipping):
-        yield "gradient_clipping", ("not a number", f"ValueError: could not convert string to float: {clipping.lower()!r}", "set `{}: 1.0`")
+        yield (
+            "gradient_clipping",
+            ("not a number", f"ValueError: could not convert string to float: {clipping.lower()!r}", set_key("", 1.0)),
+        )
     for name in ("optimizer", "param"):
         key = f"offload_{name}_device"
         if key in given and given[key].lower() not in DEVICES:
             text = f"ValidationError: 1 validation error for DeepSpeedZeroConfig: offload_{name}.device"
-            yield key, ("not one of none, cpu and nvme", text, "set `{}: cpu`")
+            yield key, ("not one of none, cpu and nvme", text, set_key("", "cpu"))
     if "zero3_init_flag" in given and given["zero3_init_flag"].lower() not in TRUTHS:
         yield "zero3_init_flag", truth(values["zero3_init_flag"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -49,7 +50,7 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
         if config.version < KEYS_COMPARED:
             text = "TypeError: SageMakerConfig.__init__() got an unexpected keyword argument"
         message = f"`compute_environment` is {setting.spelled}; it must be LOCAL_MACHINE or {SAGEMAKER}"
-        yield Finding(setting, message, exception=text, help="set `compute_environment: LOCAL_MACHINE`")
+        yield Finding(setting, message, exception=text, help=set_key("compute_environment", "LOCAL_MACHINE"))
 
 
 @rule("ACC006")
@@ -85,7 +86,9 @@ def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     kind = type(machines).__name__
     if not isinstance(machines, (int, float)):
         text = f"TypeError: '>' not supported between instances of '{kind}' and 'int'"
-        remedy: str | None = f"set `num_machines: {machines}`, without quotes" if str(machines).isdecimal() else "set `num_machines: 1`"
+        remedy: Remedy | str | None = (
+            set_key("num_machines", int(machines), ", without quotes") if str(machines).isdecimal() else set_key("num_machines", 1)
+        )
         yield Finding(
             config.setting("num_machines"),
             f"`num_machines` is {described(machines)}, not a number",
@@ -96,7 +99,7 @@ def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
     elif not isinstance(processes, (int, float)):
         divided = machines > 1 and config.spawns
         what = "unsupported operand type(s) for //:" if divided else "'>' not supported between instances of"
-        remedy = f"set `num_processes: {processes}`, without quotes" if str(processes).isdecimal() else None
+        remedy = set_key("num_processes", int(processes), ", without quotes") if str(processes).isdecimal() else None
         if divided or (not config.spawns and processes is not None and not passed_over(config, processes)):
             text = f"TypeError: {what} '{type(processes).__name__}' and 'int'"
             yield mistyped(config.setting("num_processes"), "a number", text, remedy)
@@ -120,7 +123,7 @@ def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
         if text is None and name == "deepspeed_config" and config.uses_deepspeed:
             text = not_attribute(block, "keys")
         if text is not None:
-            yield mistyped(config.setting(name), "a mapping", text, f"remove `{name}`, or write a mapping")
+            yield mistyped(config.setting(name), "a mapping", text, remove_key(name) | "write a mapping")
 
 
 def indexing_error(block: object) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, pages_of_checks, rule
 from cfglint.frameworks.neox import KIND
 from cfglint.frameworks.neox.config import NeoXConfig
@@ -36,31 +37,31 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
         if "params" not in section:
             text = "KeyError: 'params'" if used_before else CANNOT
             yield Finding(
-                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=f"set `{name}.params: {{}}`"
+                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=set_key(f"{name}.params", {})
             )
         elif not isinstance(section["params"], dict):
             error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
             message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
             yield Finding(
-                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=f"set `{name}.params: {{}}`"
+                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=set_key(f"{name}.params", {})
             )
         if "type" not in section:
             yield Finding(
                 config.setting(name),
                 f"`{name}.type` is missing; it is required",
                 exception=CANNOT,
-                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
             )
         elif name == "scheduler" and not isinstance(section["type"], str):
             message = f"`scheduler.type` is {describe(section['type'])}, not a string"
-            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help="remove `scheduler`")
+            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help=remove_key("scheduler"))
         elif section["type"] is None:
             error = "AttributeError: 'NoneType' object has no attribute 'lower'"
             yield Finding(
                 config.setting(name, "type"),
                 f"`{name}.type` is null, not a string",
                 exception=error,
-                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
             )
 
 
@@ -75,7 +76,7 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting(name),
             f"`{name}.enabled` is missing; it is required",
-            help=f"set `{name}.enabled: true`, or set `{name}.enabled: false`",
+            help=set_key(f"{name}.enabled", True) | set_key(f"{name}.enabled", False),
         )
 
 
@@ -106,7 +107,7 @@ def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 exception=text,
                 on_key=True,
-                help=f"remove `deepspeed_extra_args.{key}`",
+                help=remove_key(f"deepspeed_extra_args.{key}"),
             )
 
 
