@@ -11,7 +11,6 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.row_evaluation import Path
 
 
 FAILURE = "type"  # the kind of a refusal where Python itself fails on a value
@@ -98,11 +97,6 @@ class Removal(Record):
         return remove_key(self.key) if isinstance(section, dict) and name in section and not self.stays else ""
 
 
-def dotted(path: Sequence[str | int]) -> str:
-    """A path as messages write it."""
-    return ".".join(map(str, path))
-
-
 class Words(Record):
     """What the findings of a kind say besides its rows.
 
@@ -112,7 +106,12 @@ class Words(Record):
     """
 
     kept: Sequence[str]
-    machine: Mapping[Path, str | None]
+    machine: Mapping[tuple[str, ...], str | None]
     is_flag: Callable[[str], bool]
     first: Mapping[str, Sequence[str]]
-    counted: Mapping[Path, str] = {}
+    counted: Mapping[tuple[str, ...], str] = {}
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """A path as messages write it."""
+    return ".".join(map(str, path))

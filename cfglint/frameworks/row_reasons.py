@@ -18,17 +18,20 @@ if TYPE_CHECKING:
     from cfglint.frameworks.row_evaluation import Path, Row
 
 # How the value of a key makes a condition hold.
-SET, UNSET, IS, IS_NOT, ABOVE, BELOW, TYPED, OTHER = "set", "unset", "is", "is not", "above", "below", "has a type", "other"
+SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"
+OF_TYPE = "of a type"
 COMPARED = {"<": "is below", "<=": "is not above", ">": "is above", ">=": "is not below", "==": "is", "!=": "differs from"}
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 REVERSED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 FIELDS = ("f", "f?", "f!", "has")
+CONVERSIONS = ("member", "named")  # to members of an Enum
 ENTRIES = ("get", "attr", "at", "getattr")
 CONTAINERS = ("dict", "list", "tuple")
 DEEPEST = 12
-CONVERSIONS = ("json_parse_to_dict", "parse_to_dict")  # of a string to the mapping that it stands for
+PARSERS = ("json_parse_to_dict", "parse_to_dict")  # of a string to the mapping that it stands for
 MOST_REASONS = 4
 MOST_CHOICES = 6
+MOST_LISTED = 16  # of the values that a key may have
 MOST_REMEDIES = 3
 SMALL = 1e-3  # what is above less than this is simply set
 MOST_TRIED = 1000  # numbers that are tried as a divisor
@@ -68,25 +71,34 @@ class Condition:
         self.division: tuple[Any, Any] | None = None  # that should leave no rest
         self.is_compared = False  # two keys with each other
         self.comparison: tuple[str, Any, Any] | None = None  # of two amounts that holds
+        self.converts = any(isinstance(each, list) and each[:1] in (["member"], ["named"]) for each in walk(row.get("be")))
         self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
-        parts = row["when"] if "raise" in row else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
+        parts = (
+            row["when"]
+            if "raise" in row
+            else [row["be"]]
+            if self.converts
+            else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
+        )
         found: dict[tuple[Path, str], Cause] = {}
         for part in parts:
             for reason in self._of(part, True):
                 other = found.setdefault((reason.path, reason.how), reason)
                 if other is not reason and reason.how == IS_NOT:
                     other.values = [*other.values, *(value for value in reason.values if value not in other.values)]
+        paths = [path for path, how in found if how != OF_TYPE]
+        for reason in [*found.values()]:
+            if reason.how == OF_TYPE:  # only if nothing else is said of the key
+                del found[reason.path, OF_TYPE]
+                found |= {} if reason.path in paths else {(reason.path, OTHER): Cause(reason.path, OTHER)}
         self.reasons = [
             reason for reason in found.values() if not self._is_needless(reason, {how for path, how in found if path == reason.path})
         ]
 
     def _is_needless(self, reason: Cause, others: set[str]) -> bool:
         """Whether the other reasons with the same key say more: which value it has, rather than that it has one."""
-        if reason.how == TYPED:
-            reason.how = OTHER
-            return others != {TYPED}
         if reason.how == OTHER:
-            return not others <= {OTHER, IS_NOT, TYPED}
+            return not others <= {OTHER, IS_NOT}
         if reason.how == IS_NOT:
             return bool(others & {OTHER, BELOW}) or (SET in others and value_at(self.run.values, reason.path) is True)
         return reason.how == SET and bool(others & {IS, ABOVE})
@@ -100,7 +112,7 @@ class Condition:
         if wanted and made.get("be") is True and value_at(self.written, (part[1],)) is not True:
             yield from self._of(["and", *made["when"]], wanted, depth + 1)
             return
-        path = self.path(part) if operator != "member" else None
+        path = self.path(part) if operator not in CONVERSIONS else None
         if path:
             yield Cause(path, SET if wanted else UNSET)
         elif operator == "v" and part[1] in self.kept:
@@ -113,10 +125,14 @@ class Condition:
                 yield from self._of(each, wanted, depth + 1)
         elif operator == "not":
             yield from self._of(part[1], not wanted, depth + 1)
+        elif operator in CONVERSIONS and (path := self.path(part[1])):
+            names = [value if operator == "member" and isinstance(value, str) else name for _, name, value in part[3][1:]]
+            yield Cause(path, IS_NOT, [name for name in names if not name.startswith("_")])
         elif operator == "is a" and wanted and (path := self.path(part[1])):
-            yield Cause(path, TYPED)
-        elif operator == "member" and (path := self.path(part[1])):
-            yield Cause(path, IS_NOT, [value for _, _, value in part[3][1:]])
+            yield Cause(path, OF_TYPE)
+        elif operator == "fails" and wanted:
+            for each in part[1][1:]:
+                yield from self._of(each, wanted, depth + 1)
         elif operator == "call" and part[1] in ("any", "bool") and len(part) == 3:
             yield from self._of(part[2], wanted, depth + 1)
         elif operator in ("==", "!=") and part[2] == 0 and isinstance(part[1], list) and part[1][0] == "%":
@@ -174,13 +190,24 @@ class Condition:
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
         if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2][0] in CONTAINERS):
             return self.path(expression[1])
-        if (operator == "m" and expression[1] in ("lower", "strip")) or (operator == "call" and expression[1] in ("str", "bool", "int")):
+        if (operator == "m" and expression[1] in ("lower", "upper", "strip")) or (
+            operator == "call" and expression[1] in ("str", "bool", "int")
+        ):
             return self.path(expression[2])
         if operator == "v" and "each" in self.kept.get(expression[1], ()):
             return self._item(self.kept[expression[1]], self.run.kept.get(expression[1]))
-        if operator == "fact" and expression[1] in CONVERSIONS:
+        if operator == "fact" and expression[1] in PARSERS:
             return self.path(expression[2])
-        return self.path(expression[1]) if operator in ("value", "member") else None
+        if operator == "if":
+            return self.path(self.taken(expression))
+        return self.path(expression[1]) if operator in ("value", *CONVERSIONS) else None
+
+    def taken(self, choice: Any) -> Any:
+        """The alternative of a choice that holds; None if the condition fails, as on a section that is null."""
+        try:
+            return choice[2 if self.run.truth(choice[1]) is True else 3]
+        except Raised:
+            return None
 
     def source(self, name: str) -> Any:
         """What a row made a field of; None if it is written, or made of nothing else."""
@@ -196,10 +223,7 @@ class Condition:
         if operator == "or":
             return self.factors(self._deciding(expression[1:], True) or expression[-1])
         if operator == "if":
-            try:
-                return self.factors(expression[2 if self.run.truth(expression[1]) is True else 3])
-            except Raised:  # a section that the choice looks into is null
-                return []
+            return [] if (taken := self.taken(expression)) is None else self.factors(taken)
         if operator == "f" and (made := self.source(expression[1])) is not None:
             return self.factors(made)
         return [expression]
@@ -310,7 +334,7 @@ class Explanation:
             reason, is_strict = self.reasons[0], len(self.reasons[0].values) > 1
             bound = ("below" if is_strict else "at most") if reason.how == ABOVE else ("above" if is_strict else "at least")
             return f"`{reason.key}` is {value_at(self.values, reason.path)}; it must be {bound} {reason.values[-1]}{self.where}"
-        if "raise" not in self.condition.row and self.reasons and "member" not in str(self.condition.row.get("be")):
+        if "raise" not in self.condition.row and self.reasons and not self.condition.converts:
             value = value_at(self.values, self.reasons[0].path)
             return f"`{self.reasons[0].key}` is {spelled(value)}: {self.quoted()}"
         if not self.is_simple or "deprecated" in self.said:
@@ -321,6 +345,8 @@ class Explanation:
         value = value_at(self.values, missing[0].path) if len(missing) == 1 else None
         if not held and value is not None and missing[0].how == IS_NOT:
             choices = [spelled(choice) if isinstance(value, str) else str(choice) for choice in missing[0].values]
+            if len(choices) > MOST_LISTED:
+                return f"`{missing[0].key}` is {spelled(value)}, which is not a valid choice"
             return f"`{missing[0].key}` is {spelled(value)}; it must be {listed(choices)}"
         if len(held) > 1 and (not missing or not (missing[0] in self.named or self.is_written(missing[0]))):
             return self.incompatible(held)

@@ -81,22 +81,6 @@ def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help=set_key("gpu_ids", "all") | "list the GPUs")
 
 
-@rule("ACC020")
-def missing_main_process_address(config: AccelerateConfig) -> Iterator[Finding]:
-    if config.spawns or not config.local or not isinstance(config.machines, (int, float)) or config.machines <= 1:
-        return
-    for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):
-        if config.get(key) is None and not config.is_on_tpu:
-            text = f"AssertionError: When using multiple machines, you need to specify the main process {label}."
-            yield Finding(
-                config.absent(key),
-                f"`num_machines` is {config.machines}, which requires `{key}`",
-                exception=text,
-                help="set `main_process_ip` to the address of the first machine" if key.endswith("ip") else f"set `{key}`",
-            )
-            return
-
-
 @rule("ACC015")
 def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     gpus = config.facts.gpus
