@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.remedy import Remedy
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.refusal import FAILURE, Refusal, Words
+from cfglint.frameworks.refusal import FAILURE, Refusal, Removal, Words
 from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.swift import KIND, LIBRARY
@@ -110,11 +111,18 @@ def worded(found: Iterable[Refusal]) -> Iterator[Refusal]:
     """Refusals by checks, in words of a command line."""
     for each in found:
         if each.kind != FAILURE and each.paths:  # else it follows from a value that is refused
-            others = [step for step in each.help if not (isinstance(step, Remedy) and step.edit and step.edit[0].key == METHOD)]
-            each.help = others or each.help
+            steps = [re.sub(r"`([a-z]\w*)`", r"`--\1`", step) if isinstance(step, str) else step for step in each.help]
+            each.help = [step for step in steps if not changes_method(step)] or steps
             if each.key in GIVEN and "Please" in each.exception:
                 each.message, each.help = f"`--{each.key}` is missing", [f"give `--{each.key}` {GIVEN[each.key]}"]
             yield each
+
+
+def changes_method(step: Remedy | Removal | str) -> bool:
+    """Whether a remedy is another method of training."""
+    if isinstance(step, Remedy):
+        return bool(step.edit) and step.edit[0].key == METHOD
+    return isinstance(step, str) and step.startswith(f"set `--{METHOD}`")
 
 
 def listed(value: Any) -> Any:
