@@ -34,7 +34,7 @@ def sentence(remedy):
     """The sentence of a remedy for a YAML file; empty without one."""
     if remedy is None or isinstance(remedy, str):
         return remedy or ""
-    return remedy.text(lambda step: step_in(step, step.key, Document("", "", "yaml"), False) + step.reason)
+    return remedy.text(lambda step: step_in(step, step.key, Document("", "", "yaml"), False, False) + step.reason)
 
 
 def done(values, actions, pointer):

@@ -345,6 +345,10 @@ class Extractor:
                     ]
                     return self.assign_name(f.value.id, grown)
                 return self.put_box(box, ["+", box, arg if f.attr == "extend" else ["list", arg]], call)
+            if f.attr == "insert" and len(call.args) == 2 and self.expr(call.args[0]) == 0:
+                box = self.expr(f.value)
+                if isinstance(box, list):
+                    return self.put_box(box, ["+", ["list", self.expr(call.args[1])], box], call)
             if f.attr == "remove" and len(call.args) == 1:
                 box, arg = self.expr(f.value), self.expr(call.args[0])
                 if isinstance(box, list):

@@ -28,6 +28,7 @@ from typing import Any
 
 import list_releases
 import row_table_text
+import schema_merge
 from schema_source import SourceError, release
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
@@ -58,6 +59,9 @@ def main() -> int:
     except (SourceError, OSError) as problem:
         print(problem, file=sys.stderr)
         return 2
+    if not options.check:  # of a new kind, the ends of its rows are not known yet
+        (target / "_tables.py").write_text(texts[target / "_tables.py"], encoding="utf-8")
+        texts[schema_merge.RELEASES] = schema_merge.releases()
     changed = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in changed:
         if not options.check:
@@ -126,6 +130,8 @@ def unpack(package: str, files: list[dict[str, Any]], target: Path) -> None:
         archive.unlink()
         inside = [each for each in Path(place).iterdir() if each.is_dir()]
         shutil.copytree(Path(place) if is_wheel else inside[0], target)
+        for pure in target.glob("*.data/purelib") if is_wheel else ():  # where pip puts what is there
+            shutil.copytree(pure, target, dirs_exist_ok=True)
 
 
 def unpack_files(package: str, files: list[dict[str, Any]], wanted: tuple[str, ...], target: Path) -> None:

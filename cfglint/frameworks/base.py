@@ -61,6 +61,7 @@ class Config:
     decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
+    has_dotted_options = False  # whether options of its line have dots in their names: `--ds.zero_stage`
     gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
     obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> an obsolete key that a new batch replaces
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section

@@ -19,14 +19,17 @@ def said(remedy: Remedy, setting: Setting, config: Config) -> str:
 
     def spelled(step: Step) -> str:
         document = document_of(step, setting, config)
-        return step_in(step, step.key or setting.name, document, config.framework.is_engine) + step.reason
+        key = step.key or setting.name
+        return step_in(step, key, document, config.framework.is_engine, "." not in key or config.has_dotted_options) + step.reason
 
     return remedy.text(spelled)
 
 
-def step_in(step: Step, key: str, document: Document, is_mapping: bool) -> str:
-    """A step in the spelling of a file; `is_mapping`: what a program writes are the items of a mapping, not keywords."""
-    command = document if isinstance(document, CommandDocument) and (document.assignments or "." not in key) else None
+def step_in(step: Step, key: str, document: Document, is_mapping: bool, is_option: bool) -> str:
+    """A step in the spelling of a file; `is_mapping`: what a program writes are the items of a mapping, not keywords; `is_option`: a line
+    gives the key by an option.
+    """
+    command = document if isinstance(document, CommandDocument) and (document.assignments or is_option) else None
     if step.removes:
         return f"remove `{command.key_text((key,)) if command is not None else key}`"
     if step.choices:

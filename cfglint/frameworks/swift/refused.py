@@ -9,6 +9,7 @@ import re
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.remedy import Remedy
+from cfglint.frameworks.command_options import INVALID
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.huggingface.fields import has_field
@@ -18,7 +19,6 @@ from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.swift import KIND, LIBRARY
 from cfglint.frameworks.swift.fields import config_files
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.swift.parser import INVALID
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping
 
@@ -103,7 +103,7 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
 
 def words_of(config: CommandConfig) -> Words:
     """What findings say besides the rows."""
-    flags = {name for name, each in config.known.items() if each.is_flag}
+    flags = {name for name, each in config.known.items() if each.type == "bool"}
     return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, PLACES, {(WORLD,): "process"})
 
 
