@@ -19,7 +19,8 @@ FRACTIONS = {
 # name -> {word: least percentage}
 PERCENTAGES: dict[str, dict[str, float]] = {
     "arguments": {"agree": 99},
-    "launches": {"found": 99, "sizes": 98.5, "files": 99, "values": 96, "outcome": 93.5},
+    # Of a program outside of the project, fewer than three names that are the Trainer's alone give no numbers, which the recordings have.
+    "launches": {"found": 99, "sizes": 98.5, "files": 99, "values": 96, "outcome": 91.5},
 }
 # name -> (pattern of a number, the least that it may be)
 LEAST: dict[str, list[tuple[str, float]]] = {
