@@ -27,6 +27,7 @@ TRAINERS_OWN = frozenset(
 )
 PROGRAMS_OF_USERS = (LAUNCH, "huggingface", "trl", "deepspeed", "accelerate")  # consumers whose programs the users write
 OUTSIDE, UNPARSED = "it is not in the project", "it has no code that is parsed"
+TELLING = 3  # names that only one framework has
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 
 
@@ -55,6 +56,12 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if consumer:
         launch.consumer, launch.is_main = consumer, True
         return
+    named = named_by(command) if launch.parser is None and not own_parser and not launcher.has_own_parser else ""
+    if named:
+        launch.consumer, launch.is_main = named, True
+        program = (line.program.string if line.program is not None else "").rpartition("/")[2]
+        launch.doubts = (Reason("program", f"the parser of `{program}`" if program else "the program"),)
+        return
     if len(names) >= 2 and names - COMMON_NAMES and not own_parser and not launcher.has_own_parser:
         take_trainer_arguments(launch, line, command, names)
         return
@@ -62,6 +69,11 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
+
+
+def named_by(command: CommandDocument) -> str:
+    """The kind of which a line has three arguments that no other framework has; empty if there is none."""
+    return next((kind for kind in known_kinds() if len(framework(kind).line_names & {*command.words}) >= TELLING), "")
 
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
@@ -124,7 +136,7 @@ def starts_own_program(launch: Launch, line: LaunchLine) -> bool:
         return True
     if line.module and line.program is not None and line.program.string.partition(".")[0] in known_kinds():
         return True  # `-m trl.scripts.sft` of the installed package
-    return bool(launch.consumer) and launch.consumer not in PROGRAMS_OF_USERS
+    return bool(launch.consumer) and launch.consumer not in PROGRAMS_OF_USERS and not launch.doubts
 
 
 def leave_out_flag(command: CommandDocument) -> None:
