@@ -118,6 +118,7 @@ class LaunchLine:
         self.program: Text | None = None
         self.program_path: str | None = None
         self.module = False
+        self.entry = ""  # the function of the module that a command of the project calls
         self.options = Options()
         self.arguments: list[Text] = []
         self.given: list[Argument] | None = None  # the arguments as options, after parsing

@@ -72,7 +72,7 @@ class LaunchReader:
         self.incomplete: set[str] = set()  # those of them that have further launch lines
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
-        self.programs: dict[tuple[str, str, tuple[str, ...]], ProgramFacts | None] = {}
+        self.programs: dict[tuple[str, str, tuple[str, ...], str], ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
         self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
@@ -174,7 +174,7 @@ class LaunchReader:
         """The run of a line with other contents for some files, on machines of this size. Raises EditRefused if the script then
         starts something else.
         """
-        if line.call.path in texts and line.is_sourced:
+        if line.call.path in texts and line.is_sourced and line.call.path not in self.named:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         reader = self.reader_of(texts, size, line.script_path)
         text = reader.source.content(line.script_path) or text if texts else text
@@ -347,7 +347,7 @@ class LaunchReader:
 
     def program(self, found: Found) -> ProgramFacts | None:
         """The facts about a program; None if it cannot be parsed."""
-        key = found.path, found.package, tuple(found.folders)
+        key = found.path, found.package, tuple(found.folders), found.entry
         if key not in self.programs:
             self.programs[key] = read_found(found, {})
         return self.programs[key]
@@ -618,7 +618,8 @@ def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
     from cfglint.launch.programs.context import with_texts
     from cfglint.launch.programs.reading import read_program
 
-    return read_program(found.path, found.package, found.folders, with_texts(found.read, texts) if texts else found.read)
+    read = with_texts(found.read, texts) if texts else found.read
+    return read_program(found.path, found.package, found.folders, read, found.entry)
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:

@@ -417,6 +417,24 @@ def test_a_config_that_a_program_of_hydra_names_without_its_extension_is_describ
     assert "; train.py names it, and what it makes of it is not compared; `rate.lr` 1e-6 -> 1e-5, `cap` 3 -> (unset))" in reviewed()[0]
 
 
+def test_a_variable_that_the_script_sets_too_late_is_unknown_before(checkout, reviewed):
+    line = "python3 -m verl.trainer.main_ppo data.train_batch_size=64 actor_rollout_ref.actor.ppo_max_token_len_per_gpu=$rows\n"
+    checkout.write(run__sh=f"set -eu\nrows=$((size * 2))\nsize=512\n{line}")
+    checkout.commit()
+    checkout.write(run__sh=f"set -eu\nsize=512\nrows=$((size * 2))\n{line}")
+    assert "actor_rollout_ref.actor.ppo_max_token_len_per_gpu: (unknown) -> 1024 (run.sh:4)" in reviewed()[0]
+
+
+def test_the_words_for_a_program_of_hydra_that_is_not_modelled_are_an_effect(checkout, reviewed):
+    program = "import hydra\n@hydra.main(config_path='conf', config_name='c')\ndef main(cfg):\n    import nemo\nmain()\n"
+    checkout.write(train_sft__py=program, run__sh="python train_sft.py lr=1e-5\n")
+    checkout.commit()
+    checkout.write(run__sh="python train_sft.py lr=1e-4 trainer.epochs=1\n")
+    text = reviewed()[0]
+    assert "lr: 1e-5 -> 1e-4 (run.sh:1)" in text
+    assert "no effective change" not in text
+
+
 INSTANTIATED = """
 import hydra
 from hydra.utils import instantiate

@@ -153,13 +153,15 @@ class Interpreter(Branches):
 
     # -- modules
 
-    def run_main(self, module: ProgramModule) -> None:
-        """Evaluate the top level of the program."""
+    def run_main(self, module: ProgramModule, entry: str = "") -> None:
+        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one."""
         frame = Frame(module)
         self.frames[module.path] = frame
-        self._name_module(frame, "__main__")
+        self._name_module(frame, module.path if entry else "__main__")
         with contextlib.suppress(Signal, RecursionError):
             self.block(module.tree.body, frame)
+            if entry in frame.slots:
+                self.called(frame.slots[entry], [], {}, module.tree)
 
     def _name_module(self, frame: Frame, name: str) -> None:
         frame.slots["__name__"] = Value(name)

@@ -31,13 +31,15 @@ SEARCHED = "sys.path."  # what a program changes if it imports from further fold
 MOST_OF_PATHS = 2000  # steps of the statements that may compute such a folder
 
 
-def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
-    """The facts about a program; None if its file cannot be parsed. `folders` is the search path of its imports."""
+def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None], entry: str = "") -> ProgramFacts | None:
+    """The facts about a program; None if its file cannot be parsed. `folders` is the search path of its imports, `entry` its function
+    that a command of the project calls.
+    """
     modules = Modules(folders, read)
     main = modules.module_of(path, package)
     if main is not None and SEARCHED in main.text:
         modules.folders = with_own_folders(main, folders, read)
-    scopes = reachable(modules, main) if main is not None and main.tree.body else None
+    scopes = reachable(modules, main, entry) if main is not None and main.tree.body else None
     if not scopes:
         return None
     made = constructions(scopes)
@@ -56,10 +58,10 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.not_read = unread_parsers(facts, made)
-    facts.is_called = bool(facts.parser) and not called(scopes).isdisjoint(each.scope for each in made if each.kind)
+    facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(each.scope for each in made if each.kind)
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
-    facts.evaluations = Evaluations(modules, scopes[0].module)
+    facts.evaluations = Evaluations(modules, scopes[0].module, entry)
     calls: list[BuiltCall] = [*constructors(scopes, made)]
     bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
     instantiating = instantiations(scopes) if not calls else set()
