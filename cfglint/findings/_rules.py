@@ -197,7 +197,7 @@ RULES: dict[str, Head] = {
     "HFT061": ("empty-deepspeed", "warning", None, ("huggingface",), "combination", ()),
     "HFT062": ("ignored-invalid-choice", "warning", None, ("huggingface",), "combination", (("old_names", ("unchecked-choice", "unchecked-invalid-choice")),)),
     "HFT063": ("conflicting-checkpointing-keys", "warning", None, ("huggingface",), "combination", (("old_names", ("checkpointing-renamed",)),)),
-    "HFT064": ("unused-checkpointing-kwargs", "warning", None, ("huggingface",), "combination", (("old_names", ("checkpointing-arguments-unused",)),)),
+    "HFT064": ("unused-checkpointing-kwargs", "info", None, ("huggingface",), "combination", (("old_names", ("checkpointing-arguments-unused",)),)),
     "HFT065": ("best-model-without-evaluation", "warning", None, ("huggingface",), "combination", (("old_names", ("no-best-model",)),)),
     "HFT066": ("unused-step-interval", "info", None, ("huggingface",), "combination", (("old_names", ("interval-unused",)),)),
     "HFT067": ("non-blocking-without-pinned-memory", "warning", None, ("huggingface",), "combination", (("old_names", ("pinning-needed",)),)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -86,7 +85,6 @@ def unused_checkpointing_kwargs(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             unused,
             f"`{unused.name}` is ignored, because `{switch.name}` is false",
-            severity=INFO if switch.written else None,  # it was turned off, and how it would be done is left there
             related=(switch,),
             help=set_key(switch.name, True) | remove_key(unused.name),
         )
