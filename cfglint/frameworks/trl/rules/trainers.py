@@ -228,7 +228,7 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
         return
     trainer = config.trainers[0].upper()
     for name, what in (("model_init_kwargs", "model"), ("ref_model_init_kwargs", "ref_model")):
-        if config.arguments[name] is None:
+        if config.arguments[name] is None or not config.arguments.known(name):
             continue
         passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
         text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
