@@ -606,7 +606,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'PFT002': ('it has q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj',),
     'PFT003': ('remove score from `modules_to_save`', "write a list: modules_to_save=['lm_head']"),
     'PFT004': ('put an adapter on the model with `get_peft_model`', 'set `load_in_8bit=False`', 'set `bnb_4bit_compute_dtype="bfloat16"`', 'remove `init_lora_weights`', 'set `dtype: bfloat16`'),
-    'PFT005': ('set `device_map={"": PartialState().process_index}`, or remove `device_map`', 'set `bnb_4bit_quant_storage=torch.bfloat16`, the type of the other parameters'),
+    'PFT005': ('set `device_map={"": PartialState().process_index}`, or remove `device_map`', 'set `bnb_4bit_quant_storage=torch.bfloat16`, the type of the other parameters', 'set `bnb_4bit_quant_storage: bfloat16`, the type of the other parameters'),
     'PRC101': ('remove `bf16.bf16_master_weights_and_grads`', 'remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later', 'set `bf16.bf16_master_weights_and_grads` to true, or set `bf16.bf16_optimizer_states` to false'),
     'PRC102': ('set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `bf16.bf16_master_weights_and_grads`', 'remove `fp16.fp16_master_weights_and_grads`, or remove `bf16.bf16_master_weights_and_grads`', 'set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `fp16.fp16_master_weights_and_grads`'),
     'PRC103': ('write one of fp32, fp16, bf16, int8', 'set `data_types.grad_accum_dtype` to "bf16"', 'set `data_types.grad_accum_dtype` to "fp32"'),
