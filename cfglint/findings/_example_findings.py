@@ -471,6 +471,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'HFT087': ('use transformers 4.47.0 or newer, or torch 2.5', 'use torch 2.6 or newer'),
     'HFT088': ('use another `output_dir` to start anew',),
     'HFT089': ('set `fsdp_config.state_dict_type: SHARDED_STATE_DICT`', 'set `fsdp_config.fsdp_state_dict_type: FULL_STATE_DICT`'),
+    'HFT090': ('keep the global batch size of the first run, by `gradient_accumulation_steps`',),
     'KEY101': ('remove `sparse_gradients` before an upgrade',),
     'KEY102': ('in the example, rename it to `overlap_comm`', 'remove `zero_optimization.compute_grad_norm`, or use DeepSpeed 0.19.7 or later', 'in the example, remove `prefetch_bucket_size`'),
     'KEY103': ('in the example, remove `cpu_offload`',),

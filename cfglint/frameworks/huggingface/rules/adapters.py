@@ -43,7 +43,7 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
         refused = found.refused
         if refused is None:
             continue
-        is_named = found.modules is not None and place.is_named_model
+        is_named = found.modules is not None and place.is_named_model(config.facts.here)
         published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_named else ()
         older = () if found.is_certain else (Reason("release", "the release of peft", "older ones accept it"),)
         yield Finding(
