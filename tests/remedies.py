@@ -10,6 +10,9 @@ import re
 
 import yaml
 
+from cfglint.rules.remedies import step_in
+from cfglint.source.document import Document
+
 VERBS = "set|write|add|remove|replace it with"
 ACTION = re.compile(rf"({VERBS}|and) `([\w.-]+)(?:: ([^`]*))?`(?: to (true|false|null|\"[^\"]*\"|-?[\d.]+(?:e[+-]?\d+)?)(?![\w.]))?")
 ALTERNATIVES = re.compile(rf",? or (?=(?:{VERBS}) )")
@@ -25,6 +28,13 @@ def remedies(text):
         complete = all(verb == "remove" or value for verb, _, value in actions)
         if actions and complete and not LEFT.search(ACTION.sub("", alternative)):
             yield actions
+
+
+def sentence(remedy):
+    """The sentence of a remedy for a YAML file; empty without one."""
+    if remedy is None or isinstance(remedy, str):
+        return remedy or ""
+    return remedy.text(lambda step: step_in(step, step.key, Document("", "", "yaml"), False, False) + step.reason)
 
 
 def done(values, actions, pointer):

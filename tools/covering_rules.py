@@ -75,7 +75,7 @@ def quotations(package: str) -> tuple[Quotation, ...]:
     from cfglint.rules.catalogue import every_rule
 
     folders = [SOURCES / "rules", *(SOURCES / "frameworks" / kind for kind in kinds_of(package)), SOURCES / "launch"]
-    found = [each for folder in folders for path in sorted(folder.rglob("*.py")) for each in in_source(path)]
+    found = [each for folder in folders for path in sorted(folder.rglob("[!_]*.py")) for each in in_source(path)]
     found += [each for rule in every_rule() if rule.raises for each in quotation([rule.raises], rule.code)]
     return tuple(dict.fromkeys([*found, *(each for path in sorted(RECORDS.rglob("*.txt")) for each in in_record(path))]))
 

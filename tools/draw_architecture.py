@@ -47,14 +47,15 @@ def imports() -> set[tuple[str, str]]:
 
 
 def matrix(found: set[tuple[str, str]]) -> list[str]:
-    """A row for each part with a mark for each part below it that it imports; a mark left of the stairs would point upwards."""
-    lines = [" " * WIDTH + "".join(f"{part[:4]:>5}" for part in PARTS)]
-    for row, part in enumerate(PARTS):
-        marks = [
-            "x" if (part, other) in found else "-" if column == row else "." if column > row else "" for column, other in enumerate(PARTS)
-        ]
-        lines.append(f"{part:<{WIDTH}}" + "".join(f"{mark:>5}" for mark in marks))
-    return [line.rstrip() for line in lines]
+    """A row for each part that imports others: all parts below it but those that are named."""
+    lines = []
+    for row, part in enumerate(PARTS[:-1]):
+        above = [other for other in PARTS[:row] if (part, other) in found]
+        without = [other for other in PARTS[row + 1 :] if (part, other) not in found]
+        lines.append(
+            f"{part:<{WIDTH}}{'UPWARDS: ' + ', '.join(above) if above else ''}{'without ' + ', '.join(without) if without else 'all'}"
+        )
+    return lines
 
 
 class Way:

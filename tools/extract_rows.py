@@ -44,6 +44,7 @@ from cfglint.frameworks.row_evaluation import cannot_fail
 
 MADE = ("list", "dict", "set", "+", "+=", "|", "with", "if", "each", "some", "call")  # what is a new value of a function
 REQUIRED = object()  # in the place of a default
+OF_MEMBERS = ("f", "f?", "v", "member", "named")  # what may be a member of an Enum
 DEPTH = 4  # levels of helpers that are inlined
 UNROLL = 40  # elements of a literal sequence up to which a loop is unrolled
 LARGE = 60  # nodes above which the value of a local gets a row of its own
@@ -343,6 +344,10 @@ class Extractor:
                     ]
                     return self.assign_name(f.value.id, grown)
                 return self.put_box(box, ["+", box, arg if f.attr == "extend" else ["list", arg]], call)
+            if f.attr == "insert" and len(call.args) == 2 and self.expr(call.args[0]) == 0:
+                box = self.expr(f.value)
+                if isinstance(box, list):
+                    return self.put_box(box, ["+", ["list", self.expr(call.args[1])], box], call)
             if f.attr == "remove" and len(call.args) == 1:
                 box, arg = self.expr(f.value), self.expr(call.args[0])
                 if isinstance(box, list):
@@ -745,6 +750,8 @@ class Extractor:
                 got = self.package.resolve(box.node, node.attr)
                 return self.ref(got, node.attr) if got else ["?", f"{box.name}.{node.attr}"]
             if box.kind == "class":
+                if node.attr == "list" and is_enum(self.package, box):
+                    return Ref("values", box.name, box.node, box.module)
                 for cls, module in self.package.ancestors(box.node, box.module):
                     for n in cls.body:
                         if isinstance(n, (ast.Assign, ast.AnnAssign)) and any(
@@ -769,7 +776,7 @@ class Extractor:
             return ["?", "attribute of an exception"]
         if isinstance(box, list) and box and box[0] == "new":
             box = box[1]
-        if node.attr == "value" and (isinstance(box, str) or (isinstance(box, list) and box and box[0] in ("f", "f?", "v"))):
+        if node.attr == "value" and (isinstance(box, str) or (isinstance(box, list) and box and box[0] in OF_MEMBERS)):
             return ["value", box]
         return ["attr", box, node.attr]
 
@@ -799,8 +806,8 @@ class Extractor:
                 return ["f!", key] if isinstance(key, str) else ["at", ["self"], key]
             if box.name == "os.environ":
                 return ["env", key]
-            if box.kind == "class":
-                return ["?", f"member of {box.name}"]
+            if box.kind == "class" and is_enum(self.package, box):
+                return ["named", key, box.name, self.listed(box)]
             if box.name.split(".")[-1] == "Literal":
                 return ["tuple", *(key[1:] if isinstance(key, list) and key and key[0] == "tuple" else [key])]
             return ["?", f"entry of {box.name}"]
@@ -1020,6 +1027,8 @@ class Extractor:
                 return self.build(args[0], node) if len(args) == 1 and isinstance(args[0], list) else ["?", f"{fn.name}()"]
             if answer == "same":
                 return args[0] if not isinstance(args[0], Ref) else self.as_value(args[0])
+            if callable(answer):
+                return answer(*args)
             if answer == "fact":
                 return ["fact", fn.name.split(".")[-1], *[self.as_value(a) if isinstance(a, Ref) else a for a in args]]
             return ["tuple", *[Ref("root")] * answer[1]] if isinstance(answer, tuple) and answer[0] == "roots" else answer
@@ -1044,7 +1053,6 @@ class Extractor:
             return None if fn.kind == "super method" and self.super_call(fn.name, node, args, keys) else ["?", f"super().{fn.name}"]
         if fn.kind == "class":
             if is_enum(self.package, fn) and len(args) == 1:
-                members = self.members(fn)
                 kind = (
                     "explicit"
                     if any(
@@ -1057,14 +1065,18 @@ class Extractor:
                     "member",
                     self.as_value(args[0]) if isinstance(args[0], Ref) else args[0],
                     fn.name,
-                    ["list", *[["tuple", k, v] for k, v in members]],
+                    self.listed(fn),
                     kind,
                 ]
             return self.new(fn, args, keys) or ["?", f"{fn.name}(...)"]
+        if fn.kind == "values":
+            return ["list", *[value for _, value in self.members(fn)]]
         name = fn.name
         plain = [self.as_value(a) if isinstance(a, Ref) else a for a in args]
         if fn.kind == "builtin":
             return self.builtin(name, args, plain, node)
+        if name == "os.environ.copy":
+            return Ref("ext", "os.environ")
         return call_external(name, plain, {k: v for k, v in keys.items() if not isinstance(v, Ref)}, node)
 
     def new(self, ref: Any, args: Any, keys: Any) -> Any:
@@ -1082,8 +1094,18 @@ class Extractor:
                     required.append(n.target.id)
                 else:
                     defaults.append([n.target.id, found])
+        self.constructed(ref, keys)
         given = keys[None] if None in keys else ["dict", *[[k, self.as_value(v) if isinstance(v, Ref) else v] for k, v in keys.items()]]
         return ["new", ref.name, defaults, required, given]
+
+    def constructed(self, ref: Any, keys: Any) -> None:
+        """The rows of `__post_init__` for an object of a dataclass without arguments, whose fields are `CLASS.FIELD`."""
+        found = next((n for n in ref.node.body if isinstance(n, ast.FunctionDef) and n.name == "__post_init__"), None)
+        if found is None or keys:
+            return
+        rows = Labels(ref.name).rows(rows_of(self.package, ref.module, found, (ref.node, ref.module), given=self.given)[0])
+        guards = [g.expr for g in self.guards[self.out[-1][0] :] if g.expr is not True]
+        self.out[-1][1].extend({**row, "when": [*guards, *row["when"]]} for row in rows)
 
     def default(self, node: Any, module: Any) -> Any:
         """The default of a field of a dataclass."""
@@ -1299,12 +1321,46 @@ class Extractor:
             return ["?", f"{ref.name}()"]
         return value
 
+    def listed(self, ref: Any) -> Any:
+        """The members of an Enum as a value."""
+        return ["list", *[["tuple", name, value] for name, value in self.members(ref)]]
+
     def members(self, ref: Any) -> Any:
         return [
             (each.targets[0].id, each.value.value)
             for each in ref.node.body
             if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant) and isinstance(each.targets[0], ast.Name)
         ]
+
+
+class Labels:
+    """Rows of a class among those of others: its fields are `CLASS.FIELD`."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    def rows(self, rows: Any) -> Any:
+        return [self.row(row) for row in rows]
+
+    def row(self, row: Any) -> Any:
+        return {key: self.part(key, value) for key, value in row.items()}
+
+    def part(self, key: str, value: Any) -> Any:
+        if key == "rows":
+            return self.rows(value)
+        if key in ("set", "let", "each") or (key == "drop" and isinstance(value, str)):
+            return self.named(value)
+        return value if key in ("raise", "line", "hand", "todo") else self.expression(value)
+
+    def named(self, name: str) -> str:
+        return f"{self.label}.{name}"
+
+    def expression(self, e: Any) -> Any:
+        if not isinstance(e, (list, tuple)) or not e:
+            return e
+        if e[0] in ("f", "f?", "f!", "has", "v") and isinstance(e[1], str):
+            return [e[0], self.named(e[1]), *map(self.expression, e[2:])]
+        return [self.expression(each) for each in e]
 
 
 class Placement:

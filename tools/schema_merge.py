@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +139,8 @@ def spans_of_tables() -> dict[str, tuple[str, str, str]]:
     found = {}
     for path in sorted((ROOT / "cfglint" / "frameworks").glob("*/_tables.py")):
         kind = path.parent.name
-        releases = getattr(importlib.import_module(f"cfglint.frameworks.{kind}._tables"), "RELEASES", ())
+        tables = runpy.run_path(str(path))  # alone: the package of a new kind needs what is made of it here
+        releases = tables.get("RELEASES", ())
         if releases:
             ends = (".".join(map(str, each)) for each in (releases[0], releases[-1]))
             found[kind] = (importlib.import_module(f"tables_{kind}").PACKAGE, *ends)

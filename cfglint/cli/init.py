@@ -27,7 +27,8 @@ BASELINE = "cfglint-baseline.json"
 MOST_CODES = 8  # of accepted findings that are named
 MOST_UNCLEAR = 10  # files that the configuration names
 HOOKS = ".pre-commit-config.yaml"
-CHECKED = r"""files: '(?i)(\.(ya?ml|jsonc?|hjson|config|py|ipynb|sh|bash|sbatch|slurm|pbs|md|mk)|(^|/)(gnu)?makefile)$'"""
+SCRIPT = "sh|bash|zsh|ksh|sbatch|slurm|pbs|qsub|lsf|job|md|mk"
+CHECKED = rf"""files: '(?i)(\.(ya?ml|jsonc?|hjson|config|py|ipynb|{SCRIPT})|(^|/)(gnu)?makefile)$'"""
 STATED = r"|\.(toml|lock|cfg|txt)$|(^|/)dockerfile[^/]*$"  # files that state releases
 COMPARED = f"{CHECKED[:-1]}{STATED}'"
 # (id, arguments of `cfglint`, files), as in .pre-commit-hooks.yaml

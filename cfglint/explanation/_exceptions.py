@@ -3,6 +3,7 @@
 # A line for each: the code of a rule, and an exception that it predicts; `_example_findings.RAISED` has the others.
 EXCEPTIONS = r"""
 ACC008 AssertionError
+ACC012 ValueError: When using `deepspeed_config_file`, the following accelerate config variables will be ignored: ['gradient_accumulation_steps', 'gradient_clipping', 'zero_stage', 'offload_optimizer_device', 'offload_param_device', 'offload_param_nvme_path', 'offload_optimizer_nvme_path', 'zero3_save_16bit_model', 'mixed_precision']. Please specify them appropriately in the DeepSpeed config file. If you are using an accelerate config file, remove others config variables mentioned in the above specified list. The easiest method is to create a new config following the questionnaire via `accelerate config`. It will only ask for the necessary config variables when using `deepspeed_config_file`.
 ACC013 ValueError: When using `--fsdp_cpu_ram_efficient_loading` set `--fsdp_sync_module_states` to `True`
 ACC016 RuntimeError: Mesh should not be bigger than default world size 8, but found 16 ranks!
 ACC016 ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive.
@@ -10,7 +11,6 @@ ACC016 ValueError: ParallelismConfig total_size (16) does not match num_processe
 ACC016 ValueError: Tensor/Context parallelism (tp/cp_size > 1) cannot be used with pure data parallelism
 ACC016 ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided
 ACC016 ValueError: tp_size must be at least 1, but got 0
-ACC020 AssertionError: When using multiple machines, you need to specify the main process IP.
 ACC021 TypeError: 'str' object cannot be interpreted as an integer
 ACC022 AttributeError: 'Namespace' object has no attribute 'use_cpu'
 ACC027 ValueError: invalid literal for int() with base 10: '100000000.0'

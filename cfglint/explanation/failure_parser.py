@@ -34,6 +34,7 @@ STARTS = "Traceback (most recent call last)"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LOGGING_ERROR, LAST_OF_LOGGING_ERROR = "--- Logging error ---", "Arguments: "  # a message that the logging module cannot format
 UNRAISABLE = "Exception ignored in"  # of a destructor or at exit: Python prints its traceback and goes on
+IN_WORDS = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")  # what a person wrote below a message in English
 CONTINUED = 12  # lines of a message after its first
 LOGGED = re.compile(
     r"^\S*\d{4}-\d\d-\d\d|^\[?(?:INFO|WARNING|ERROR|E|W|I)\b|^\s*\d+%\||^\{'|^Set(?:ting)? |^\[?[EFIW]\d{3,4} |^\s*File |^\[rank"
@@ -58,6 +59,7 @@ SKIPPED = re.compile(r"\bstep=(\d+), skipped=(\d+)")
 ENDED = "'train_runtime':"  # the Trainer's last line
 SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
 TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
+STUCK = re.compile(r"watchdog got stuck for (\d+) seconds")
 TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
 DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)")
 NAMED_RANK = re.compile(r"\s*rank +: (\d+)")
@@ -139,12 +141,24 @@ class Events:
         self.losses: list[tuple[int, float]] = []  # the same of losses
         self.skipped = 0, 0, 0  # the line of DeepSpeed's last count, with the steps and those that were skipped
         self.named: tuple[int, int | None] = 0, None  # the last rank that torch's summary of dead processes names, with its line
+        self.stuck: tuple[int, int] | None = None  # the line and the seconds after which the watchdog of NCCL itself gave up
+        self.cut: int | None = None  # the line of a traceback that ends before its exception
         self.ended = 0  # the line with which the Trainer ends
         self.lines = 0
 
     def __bool__(self) -> bool:
-        ends = self.raised or self.timeouts or self.dead or self.killed or self.cancelled or self.refused or self.split_at
-        return bool(ends or self.not_numbers or self.overflows)
+        ends = (
+            self.raised
+            or self.timeouts
+            or self.dead
+            or self.killed
+            or self.cancelled
+            or self.refused
+            or self.split_at
+            or self.cut
+            or self.stuck
+        )
+        return bool(ends or self.split_at or self.cut or self.not_numbers or self.overflows)
 
 
 class _Traceback:
@@ -159,6 +173,7 @@ class _Traceback:
         self.unraisable = False  # whether Python ignores the exception of the next traceback
         self.logging = False  # whether the lines are those of a message that cannot be formatted, which ends nothing
         self.continued = 0
+        self.begun = 0, ""  # the line of the last one, and the class of its exception where a notebook names it first
 
 
 def read(lines: Iterable[str]) -> Events:
@@ -170,6 +185,12 @@ def read(lines: Iterable[str]) -> Events:
         rank, content = rank_of(text)
         take_traceback(events, readers.setdefault(rank, _Traceback()), number, rank, content)
         take_signs(events, number, rank, content)
+    for rank, reader in readers.items() if not events.raised else ():
+        line, name = reader.begun
+        if reader.open and line and name.isidentifier():
+            events.raised.append(Raised(line, rank, name, "", reader.frames))
+        elif reader.open and line and events.cut is None:
+            events.cut = line
     return events
 
 
@@ -199,6 +220,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.unraisable = True
     if STARTS in text:
         reader.open, reader.frames, reader.ended = True, [], None
+        reader.begun = number, text.partition(STARTS)[0].strip()
         return
     frame = FRAME.match(text) if "File " in text else BOXED_FRAME.match(text) if reader.open else None
     if frame:
@@ -242,7 +264,8 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
 def go_on(reader: _Traceback, text: str) -> None:
     """Add a line to the message of the exception before it, unless it is another line of the log."""
     ended = reader.ended
-    if ended is None or reader.continued >= CONTINUED or LOGGED.match(text) or text.startswith(CHAINED):
+    is_other = LOGGED.match(text) or text.startswith(CHAINED) or (ended is not None and ended.text.isascii() and IN_WORDS.search(text))
+    if ended is None or reader.continued >= CONTINUED or is_other:
         reader.ended = None
         return
     reader.continued += 1
@@ -266,7 +289,7 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.skipped = number, int(counted.group(1)), int(counted.group(2))
     if ENDED in text:
         events.ended = number
-    if "Watchdog" in text:
+    if "atchdog" in text:
         take_timeout(events, number, rank, text)
     signs = ("ill", "KILL", "-9", "Bus error", "Out Of Memory")
     killed = KILLED.search(text) if any(sign in text for sign in signs) else None
@@ -302,7 +325,9 @@ def take_overflow(events: Events, number: int, text: str) -> None:
 
 def take_timeout(events: Events, number: int, rank: int | None, text: str) -> None:
     """Take the line with which a rank gives up a collective operation."""
-    found = TIMED_OUT.search(text)
+    found, stuck = TIMED_OUT.search(text), STUCK.search(text)
+    if stuck:
+        events.stuck = events.stuck or (number, int(stuck.group(1)))
     if found:
         named = TIMED_OUT_RANK.search(text)
         operation, waited = found.group(2), int(found.group(3)) // 1000

@@ -142,6 +142,14 @@ REMEDIES_OF_OTHERS = tuple(
             "look for token ids or labels outside the vocabulary (added tokens need resized embeddings); with CUDA_LAUNCH_BLOCKING=1 the"
             " traceback shows the call",
         ),
+        (
+            r"not compatible with `low_cpu_mem_usage=True` or with passing a `device_map`",
+            "remove `device_map` and `low_cpu_mem_usage` from `from_pretrained`: ZeRO stage 3 places the weights itself",
+        ),
+        (
+            r"given deepspeed configs in the deepspeed arguments and deepspeed.initialize",
+            "pass the DeepSpeed config once: with `--deepspeed_config` of the launch line, or with `config=` of `deepspeed.initialize`",
+        ),
         (r"doesn't support bf16", "check that the process sees a GPU (`CUDA_VISIBLE_DEVICES`); one before Ampere needs fp16"),
         (r"EADDRINUSE|Address already in use", "choose another port (`--main_process_port`, `--master_port`), or end the run that has it"),
         (
@@ -155,6 +163,11 @@ REMEDIES_OF_OTHERS = tuple(
         (
             r"'TrainingArguments' object has no attribute",
             "pass the trainer the configuration class of its own, such as DPOConfig for DPOTrainer, in the place of TrainingArguments",
+        ),
+        (
+            r"^KeyError: 'eval_\w+'$",
+            "set `metric_for_best_model` to a metric that the evaluation returns, as its log shows; `eval_loss` needs labels in the"
+            " batches (`label_names`)",
         ),
         (r"^ModuleNotFoundError: No module named '\w+'", "install the package in the environment of the run, or correct `PYTHONPATH`"),
         (
@@ -190,10 +203,14 @@ OF_SUBMISSION = (
     (r"batch script|interpreter", "begin the script with `#!/bin/bash`, and the lines `#SBATCH` before the first command"),
 )
 FEW_LINES = 12
+UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
 NOT_PREDICTED = "it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause"
+CUT, UNCUT = "the traceback ends before its exception", "take the lines to the end: the last one names the exception and says why"
 BF16 = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
+SOME = "fp16 skips steps without numbers and goes on; if they do not become rarer, use `bf16: true` or a lower learning rate"
+HUNG = "look at what that rank did before (`py-spy dump`); if it was only slow, set `TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC` higher"
 ZEROS = 3  # last steps with a rate of 0: a schedule ends with one
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
 
@@ -230,11 +247,11 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
 
 
 def in_fragment(lines: Iterable[str]) -> list[Failure]:
-    """What a few lines without a log around them say, as people copy the message of an exception without its class."""
+    """What a few lines say, as people copy the message of an exception without its class."""
     texts = [text.strip() for _, text in pieces(lines) if text.strip()]
     for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
-        for name in CLASSES:
-            raised = Raised(number, None, name, text, [])
+        for name, said in (*((name, text) for name in CLASSES), ("SystemExit", f"2 (error: {text})")):
+            raised = Raised(number, None, name, said, [])
             found = of_exception(raised)
             if found.rules or found.remedy or found.causes:
                 found.summary = f"as the message of an exception: {shortened(text)}"
@@ -260,6 +277,10 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
     if events.timeouts:
         return of_timeouts(events)
+    if events.stuck is not None:
+        line, seconds = events.stuck
+        summary = f"the watchdog of NCCL made no progress for {seconds:,} seconds: a process hung in a call of CUDA or NCCL"
+        return Failure(TIMEOUT, line, summary, [], HUNG)
     if events.refused is not None:
         return of_submission(*events.refused)
     if events.cancelled is not None:
@@ -267,7 +288,9 @@ def cause(events: Events, kind: str = "") -> Failure | None:
     if events.dead and (events.dead[0].code < 0 or not events.raised):
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
-    return of_exception(following[0], kind, follows=True) if following else None
+    if following:
+        return of_exception(following[0], kind, follows=True)
+    return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
 
 
 def of_slurm(line: int, reason: str) -> Failure:
@@ -297,7 +320,7 @@ def of_status(dead: Dead) -> Failure:
     name = signal_name(-dead.code) if dead.code < 0 else ""
     how = f"was ended by the signal {name}" if name else f"ended with exit status {dead.code}"
     remedy = "look for its exception in the output before, or in the logs of the other ranks (`torchrun --tee 3`, `--log_dir`)"
-    return Failure(KILLED, dead.line, f"{process(dead.rank)} {how}; the log does not show why", [], remedy, rank=dead.rank)
+    return Failure(KILLED, dead.line, f"{process(dead.rank)} {how}; {UNEXPLAINED}", [], remedy, rank=dead.rank)
 
 
 def signal_name(number: int) -> str:
@@ -408,7 +431,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
-        remedy = became if rules else remedy_of(raised.text)
+        remedy = became or remedy_of(raised.text) if not rules else became
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
@@ -524,11 +547,14 @@ def numbers(events: Events) -> Failure | None:
         overflowed = f"; {counted(len(events.overflows), 'overflow')} of fp16 before and after{fell}" if events.overflows else ""
         good = sum(step < events.not_numbers[0] for step in events.steps)
         recovered = sum(step > events.not_numbers[-1] for step in events.steps)
+        between = len(events.steps) - good - recovered
         after = f"after {counted(good, 'logged step')} with numbers" if good else "from the first logged step on"
+        after = f"in {count} of {count + len(events.steps)} logged steps" if between else after
         remedy = (
             "train in bf16 instead of fp16, lower the learning rate or warm up longer, and check the rows whose labels are all masked;"
             " a loss of 0.0 with a gradient norm of nan means that the forward itself gives nan"
         )
+        remedy = SOME if between else remedy
         return Failure(
             NOT_A_NUMBER,
             events.not_numbers[0],

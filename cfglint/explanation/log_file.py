@@ -56,7 +56,9 @@ class Log:
             how = "of the whole run" if speed.is_whole else f"over {counted(speed.steps, 'step')}"
             banners[-1].details.append(("speed", speed.text, how))
         found = failures.failures_in(self.lines(), kind)
-        return ExplainedLog(banners, found or ([] if banners else failures.in_fragment(self.lines())))
+        if not banners and (not found or failures.UNEXPLAINED in found[0].summary):
+            found = failures.in_fragment(self.lines()) or found
+        return ExplainedLog(banners, found)
 
     def speed(self, total: int | None) -> Speed | None:
         """The speed of its last training, of so many steps."""

@@ -20,6 +20,7 @@ DEEPSPEED = "deepspeed"
 
 STARTS = (
     ("***** Running training *****", HUGGINGFACE),
+    ("faster free finetuning", HUGGINGFACE),  # of Unsloth, in lines of its own
     ("-------------------- arguments --------------------", NEOX),
     ("DeepSpeedEngine configuration:", DEEPSPEED),
 )
@@ -37,6 +38,13 @@ LINES = (
     ("Gradient Accumulation steps =", "accumulation"),
     ("Total optimization steps =", "total_steps"),
     ("Number of trainable parameters =", "trainable_parameters"),
+)
+# The same in Unsloth's lines, several to a line.
+UNSLOTH = (
+    (re.compile(r"\bBatch size per device = "), "micro_batch"),
+    (re.compile(r"\bGradient [Aa]ccumulation steps = (?=\d+$|\d+ *\|?$)"), "accumulation"),
+    (re.compile(r"\bTotal batch size (?:\([\d x]+\) )?= "), "global_batch"),
+    (re.compile(r"\bTotal steps = "), "total_steps"),
 )
 LAST_OF_BANNER = "total_steps"
 ARGUMENTS = {
@@ -182,6 +190,11 @@ def announced(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
             value = leading_integer(text.partition(mark)[2])
             if value is not None:
                 yield name, value, (HUGGINGFACE,)
+    for pattern, name in UNSLOTH if " | " in text else ():
+        found = pattern.search(text)
+        value = leading_integer(text[found.end() :]) if found else None
+        if value is not None:
+            yield name, value, (HUGGINGFACE,)
 
 
 def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:

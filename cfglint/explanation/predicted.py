@@ -33,6 +33,7 @@ UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) got an unexpected keyword 
 MISSING_FILE = re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: (.*)")
 CONFIG_FILE = re.compile(r"\.(?:ya?ml|json|jsonc|hjson)'$").search
 VALIDATED = re.compile(r"validation errors? for (\w+)")
+SERVING = "InferenceConfig"  # how the names of models end that no training uses
 # What pydantic itself says of a field, whose name and value differ.
 VALIDATIONS = tuple(
     re.compile(pattern).search
@@ -123,11 +124,14 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     validated = VALIDATED.search(text)
     for pattern, newer in OLDER if validated else ():
         text = pattern.sub(newer, text)
+    if validated and validated.group(1).endswith(SERVING):
+        return []
     if validated:  # of pydantic: what is wrong is in the message, the model says whose it is
         rows = [row for row in rows if model_of(row[1]) == validated.group(1)[:7]]
-        refused_as = next((found.group() for pattern in VALIDATIONS if (found := pattern(text))), "")
+        refused_as = next((each.group() for pattern in VALIDATIONS if (each := pattern(text))), "")
         if refused_as:
-            return fitting(of_validation(rows, refused_as), files)
+            found = of_validation(rows, refused_as)
+            return fitting(found, files) or list(dict.fromkeys(found))  # the traceback may end in pydantic
     if exact or GENERAL.search(text):
         return fitting(exact, files)
     rated = [(likeness(own, other), code) for code, _, other in rows]

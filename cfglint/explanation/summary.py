@@ -13,7 +13,7 @@ from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 from cfglint.run.loaded import integer
 from cfglint.run.sizes import size_of
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import pointer
 
 TYPE_CHECKING = False
@@ -69,7 +69,8 @@ class RunSummary:
             self._take(item)
         for each in reversed(summaries):
             self.marks.update(each.marks)
-        self.assumed += [run.assumed] if run.assumed else []
+        self.unset = [*dict.fromkeys(defaults_taken(run, [item.setting.at_value for item in self.items]))]
+        self.assumed += [*self.unset, *([run.assumed] if run.assumed else [])]
         for each in summaries:
             self.assumed.extend(line for line in each.assumed if line not in self.assumed)
         self.memory: RunMemory | None = None
@@ -328,6 +329,21 @@ def origin(item: Item) -> str:
         return f"default of {item.package}" if item.package else "default"
     is_told = setting.because.startswith(NOT_KNOWN) and setting.place != setting.because
     return f"{setting.place}, {setting.because}" if is_told else setting.place
+
+
+def defaults_taken(run: CheckedRun, settings: list[Setting]) -> Iterator[str]:
+    """The variables and arguments of a script that are assumed not to be given, as its line has their defaults."""
+    from cfglint.source.shell.placed_text import parameter_with_default
+
+    scripts = {each.path: each for each in run.documents if each.syntax == "shell"}
+    places = [(each.document.path, each.node.start) for each in settings if each.document is not None and each.node is not None]
+    options = run.launch.line.options.given.values() if run.launch.line is not None else ()
+    places += [each.value.place[:2] for each in options if each.value is not None and each.value.place is not None]
+    for path, start in places:
+        name = parameter_with_default(scripts[path].text, start) if path in scripts else ""
+        if name:
+            words = f"`${name}` is not given" if name.isdigit() else f"`{name}` is not set"
+            yield f"{words} ({path}:{scripts[path].position(start)[0]})"
 
 
 def table(account: RunSummary) -> SummaryEntry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.frameworks import framework, schema
+from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL
 from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.annotations import ConfigTable, Iterable, Iterator
@@ -12,6 +13,10 @@ from cfglint.source.annotations import ConfigTable, Iterable, Iterator
 REFUSED = re.compile(
     r"^(?:TypeError: )?(?:(?:[\w.]*\b(?!__init__)(\w+)(?:\.__init__)?|__init__)\(\) )?got an unexpected keyword argument '(\w+)'"
 )
+UNUSED = re.compile(r"not used by the HfArgumentParser: \[([^\]]*)")
+QUOTED = re.compile(r"'(\w+)'")
+MOST = 3  # keys of which one exception tells
+PARSED = (("llamafactory", "LLaMA-Factory"), ("trl", "TRL's parser"), ("huggingface", "TrainingArguments"))
 PACKAGES = (("huggingface", "KEY202"), ("trl", "TRL011"))  # with the rule about the fields of their classes
 OF_TRAINERS = "KEY206"
 REMOVED = "was removed from"
@@ -23,7 +28,8 @@ def about(text: str) -> tuple[list[str], str]:
     """The rules about a keyword that a constructor refuses, and what became of it; empty for other exceptions and unknown keywords."""
     found = REFUSED.match(text)
     if found is None:
-        return [], ""
+        keys = UNUSED.search(text)
+        return [], "; ".join(filter(None, map(of_parser, QUOTED.findall(keys.group(1))[:MOST]))) if keys else ""
     owner, name = found.group(1) or "", found.group(2)
     trainers = [each for kind, _ in PACKAGES for each in constructors(kind)]
     named = max((each for each in trainers if owner.endswith(each)), key=len, default="")  # a subclass is named after its base
@@ -31,6 +37,18 @@ def about(text: str) -> tuple[list[str], str]:
     gone = [each for each in answers if REMOVED in each[1]]
     first = dict(reversed(gone if gone and not owner else answers))
     return sorted(first), "; ".join(dict.fromkeys(first[code] for code in sorted(first)))
+
+
+def of_parser(name: str) -> str:
+    """What became of a key of a trainer's file or line, in the first framework that has or had it."""
+    for kind, owner in PARSED:
+        own = framework(kind)
+        for history in own.histories():
+            for section in history.sections_with(name):
+                since, until = history.since(section, name) or (), history.until(section, name) or ()
+                entry = schema.load(kind).lookup((name,)) if until else None
+                return became(name, owner, own.package, dotted(since), dotted(until), ".".join(entry.renamed_to or ()) if entry else "")
+    return ""
 
 
 def constructors(kind: str) -> Iterable[str]:
@@ -46,7 +64,7 @@ def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[st
         rows = [row for row in own.constructor(trainer) if row[NAME] == name]
         if rows:
             new = next((row[2] for row in rows if row[1] == PASSED_ON), "")
-            new = new or own.field_in_place(trainer, name, parse_version(own.newest)) or ""
+            new = new or field_in_place(own, trainer, name)
             until = () if any(not row[UNTIL] for row in rows) else max(row[UNTIL] for row in rows)
             yield OF_TRAINERS, became(name, trainer, own.package, dotted(min(row[SINCE] for row in rows)), dotted(until), new)
     for history in own.histories():
@@ -54,9 +72,15 @@ def of_package(kind: str, code: str, owner: str, name: str) -> Iterator[tuple[st
             if owner.lower() in (section.lower(), f"{section.replace('_', '')}config", ""):
                 entry = schema.load(kind).lookup((name,))
                 new = ".".join(entry.renamed_to or ()) if entry is not None else ""
-                new = new or own.field_in_place(owner.replace("Config", "Trainer"), name, parse_version(own.newest)) or ""
+                new = new or field_in_place(own, owner.replace("Config", "Trainer"), name)
                 since, until = history.since(section, name) or (), history.until(section, name) or ()
                 yield code, became(name, owner or CLASS_OF[kind], own.package, dotted(since), dotted(until), new)
+
+
+def field_in_place(own: Framework, trainer: str, name: str) -> str:
+    """The field of the newest release that has what a keyword of a trainer was for: `SFTConfig(max_length=...)`."""
+    field = own.field_in_place(trainer, name, parse_version(own.newest))
+    return f"{field[0]}({field[1]}=...)" if field is not None else ""
 
 
 def became(name: str, owner: str, package: str, since: str, until: str, new: str) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cfglint.evaluate import Reason
     from cfglint.findings.pages import Example, Page, Text
     from cfglint.findings.releases import Releases
+    from cfglint.findings.remedy import Remedy
     from cfglint.findings.vocabulary import Kind, Scope, Severity, Stage, Subject
 
     Check = Callable[..., Iterable["Finding"]]
@@ -59,7 +60,7 @@ class Finding(Record):
     depends_on: Iterable[Reason] = ()
     on_key: bool = False
     note: str | None = None
-    help: str | None = None
+    help: Remedy | str | None = None
     for_any_parser: bool = False
 
 

@@ -8,6 +8,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.remedy import Remedy
     from cfglint.findings.vocabulary import BatchReason, Origin, Stage
 
 WRITTEN: Origin = "written"
@@ -124,7 +125,7 @@ class BatchProblem(Record):
     message: str
     exception: str
     fails_at: Stage = "config"
-    help: str | None = None
+    help: Remedy | str | None = None
 
 
 class Batch(Record):

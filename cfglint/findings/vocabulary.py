@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         "megatron",
         "megatron_swift",
         "neox",
+        "openrlhf",
         "swift",
         "trl",
         "verl",

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 OTHER_PACKAGES = ("torch", "peft", "bitsandbytes")
 LIBRARIES = ("peft",)  # folders of what several frameworks use, which is no kind
-WITHOUT_FILES = ("megatron", "megatron_swift")  # kinds that only a launch line has, or a file that it names
-LINE_KINDS = ("launch", "megatron")  # kinds whose config is a launch line: no file is recognised as one of these
+WITHOUT_FILES = ("megatron", "megatron_swift", "openrlhf")  # kinds that only a launch line has, or a file that it names
+LINE_KINDS = ("launch", "megatron", "openrlhf")  # kinds whose config is a launch line: no file is recognised as one of these
 # Distributions that replace a package under another name -> this package; empty for one that installs others.
 FORKS = {"accelerate-kt": "accelerate", "transformers-kt": "transformers", "ktransformers": ""}
 # A key that such distributions add (accelerate-kt 1.14.0.post1 commands/config/config_args.py, transformers-kt 5.6.0 training_args.py),

@@ -61,6 +61,7 @@ class Config:
     decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
+    has_dotted_options = False  # whether options of its line have dots in their names: `--ds.zero_stage`
     gpus_key = ""  # the key that sets the number of GPUs, if that is not one of `batch_keys`
     obsolete_batch_keys: dict[str, str] = {}  # role of `batch_keys` -> an obsolete key that a new batch replaces
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
@@ -167,8 +168,11 @@ class Config:
 
     @property
     def further_rules(self) -> tuple[str, ...]:
-        """The modules of rules that only some runs need, and this one does: those about its adapter, its card, and about checkpoints."""
+        """The modules of rules that only some runs need, and this one does: about its adapter, its card, checkpoints, and its program."""
+        launch = self.facts.launch
+        has_code = launch.code is not None or launch.program is not None
         needed = {"adapters": self.has_adapter, "card": self.facts.card is not None, "resuming": self.may_resume}
+        needed |= dict.fromkeys(("program_code", "trainer_objects"), has_code)
         return tuple(name for name, needs in needed.items() if needs)
 
     @property
@@ -290,6 +294,11 @@ class Config:
     def knows(self, key: str) -> bool:
         """Whether the value of a field is known, be it written or a default."""
         return True
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether a field has a default that is not known."""
+        return not self.facts.launch.is_closed
 
     def lacks_field(self, key: str) -> bool:
         """Whether other releases of the framework have a field of this name, and the targeted one has not."""
@@ -585,9 +594,9 @@ class Framework:
         groups = (group for each in of_modules.values() for group in each.items())
         return {release for spans, names in groups if name in names.split() for span in spans for release in span if release}
 
-    def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
-        """The field, with its class, that has what a keyword of a trainer's constructor was for; empty if there is none."""
-        return ""
+    def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
+        """The class and its field that has what a keyword of a trainer's constructor was for; None if there is none."""
+        return None
 
     def title_of(self, document: Document) -> str:
         """The title of a run that begins with a document."""

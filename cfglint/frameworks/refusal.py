@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, any_of, remove_key
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
 from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Sequence
@@ -10,7 +11,6 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.row_evaluation import Path
 
 
 FAILURE = "type"  # the kind of a refusal where Python itself fails on a value
@@ -32,7 +32,7 @@ class Refusal(Exception):
         keys: Sequence[str],
         message: str,
         exception: str = "",
-        help: Sequence[str | Removal] = (),  # noqa: A002
+        help: Sequence[Remedy | str | Removal] = (),  # noqa: A002
         fails_at: Stage = "config",
     ) -> None:
         super().__init__(message)
@@ -73,10 +73,10 @@ class Refusal(Exception):
             **more,
         )
 
-    def help_for(self, values: Mapping[str, ConfigValue]) -> str | None:
+    def help_for(self, values: Mapping[str, ConfigValue]) -> Remedy | None:
         """The remedy for a file with these values: `set ..., or remove ...`."""
         steps = [step.within(values) if isinstance(step, Removal) else step for step in self.help]
-        return ", or ".join(filter(None, steps)) or None
+        return any_of(*steps)
 
 
 class Removal(Record):
@@ -86,7 +86,7 @@ class Removal(Record):
     value: str = ""
     stays: bool = False
 
-    def within(self, values: Mapping[str, ConfigValue]) -> str:
+    def within(self, values: Mapping[str, ConfigValue]) -> Remedy | str:
         """The instruction for a file with these values."""
         if self.value and self.value not in ("true", "false"):
             return f"use another `{self.key}`"
@@ -94,12 +94,7 @@ class Removal(Record):
         *sections, name = self.key.split(".")
         for inner in sections:
             section = section.get(inner) if isinstance(section, dict) else None
-        return f"remove `{self.key}`" if isinstance(section, dict) and name in section and not self.stays else ""
-
-
-def dotted(path: Sequence[str | int]) -> str:
-    """A path as messages write it."""
-    return ".".join(map(str, path))
+        return remove_key(self.key) if isinstance(section, dict) and name in section and not self.stays else ""
 
 
 class Words(Record):
@@ -111,7 +106,12 @@ class Words(Record):
     """
 
     kept: Sequence[str]
-    machine: Mapping[Path, str | None]
+    machine: Mapping[tuple[str, ...], str | None]
     is_flag: Callable[[str], bool]
     first: Mapping[str, Sequence[str]]
-    counted: Mapping[Path, str] = {}
+    counted: Mapping[tuple[str, ...], str] = {}
+
+
+def dotted(path: Sequence[str | int]) -> str:
+    """A path as messages write it."""
+    return ".".join(map(str, path))

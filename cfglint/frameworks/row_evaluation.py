@@ -21,6 +21,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import BINARY, PLAIN, all_of, any_or_all, either, inside, negated, truth, unknown
 from cfglint.evaluate.operations import applied as on_known
 from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from cfglint.source.load_results import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,6 +157,20 @@ class Evaluation:
             except Raised as raised:  # noqa: PERF203
                 raised.row = raised.row or row
                 raise
+
+    def moment(self) -> Evaluation:
+        """The values of this moment, which later rows change."""
+        copy = Evaluation(copied(self.values), self.facts, self.enums)
+        copy.kept, copy.changed = {**self.kept}, {**self.changed}
+        return copy
+
+    def forget(self, raised: Raised) -> None:
+        """Take what a row that failed would have set or kept as unknown, for the rows after it."""
+        doubt = Unknown(Reason("program", raised.kind))
+        if "let" in raised.row:
+            self.kept[raised.row["let"]] = doubt
+        elif "set" in raised.row:
+            self.values[raised.row["set"]] = doubt
 
     def eval(self, expression: Any) -> Any:
         """The value of an expression."""
@@ -723,6 +738,11 @@ def member(e: Any) -> Code:
     return applied(converted, code(e[1]), code(e[3]))
 
 
+def named_member(e: Any) -> Code:
+    """The value of the member of an Enum that a name is: name, name of the Enum, (name, value) of its members."""
+    return applied(lambda name, members: entry(dict(members), name), code(e[1]), code(e[3]))
+
+
 def fails(e: Any) -> Code:
     """Whether expressions fail with one of some exceptions."""
     parts, kinds = [code(part) for part in e[1][1:]], e[2:]
@@ -816,6 +836,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "math": lambda e: of_python(FUNCTIONS["math"][e[1]], e[2:]),
     "re": lambda e: of_python(FUNCTIONS["re"][e[1]], e[2:]),
     "member": member,
+    "named": named_member,
     "fails": fails,
     "fmt": template,
 }

@@ -6,6 +6,7 @@ import re
 from math import gcd
 
 from cfglint.evaluate import Unknown
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.wording import counted, listed, spelled
 from cfglint.frameworks.refusal import FAILURE, Removal, Words
 from cfglint.frameworks.remedies import choice
@@ -18,15 +19,18 @@ if TYPE_CHECKING:
 
 # How the value of a key makes a condition hold.
 SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"
+OF_TYPE = "of a type"
 COMPARED = {"<": "is below", "<=": "is not above", ">": "is above", ">=": "is not below", "==": "is", "!=": "differs from"}
 OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 REVERSED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 FIELDS = ("f", "f?", "f!", "has")
+CONVERSIONS = ("member", "named")  # to members of an Enum
 ENTRIES = ("get", "attr", "at", "getattr")
 EMPTY = (["dict"], ["list"], ["tuple"])
 DEEPEST = 12
 MOST_REASONS = 4
 MOST_CHOICES = 6
+MOST_LISTED = 16  # of the values that a key may have
 MOST_REMEDIES = 3
 SMALL = 1e-3  # what is above less than this is simply set
 MOST_TRIED = 1000  # numbers that are tried as a divisor
@@ -66,14 +70,26 @@ class Condition:
         self.division: tuple[Any, Any] | None = None  # that should leave no rest
         self.is_compared = False  # two keys with each other
         self.comparison: tuple[str, Any, Any] | None = None  # of two amounts that holds
+        self.converts = any(isinstance(each, list) and each[:1] in (["member"], ["named"]) for each in walk(row.get("be")))
         self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
-        parts = row["when"] if "raise" in row else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
+        parts = (
+            row["when"]
+            if "raise" in row
+            else [row["be"]]
+            if self.converts
+            else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
+        )
         found: dict[tuple[Path, str], Cause] = {}
         for part in parts:
             for reason in self._of(part, True):
                 other = found.setdefault((reason.path, reason.how), reason)
                 if other is not reason and reason.how == IS_NOT:
                     other.values = [*other.values, *(value for value in reason.values if value not in other.values)]
+        paths = [path for path, how in found if how != OF_TYPE]
+        for reason in [*found.values()]:
+            if reason.how == OF_TYPE:  # only if nothing else is said of the key
+                del found[reason.path, OF_TYPE]
+                found |= {} if reason.path in paths else {(reason.path, OTHER): Cause(reason.path, OTHER)}
         self.reasons = [
             reason for reason in found.values() if not self._is_needless(reason, {how for path, how in found if path == reason.path})
         ]
@@ -95,7 +111,7 @@ class Condition:
         if wanted and made.get("be") is True and value_at(self.written, (part[1],)) is not True:
             yield from self._of(["and", *made["when"]], wanted, depth + 1)
             return
-        path = self.path(part) if operator != "member" else None
+        path = self.path(part) if operator not in CONVERSIONS else None
         if path:
             yield Cause(path, SET if wanted else UNSET)
         elif operator == "v" and part[1] in self.kept:
@@ -108,8 +124,14 @@ class Condition:
                 yield from self._of(each, wanted, depth + 1)
         elif operator == "not":
             yield from self._of(part[1], not wanted, depth + 1)
-        elif operator == "member" and (path := self.path(part[1])):
-            yield Cause(path, IS_NOT, [value for _, _, value in part[3][1:]])
+        elif operator in CONVERSIONS and (path := self.path(part[1])):
+            names = [value if operator == "member" and isinstance(value, str) else name for _, name, value in part[3][1:]]
+            yield Cause(path, IS_NOT, [name for name in names if not name.startswith("_")])
+        elif operator == "is a" and wanted and (path := self.path(part[1])):
+            yield Cause(path, OF_TYPE)
+        elif operator == "fails" and wanted:
+            for each in part[1][1:]:
+                yield from self._of(each, wanted, depth + 1)
         elif operator == "call" and part[1] in ("any", "bool") and len(part) == 3:
             yield from self._of(part[2], wanted, depth + 1)
         elif operator in ("==", "!=") and part[2] == 0 and isinstance(part[1], list) and part[1][0] == "%":
@@ -167,11 +189,22 @@ class Condition:
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
         if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2] in EMPTY):
             return self.path(expression[1])
-        if (operator == "m" and expression[1] in ("lower", "strip")) or (operator == "call" and expression[1] in ("str", "bool", "int")):
+        if (operator == "m" and expression[1] in ("lower", "upper", "strip")) or (
+            operator == "call" and expression[1] in ("str", "bool", "int")
+        ):
             return self.path(expression[2])
         if operator == "v" and "each" in self.kept.get(expression[1], ()):
             return self._item(self.kept[expression[1]], self.run.kept.get(expression[1]))
-        return self.path(expression[1]) if operator in ("value", "member") else None
+        if operator == "if":
+            return self.path(self.taken(expression))
+        return self.path(expression[1]) if operator in ("value", *CONVERSIONS) else None
+
+    def taken(self, choice: Any) -> Any:
+        """The alternative of a choice that holds; None if the condition fails, as on a section that is null."""
+        try:
+            return choice[2 if self.run.truth(choice[1]) is True else 3]
+        except Raised:
+            return None
 
     def source(self, name: str) -> Any:
         """What a row made a field of; None if it is written, or made of nothing else."""
@@ -187,10 +220,7 @@ class Condition:
         if operator == "or":
             return self.factors(self._deciding(expression[1:], True) or expression[-1])
         if operator == "if":
-            try:
-                return self.factors(expression[2 if self.run.truth(expression[1]) is True else 3])
-            except Raised:  # a section that the choice looks into is null
-                return []
+            return [] if (taken := self.taken(expression)) is None else self.factors(taken)
         if operator == "f" and (made := self.source(expression[1])) is not None:
             return self.factors(made)
         return [expression]
@@ -297,7 +327,7 @@ class Explanation:
             reason = self.reasons[0]
             bound = "at most" if reason.how == ABOVE else "at least"
             return f"`{reason.key}` is {value_at(self.values, reason.path)}; it must be {bound} {reason.values[0]}{self.where}"
-        if "raise" not in self.condition.row and self.reasons and "member" not in str(self.condition.row.get("be")):
+        if "raise" not in self.condition.row and self.reasons and not self.condition.converts:
             value = value_at(self.values, self.reasons[0].path)
             return f"`{self.reasons[0].key}` is {spelled(value)}: {self.quoted()}"
         if not self.is_simple or "deprecated" in self.said:
@@ -308,6 +338,8 @@ class Explanation:
         value = value_at(self.values, missing[0].path) if len(missing) == 1 else None
         if not held and value is not None and missing[0].how == IS_NOT:
             choices = [spelled(choice) if isinstance(value, str) else str(choice) for choice in missing[0].values]
+            if len(choices) > MOST_LISTED:
+                return f"`{missing[0].key}` is {spelled(value)}, which is not a valid choice"
             return f"`{missing[0].key}` is {spelled(value)}; it must be {listed(choices)}"
         if len(held) > 1 and (not missing or missing[0] not in self.named):
             return self.incompatible(held)
@@ -391,11 +423,11 @@ class Explanation:
             return f"`{reason.key}: true`" if self.words.is_flag(reason.key) else f"`{reason.key}`"
         return listed([f"`{reason.key}: {choices[0]}`", *(f"`{choice}`" for choice in choices[1:])])
 
-    def remedies(self, values: Mapping[str, Any], lifts: Callable[[ConfigTable, str], bool]) -> list[str | Removal]:
+    def remedies(self, values: Mapping[str, Any], lifts: Callable[[ConfigTable, str], bool]) -> list[Remedy | str | Removal]:
         """Changes of one key of some values that lift the refusal, as `lifts` tells of the changed values and the key; at most one for a
         key.
         """
-        found: dict[str, str | Removal] = {}
+        found: dict[str, Remedy | str | Removal] = {}
         held = [each for each in self.reasons if each.fulfilled or each.how in (OTHER, BELOW)]
         missing = [each for each in self.missing if each in self.named or len(held) < 2]
         for reason in (*missing, *held):
@@ -415,32 +447,32 @@ class Explanation:
             *(re.findall(r"[Uu]se ['`\"]?(\w+)['`\"]? instead", self.said) if isinstance(value_at(self.values, reason.path), str) else []),
         ]
 
-    def changes(self, reason: Cause) -> Iterator[tuple[Any, str | Removal]]:
+    def changes(self, reason: Cause) -> Iterator[tuple[Any, Remedy | str | Removal]]:
         """Values of a key that may lift the refusal, each with the instruction."""
         key, value = reason.key, value_at(self.values, reason.path)
         for words in self.advised(reason):
             advised = {"true": True, "false": False}.get(words.lower(), int(words) if words.isdecimal() else words)
             if advised != value:
-                yield advised, f"set `{key}: {words.lower() if isinstance(advised, bool) else words}`"
+                yield advised, set_key(key, advised)
         if reason.how == UNSET:
-            yield True, f"set {self.needed(reason)}"
+            yield True, set_key(key, True) if self.words.is_flag(key) else f"set `{key}`"
         elif reason.how == IS_NOT:
             choices = [each for each in reason.values if each is not None]
             if len(choices) > 1 and isinstance(value, str):
                 yield choices[0], choice(key, value, choices)
             for each in choices:
-                yield each, f"set `{key}: {str(each).lower() if isinstance(each, bool) else each}`"
+                yield each, set_key(key, each)
         elif reason.how == BELOW or (reason.how == ABOVE and reason.values[0] in (0, 1)):
-            yield reason.values[0], f"set `{key}: {reason.values[0]}`"
+            yield reason.values[0], set_key(key, reason.values[0])
         elif self.condition.division is not None and type(value) is int and value > 0 and not self.is_kept(reason):
             for number in self.divisible(reason.path, value):
-                yield number, f"set `{key}: {number}`"
+                yield number, set_key(key, number)
         elif (bound := self.bound(reason)) is not None:
-            yield bound, f"set `{key}: {bound}`"
+            yield bound, set_key(key, bound)
         elif not self.is_kept(reason):
             yield None, Removal(key, value if isinstance(value, str) and reason.how in (IS, OTHER) else "")
             if value is True and self.words.is_flag(key):
-                yield False, f"set `{key}: false`"
+                yield False, set_key(key, False)
 
     def bound(self, reason: Cause) -> int | None:
         """The nearest value of a key with which a comparison with an amount does not hold; None if the condition is not one."""

@@ -129,8 +129,11 @@ def does_nothing(row: Row, run: Evaluation) -> bool:
 
 class Check:
     """A plan on some values: `written` are those of the file, `defaults` what holds where it has none; `varying` are the fields whose
-    default depends on the launch. `page_of` is the page of a row: the kind of its refusals.
+    default depends on the launch. `page_of` is the page of a row: the kind of its refusals. `enums` has the names of the classes of fields
+    whose values are members of an Enum.
     """
+
+    enums: Mapping[str, str] = {}
 
     def __init__(
         self,
@@ -153,21 +156,18 @@ class Check:
 
     def run(self, written: Mapping[str, Any]) -> tuple[Evaluation, list[Raised]]:
         """The evaluation for values of a file, and what raises."""
-        evaluation, found = Evaluation({**self.defaults, **written}, self.facts), list[Raised]()
+        evaluation, found = Evaluation({**self.defaults, **written}, self.facts, self.enums), list[Raised]()
         rows = self.plan.relevant(evaluation, self.varying | written.keys())
         while True:
             try:
                 evaluation.run(rows)
             except Raised as raised:  # noqa: PERF203
                 raised.key, raised.entry = at_fault(raised, evaluation.read, written), evaluation.entry
-                raised.state = self.state(evaluation)
+                raised.state = evaluation.moment()
                 found.append(raised.with_traceback(None))
+                evaluation.forget(raised)
             else:
                 return evaluation, found
-
-    def state(self, evaluation: Evaluation) -> Evaluation:
-        """The evaluation of which a refusal speaks."""
-        return evaluation
 
     def refusals(self, words: Words) -> list[Refusal]:
         """The refusals; of those with the same cause the first one."""
@@ -196,9 +196,10 @@ class Check:
         """The refusal of a row."""
         from cfglint.frameworks.row_reasons import Condition, Explanation
 
-        converts = raised.kind == "ValueError" and not raised.row.keys().isdisjoint(("set", "put"))
+        condition = Condition(raised.row, self.plan.rows, raised.state, self.written)
+        converts = raised.kind in ("ValueError", "KeyError")[: 1 + condition.converts] and not raised.row.keys().isdisjoint(("set", "put"))
         page = self.page_of(raised.row) if raised.intended or converts else FAILURE
-        explained = Explanation(Condition(raised.row, self.plan.rows, raised.state, self.written), page, raised.message, words)
+        explained = Explanation(condition, page, raised.message, words)
         before = {id(each.row) for each in others}
 
         def lifts(changed: ConfigTable, key: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
 from cfglint.launch.command import readable
@@ -212,8 +212,8 @@ def is_opened(file: NamedFile, line: LaunchLine) -> bool:
 
 
 def is_page(line: LaunchLine) -> bool:
-    """Whether a line stands in a page or a notebook, where the name of a config is often that of an example."""
-    return line.call.path.lower().endswith(SHOWN)
+    """Whether a line stands in a page or a notebook, or in a script that one calls: what it leaves out is often for the reader to add."""
+    return (line.call.called_from or (line.call.path,))[0].lower().endswith(SHOWN)
 
 
 def severity_of(line: LaunchLine) -> Severity:
@@ -238,7 +238,7 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
     return LineProblem(
         "LCH002",
-        INFO if is_page(line) else severity_of(line),  # a page may be about to make it
+        severity_of(line),
         file.word,
         key,
         f"{names} (seen from {folder_name(line)})",

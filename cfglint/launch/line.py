@@ -96,7 +96,7 @@ class LineProblem(Record):
     key: str
     message: str
     exception: str = ""
-    remedy: str = ""
+    remedy: str | tuple[str, int] = ""
     of_launcher: bool = False
     releases: Releases | None = None
 
@@ -118,6 +118,7 @@ class LaunchLine:
         self.program: Text | None = None
         self.program_path: str | None = None
         self.module = False
+        self.entry = ""  # the function of the module that a command of the project calls
         self.options = Options()
         self.arguments: list[Text] = []
         self.given: list[Argument] | None = None  # the arguments as options, after parsing
@@ -170,9 +171,9 @@ class LaunchLine:
         message: str,
         exception: str = "",
         *,
-        remedy: str,
+        remedy: str | tuple[str, int],
     ) -> None:
-        """Add a problem."""
+        """Add a problem; its remedy is a sentence, or an option and the value to give it."""
         self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy))
 
     def refuse(

@@ -9,6 +9,7 @@ from cfglint.evaluate import Reason
 from cfglint.launch import continuations, findings
 from cfglint.launch.arguments import behind_dashes, read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
+from cfglint.launch.console_scripts import ConsoleScript, console_scripts
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.line import RANKS_OF_SRUN, Argument, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine
@@ -61,6 +62,13 @@ class ScriptEvaluations:
         self.launching: dict[str, bool] = {}  # whether a script with many steps may start a training, by content
         self.names: Callable[[str], dict[str, list[str]] | None] = lambda root: None  # the paths of each file name in a project
         self.incomplete: dict[str, None] = {}
+        self._console_scripts: dict[str, dict[str, ConsoleScript]] = {}  # by the top of a project
+
+    def console_scripts(self, project: Project) -> dict[str, ConsoleScript]:
+        """The commands that a project installs."""
+        if project.root not in self._console_scripts:
+            self._console_scripts[project.root] = console_scripts(project)
+        return self._console_scripts[project.root]
 
     def keep(self, key: tuple[str, int, str], found: tuple[ShellInterpreter, bool]) -> None:
         """Add an evaluated script; the oldest one is forgotten."""
@@ -83,11 +91,13 @@ class Reader:
         self.machine = machine or Machine()
         self.environment = environment or {}
         self.evaluations = evaluations if evaluations is not None else ScriptEvaluations()
+        self.console_scripts = self.evaluations.console_scripts(project)
+        self.marks = (*marks(LEAST), *SCRIPTS, *self.console_scripts)
         self.budget = Budget()
 
-    def lines(self, path: str, text: str) -> list[LaunchLine]:
-        """The launch lines of a file; `path` is relative to the working directory."""
-        if path != files.TYPED and not any(mark in text for mark in (*marks(LEAST), *SOURCING, *SCRIPTS)):
+    def lines(self, path: str, text: str, counts: Callable[[str], bool] | None = None) -> list[LaunchLine]:
+        """The launch lines of a file; `path` is relative to the working directory, `counts` tells which blocks of a page do."""
+        if path != files.TYPED and not any(mark in text for mark in (*self.marks, *SOURCING)):
             return []
         name = os.path.basename(path).lower()
         if name.endswith(NOTEBOOK):
@@ -99,7 +109,7 @@ class Reader:
             self.evaluations.incomplete[path] = None
             return []
         if name.endswith(MARKDOWN):
-            return self.in_blocks(path, text)
+            return self.in_blocks(path, text, counts)
         if name in MAKEFILES or name.endswith(".mk"):
             from cfglint.launch.makefile import recipes
 
@@ -108,15 +118,15 @@ class Reader:
 
     def is_of_interest(self, text: str) -> bool:
         """Whether commands may start a training, by their words."""
-        return any(mark in text for mark in (*marks(LEAST), *SCRIPTS))
+        return any(mark in text for mark in self.marks)
 
-    def in_blocks(self, path: str, text: str) -> list[LaunchLine]:
+    def in_blocks(self, path: str, text: str, counts: Callable[[str], bool] | None) -> list[LaunchLine]:
         """The launch lines of the fenced blocks of a Markdown file."""
         from cfglint.launch.markdown import blocks
 
         found: list[LaunchLine] = []
         for block in blocks(text):
-            if self.is_of_interest(block.text):
+            if self.is_of_interest(block.text) and (counts is None or counts(block.text)):
                 found.extend(self.of_script(path, block.script(path), block.text))
         return found
 
@@ -198,6 +208,8 @@ class Reader:
     def may_launch(self, text: str) -> bool:
         """Whether a script may start a training, by its words and those of the files of the project that it may source or call."""
         known = self.evaluations.launching
+        if any(name in text for name in self.console_scripts):
+            return True
         if text not in known:
             from cfglint.launch.launch_words import may_launch
 
@@ -319,11 +331,21 @@ class Reader:
             return self.python(call, rest if name.startswith(PYTHON) else words)
         launcher = launchers_by("commands").get(name)
         if launcher is None:
-            return None
+            return self.installed(call, name, rest)
         following = launcher.commands[name]
         if following and (not rest or rest[0].value != following):
             return None
         return self.read(launcher, call, rest[1:] if following else rest)
+
+    def installed(self, call: StartedCall, name: str, words: list[Text]) -> LaunchLine | None:
+        """The line of a command that the project installs, as one that runs its module; None for another command."""
+        script = self.console_scripts.get(name)
+        if script is None:
+            return None
+        line = self.python(call, [literal("-m"), literal(script.module), *words])
+        if line is not None:
+            line.entry = script.function
+        return line
 
     def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
         """The line of a launcher; None if its words do not start a training."""

@@ -18,7 +18,7 @@ TRAINS = listed(
 OTHERS = listed(
     "eval infer generat predict serve server preprocess pre_process process_data convert merge export benchmark "
     "demo vllm tokeniz download chat_cli chatbot recall metrics embedding dataset prepare sweep plot upload quantize test_ "
-    "sample gen_ synthes extract filter score rerank_data webui cli_demo gradio setup.py pip"
+    "sample gen_ synthes extract filter score compare rerank_data webui cli_demo gradio setup.py pip"
 )
 PREPARES = names("data dataset datasets data_process preprocess eval evaluation")  # packages and folders whose programs do not train
 ARGUMENTS = names(
@@ -32,6 +32,7 @@ BACKWARD = ".backward("  # a call in a training loop of the program itself
 ENGINE = "deepspeed.initialize("
 TRAINER_CALL = "trainer.train("
 TRAIN_CALL, TRAINER = ".train(", "Trainer("
+INSTANTIATE = "instantiate"  # the function with which Hydra makes arguments of a config
 EVALUATES = (".evaluate(", ".predict(")
 
 
@@ -56,7 +57,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
         return False
     if launcher_of(line).trains_by_default:
         return not other or named
-    for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess"))
+    for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess", "compare"))
     if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
         return given > 1
     if named or given > 1 or (line.module and is_main_of_framework(name) and not other):
@@ -81,7 +82,7 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
     if TRAINER_CALL in text or (BACKWARD in text and (launcher_of(line).starts_programs or ENGINE in text)):
         return True
     trains_it = TRAIN_CALL in text or not any(call in text for call in EVALUATES)  # else another module does
-    return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes()))
+    return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes(), INSTANTIATE))
 
 
 def has_word(name: str, marks: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ from cfglint.launch.line import LaunchLine
 OVERRIDE = re.compile(r"[+~]{0,2}[A-Za-z_][\w.@/]*=|~[A-Za-z_][\w.@/]*$").match
 # The beginning of a module's name, in lower case -> the name of the framework.
 MODULES = {
-    "openrlhf.": "OpenRLHF",
+    "openrlhf.": "another program of OpenRLHF",
     "torchtitan.": "torchtitan",
     "torchtune.": "torchtune",
     "maxtext.": "MaxText",
@@ -37,7 +37,13 @@ FILES = {
     "pretrain_vlm.py": "Megatron-LM",
     "maxtext.py": "MaxText",
 }
-FOLDERS = {"openrlhf/": "OpenRLHF", "torchtitan/": "torchtitan", "maxtext/": "MaxText", "nemo_rl/": "NeMo RL", "examples/nlp/": "NeMo"}
+FOLDERS = {
+    "openrlhf/": "another program of OpenRLHF",
+    "torchtitan/": "torchtitan",
+    "maxtext/": "MaxText",
+    "nemo_rl/": "NeMo RL",
+    "examples/nlp/": "NeMo",
+}
 
 
 def unmodelled(line: LaunchLine) -> str:

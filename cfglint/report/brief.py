@@ -41,8 +41,7 @@ def as_brief(account: RunSummary, width: int | None = None) -> str:
     lines += row("rate", ", ".join(told(items, RATE)))
     lines += row("memory", memory(account))
     lines += row("not known", unknown(account))
-    if account.run.assumed:
-        lines += row("assumed", "; ".join(account.assumed))
+    lines += row("assumed", "; ".join(account.assumed if account.run.assumed else account.unset))
     return folded([*lines, *paragraph("", "`cfglint explain --all` shows every number and where it comes from.")], width)
 
 

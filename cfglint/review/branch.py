@@ -18,7 +18,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
 from cfglint.run.program_scan import has_marks
-from cfglint.run.readers import marks_in, marks_of
+from cfglint.run.readers import Readers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
@@ -186,7 +186,7 @@ class Branch:
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
-        others = self.same if self.dependencies else self._naming(self.altered | self.gone)
+        others = self.same if self.dependencies else self._readers(self.altered | self.gone)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
@@ -239,16 +239,9 @@ class Branch:
         except UnknownKindError:
             return None
 
-    def _naming(self, touched: set[str]) -> Iterator[str]:
-        """The unchanged configs that may name a changed file.
-
-        Their bytes are searched, which takes less than 0.1 ms for each file; an index of them would have to be kept up to date.
-        """
-        marks = marks_of(touched)
-        for name in self.same if marks else ():
-            data = bytes_of(self.new, name)
-            if any(marks_in(marks, data, name).values()):
-                yield name
+    def _readers(self, touched: set[str]) -> list[str]:
+        """The unchanged files that may read a changed one, as `check` finds those that may read a named file."""
+        return Readers(self.new).of(touched, [name for name in self.same if not self.new.leads_out(name, name)])
 
 
 def is_looked_at(path: str) -> bool:

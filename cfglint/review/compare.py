@@ -31,7 +31,8 @@ class Comparison:
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False) -> None:
         self.only_releases = only_releases
         self.releases: list[ReleaseChange] = []
-        old, new = (Side(run) if run is not None else None for run in (before, after))
+        old = Side(before, after) if before is not None else None
+        new = Side(after, before) if after is not None else None
         self.before: Outcome | None = old.outcome if old else None
         self.after: Outcome | None = new.outcome if new else None
         self.settings: list[SettingChange] = []

@@ -88,6 +88,7 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         return lost
     found = [
         *start(old, new),
+        *another_trainer(old, new),
         *subjects(settings),
         *launch(old, new),
         *batch(old, new, changed_keys),
@@ -97,6 +98,14 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
     ]
     found += from_settings(old, new, settings, changing(found))
     return [*found, *computed(old, new, {each.what for each in found})]
+
+
+def another_trainer(old: Side, new: Side) -> list[Consequence]:
+    """The consequence of arguments that are those of another framework's trainer."""
+    kinds = [next((each.kind for each in side.run.configs if is_trainer(each.kind)), None) for side in (old, new)]
+    titles = [framework(kind).title for kind in kinds if kind is not None]
+    same = kinds[0] == kinds[1] or len(titles) < len(kinds)
+    return [] if same else [Consequence("trainer", f"another trainer: {titles[0]} -> {titles[1]}", titles[0], titles[1])]
 
 
 def changing(found: list[Consequence]) -> set[str]:
@@ -278,7 +287,8 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
             numbers = [number(before) or 0, number(after) or 0]
             times = relation(*numbers) if min(numbers) > 0 else None  # -1 steps are no limit
             factor = None if times is None else times * (growth(old, new) or 1 if what == LENGTHS else 1)
-            found[what] = Consequence(what, f"{what.replace('_', ' ')} change with {text}", factor=factor, known=False)
+            verb = "may change" if old.run.not_read or new.run.not_read else "change"
+            found[what] = Consequence(what, f"{what.replace('_', ' ')} {verb} with {text}", factor=factor, known=False)
         else:
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)
             found[what] = Consequence(what, text + (f": {MEANINGS[what]}" if what in MEANINGS else ""), *numeric)

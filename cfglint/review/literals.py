@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.launch.command import TRAINER_NAMES
+from cfglint.launch.kinds import kind_of_class
 from cfglint.review.settings import shortened_pair
 from cfglint.run.paths import is_program
 from cfglint.source.annotations import Collection, Iterator
@@ -108,7 +109,7 @@ def is_literal(value: ast.expr) -> bool:
 
 
 def unmodelled_class(path: str, text: str) -> str:
-    """The imported class that a program calls with arguments of a trainer, as "`RLConfig` of `verifiers`"; empty without one."""
+    """The imported class of no known kind that gets arguments of a trainer, as "`RLConfig` of `verifiers`"; empty without one."""
     nodes = [*ast.walk(tree_of(source_of(path, text)))] if len(text) <= LARGEST else []
     packages = {
         each.asname or each.name: node.module.partition(".")[0]
@@ -118,4 +119,4 @@ def unmodelled_class(path: str, text: str) -> str:
     }
     calls = [node for node in nodes if isinstance(node, ast.Call) and sum(each.arg in TRAINER_NAMES for each in node.keywords) >= SURE]
     called = (node.func.id for node in calls if isinstance(node.func, ast.Name))
-    return next((f"`{name}` of `{packages[name]}`" for name in called if name in packages), "")
+    return next((f"`{name}` of `{packages[name]}`" for name in called if name in packages and not kind_of_class(name)), "")

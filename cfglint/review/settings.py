@@ -11,6 +11,7 @@ from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
+from cfglint.launch.kinds import is_trainer
 from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
@@ -72,7 +73,7 @@ class SettingChange:
         before.text, after.text = shortened_pair(before.text, after.text)
         types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
         is_known = AUTO not in (before.value, after.value) and UNKNOWN not in (before.text, after.text)
-        if before.written and after.written and types[0] != types[1] and is_known:
+        if before.written and after.written and types[0] != types[1] and is_known and kind != LAUNCH:  # whose words are strings
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
 
 
@@ -90,10 +91,9 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
         if (change.before.span, change.after.span) not in seen:
             seen.add((change.before.span, change.after.span))
             changes.append(change)
-    kinds = dict.fromkeys(config.kind for config in (*after.configs, *before.configs))
     unseen = {kind for side in (old, new) for _, kind, _ in side.missing_files}
-    for kind in kinds:
-        differ = Differ(kind, before, after)
+    for former, kind in kinds_of_both(before, after):
+        differ = Differ(former, kind, before, after)
         if kind in unseen and None in differ.configs:
             continue
         for change in differ.changes():
@@ -104,6 +104,15 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
                 seen.add(spans)
                 changes.append(change)
     return changes
+
+
+def kinds_of_both(before: CheckedRun, after: CheckedRun) -> Iterator[tuple[Kind, Kind]]:
+    """The kinds of configs that are compared, before and after: those of the same kind, and those of a run that got another trainer."""
+    olds, news = ({config.kind: None for config in run.configs} for run in (before, after))
+    former, present = ([each for each in own if is_trainer(each) and each not in others] for own, others in ((olds, news), (news, olds)))
+    others = dict(zip(present, former, strict=False))
+    paired = {*others.values()}
+    yield from ((others.get(kind, kind), kind) for kind in {**news, **olds} if kind not in paired)
 
 
 def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
@@ -131,11 +140,12 @@ def size_texts(launch: Launch) -> dict[str, Text]:
 
 
 def unread_texts(run: CheckedRun) -> dict[str, Text]:
-    """The `key=value` arguments of a program that is not modelled, or whose arguments were not read."""
+    """The `key=value` arguments of a program that is not modelled, or whose arguments were not read, without those of its configs."""
     line = run.launch.line
     if line is None or not (run.unmodelled or run.launch.not_read):
         return {}
-    return {each.name: each.texts[0] for each in override_arguments(line.arguments) if each.texts and not each.word.string.startswith("-")}
+    given = [each for each in override_arguments(line.arguments) if each.texts and not each.word.string.startswith("-")]
+    return {each.name: each.texts[0] for each in given if not any(config.sets(each.name) for config in run.configs)}
 
 
 def size_state(launch: Launch, text: Text | None) -> SettingState:
@@ -150,11 +160,12 @@ def size_state(launch: Launch, text: Text | None) -> SettingState:
 
 
 class Differ:
-    """Compares the configs of a kind, one per side; a side may have none."""
+    """Compares the configs of a kind, one per side; a side may have none. `former` is the kind of the old side."""
 
-    def __init__(self, kind: Kind, before: CheckedRun, after: CheckedRun) -> None:
+    def __init__(self, former: Kind, kind: Kind, before: CheckedRun, after: CheckedRun) -> None:
         self.kind = kind
-        self.configs = [next((config for config in run.configs if config.kind == kind), None) for run in (before, after)]
+        sides = ((former, before), (kind, after))
+        self.configs = [next((config for config in run.configs if config.kind == each), None) for each, run in sides]
 
     def changes(self) -> Iterator[SettingChange]:
         """Every difference, in the order of the old file; new settings come last."""

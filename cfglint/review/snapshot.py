@@ -6,8 +6,9 @@ from functools import cached_property
 from os.path import basename
 
 from cfglint.explanation.summary import RunSummary, diagram_context
-from cfglint.findings.diagnostic import ERROR
+from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.frameworks import framework
+from cfglint.frameworks.base import Config
 from cfglint.frameworks.summary import FILLED, Item
 from cfglint.launch.line import HOSTFILE, NamedFile
 from cfglint.rewrite.apply_fixes import Pass
@@ -25,9 +26,9 @@ class Side:
     Its numbers are those of the run under the names that its keys have in the release: one that the release refuses sets nothing there.
     """
 
-    def __init__(self, run: CheckedRun) -> None:
+    def __init__(self, run: CheckedRun, other: CheckedRun | None) -> None:
         self.outcome = run.outcome()
-        self.run = run = with_current_names(run)
+        self.run = run = with_current_names(run, other)
         self.lines: dict[str, Item] = {}
         try:
             account = RunSummary(run)
@@ -69,17 +70,33 @@ class Side:
         return self.lines[label].setting.value if label in self.lines else None
 
 
-def with_current_names(run: CheckedRun) -> CheckedRun:
-    """The run with the keys renamed that the release refuses, because it has them under another name."""
-    found = [
-        each
+def with_current_names(run: CheckedRun, other: CheckedRun | None) -> CheckedRun:
+    """The run with the keys renamed that the release refuses, because it has them under another name.
+
+    A key that the other side has as well, in the same release and without that finding, keeps its name on both.
+    """
+    refused = refused_names(run)
+    if refused and other is not None and other.target == run.target:
+        names = refused_names(other)
+        refused = {key: each for key, each in refused.items() if key in names or not any(has_key(config, key) for config in other.configs)}
+    return Pass(run, [*refused.values()]).run if refused else run
+
+
+def refused_names(run: CheckedRun) -> dict[str, Diagnostic]:
+    """The findings of keys that the release has under another name, by their keys."""
+    return {
+        each.key: each
         for each in run.diagnostics
         if each.fix is not None
         and (each.severity == ERROR or each.since)
         and (each.fix.safe or each.fix.by_release)
         and all(change.kind == RENAME for _, change in each.fix.changes)
-    ]
-    return Pass(run, found).run if found else run
+    }
+
+
+def has_key(config: Config, key: str) -> bool:
+    """Whether a config sets a key at its top level, which is the argument `--KEY` of a line and `/KEY` in a file."""
+    return config.sets(key.lstrip("-/").replace("-", "_"))
 
 
 def why_unread(file: NamedFile) -> str:

@@ -173,6 +173,27 @@ def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, trial
         raise EditRefused(launcher_of(line).why_fixed(line, wanted), before.call.start)
 
 
+def refuse_other_size(run: CheckedRun, before: Mapping[str, str], after: Mapping[str, str], size: Size | None) -> None:
+    """Raise EditRefused if a run on a size has another one with the texts `after` than with those `before`: what its script computes the
+    batch from may also be what it computes the size from.
+    """
+    relaunched, command = run.facts.relaunched, run.launch.command
+    if relaunched is None or command is None or size is None or command.path not in after:
+        return
+    kept, now = (counts_of(relaunched(texts, size), size) for texts in (before, after))
+    for key in now:
+        if now[key] != kept.get(key):
+            raise EditRefused(f"the edit would change {key} as well", command.roots[0].start)
+
+
+def counts_of(launched: Launched, size: Size) -> dict[str, object]:
+    """The counts of a launch: those that a size would change, the tasks of srun, nodes and processes."""
+    line = line_of(launched)
+    places = {f"`{each.key}`": each.text.string for each in size_places(line, size, size)}
+    tasks = tasks_of(line) if line.srun else None
+    return {**places, "the tasks of `srun`": tasks, "the number of nodes": line.nodes, "the number of processes": launched.facts.gpus}
+
+
 def other_nodes(line: LaunchLine, wanted: Size) -> str:
     """Why a line whose number of nodes is not written does not get another one."""
     add = launcher_of(line).for_nodes(line, wanted.nodes)

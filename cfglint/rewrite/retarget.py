@@ -450,11 +450,14 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
         found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
         return
     refuse_other_accumulation(run, chosen_split.accumulation if chosen_split is not None else None)
+    from cfglint.rewrite.resize import refuse_other_size
+
     reasons: list[str] = []
     for chosen in by_cost(there, missing):
         try:
             texts = texts_of(chosen)
             if _reached(found, run, texts, chosen):
+                refuse_other_size(run, resized.texts, {**resized.texts, **texts}, found.layout.after)
                 found.texts = {**resized.texts, **texts}
                 made = final_changes([*resized.changed, *(change for term in chosen for change in term.value_changes())])
                 found.changed = with_computed(made, found, run.documents[0], chosen)

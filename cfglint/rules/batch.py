@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import AUTO, Batch, BatchProblem, Setting
 from cfglint.findings.wording import counted
@@ -63,7 +64,7 @@ def gpu_count_mismatch(config: Config) -> Iterator[Finding]:
             config.setting("global_num_gpus"),
             f"`global_num_gpus` is {imposed}, but {config.facts.gpus_source} is {offered}",
             note=f"GPT-NeoX computes the batch for {counted(imposed, 'GPU')}",
-            help="remove `global_num_gpus`",
+            help=remove_key("global_num_gpus"),
         )
 
 
@@ -103,28 +104,28 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
     )
 
 
-def _remedy(config: Config, problem: BatchProblem) -> str | None:
+def _remedy(config: Config, problem: BatchProblem) -> Remedy | str | None:
     """The number to write, if it is certain."""
     setting, batch = problem.setting, config.batch
     if problem.reason == "type" and isinstance(setting.value, str) and len(setting.value) < LONGEST_NUMBER and setting.value.isdecimal():
-        return f"set `{setting.name}` to {int(setting.value)}, without quotes"
+        return set_key(setting.name, int(setting.value), ", without quotes")
     if problem.reason == "type" and isinstance(setting.value, str):
         return f"set `{setting.name}` to a positive integer"
     if problem.reason == "not-positive" and setting.path == batch.accumulation.path:
-        return f"set `{setting.name}` to 1 for no accumulation"
+        return set_key(setting.name, 1, " for no accumulation")
     if problem.reason == "elasticity" and setting.path != ("elasticity",):
-        return f"remove `{setting.name}`"
+        return remove_key(setting.name)
     if problem.reason == "missing":
         return f"set `{batch.micro_batch.name}`"
     if problem.reason == "mismatch" and setting.node is None and setting.path == batch.accumulation.path:
-        return f'set `{setting.name}` to "auto"'
+        return set_key(setting.name, "auto")
     factors = (batch.micro_batch.value, batch.accumulation.value, batch.data_parallel.value)
     if problem.reason != "mismatch" or not setting.written or setting.path != batch.global_batch.path:
         return None
     if not (batch.micro_batch.written and all(type(each) is int and each > 0 for each in factors)):
         return None
     micro, accumulation, data_parallel = factors
-    return f"set `{setting.name}` to {micro * accumulation * data_parallel}, or remove `{setting.name}`"
+    return set_key(setting.name, micro * accumulation * data_parallel) | remove_key(setting.name)
 
 
 def _written_terms(batch: Batch) -> tuple[Setting, Setting, Setting] | None:

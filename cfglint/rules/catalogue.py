@@ -5,11 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from cfglint.findings.rule import Rule
-from cfglint.frameworks import kinds
+from cfglint.frameworks import framework, kinds
 from cfglint.rules.engine import rules_for
 from cfglint.rules.project import project_rules
-
-FURTHER = ("adapters", "card", "resuming")  # modules of rules that only some runs need
 
 
 def every_rule() -> list[Rule]:
@@ -17,8 +15,9 @@ def every_rule() -> list[Rule]:
     from cfglint.rules import memory  # noqa: F401
 
     found: dict[str, Rule] = {rule.code: rule for rule in project_rules()}
+    further = tuple(dict.fromkeys(name for kind in kinds() for name in framework(kind).further_rules.split()))
     for kind in kinds():
-        found.update((rule.code, rule) for rule in rules_for(kind, FURTHER))
+        found.update((rule.code, rule) for rule in rules_for(kind, further))
     return [found[code] for code in sorted(found)]
 
 

@@ -127,11 +127,7 @@ def has_unknown(config: Config) -> bool:
     """Whether values of a launch line or program are unknown."""
     program = config.facts.launch.program
     first = config.documents[0]
-    return (
-        (isinstance(first, Part) and bool(first.unknown))
-        or (program is not None and bool(program.changed))
-        or not config.facts.launch.is_closed
-    )
+    return (isinstance(first, Part) and bool(first.unknown)) or (program is not None and bool(program.changed)) or config.has_unknown
 
 
 def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | None:
@@ -146,12 +142,13 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     setting = setting.at_key if finding.on_key else setting.at_value
     if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
-    advice = clipped(remedy(finding.help, setting, config)) if finding.help else None
-    fix = finding.fix
-    if advice and fix is None and not config.without_remedies:
-        from cfglint.rules.named_edit import named_edit
+    advice, fix = finding.help, finding.fix
+    if advice is not None and not isinstance(advice, str):
+        from cfglint.rules.remedies import edit_of, said
 
-        fix = named_edit(finding.help or "", advice, finding.setting, config)
+        remedy, advice = advice, said(advice, setting, config)
+        if fix is None and not config.without_remedies:
+            fix = edit_of(remedy, advice, finding.setting, config)
     found = Diagnostic(
         rule.code,
         rule.name,
@@ -164,7 +161,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         tuple((place_of(each.at_value, config, False), clipped(related_text(each))) for each in finding.related if each.node is not None),
         fix,
         clipped(finding.note) if finding.note else None,
-        advice,
+        clipped(advice) if advice else None,
         rule.about,
     )
     if fails:
@@ -172,16 +169,6 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
 
         found.rest_on(unknowns(rule, finding, blamed, config))
     return found
-
-
-def remedy(text: str, setting: Setting, config: Config) -> str:
-    """A remedy in the spelling of the file that it is for."""
-    document = setting.document
-    if document is None or not document.is_call:
-        return text
-    from cfglint.findings.python_spelling import in_python
-
-    return in_python(text, config.framework.is_engine)
 
 
 def is_of_missing_field(finding: Finding, config: Config) -> bool:

@@ -14,9 +14,10 @@ from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, Walk, is_program, is_script, line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
-from cfglint.source.annotations import Collection, Iterator
+from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.document import Document, Part
 from cfglint.source.file_source import FileSource, missing
+from cfglint.source.shell import is_markdown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Discovery:
         self.others_of_line = 0  # further launches on the requested line
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self.readers: dict[str, None] = {}  # the files that were not named and may read a named one
+        self.mentions: dict[str, Callable[[str], bool]] = {}  # of these pages: whether a block mentions a named file, or one that does
         self.positions: dict[str, tuple[int, str]] = {}  # position and path of named files, by identity, if they are checked in their runs
         self._launches: LaunchReader | None = None
         self._repositories: Repositories | None = None
@@ -117,7 +119,10 @@ class Discovery:
             return []
         from cfglint.run.readers import Readers
 
-        return [path for path in Readers(self.source).of(named, around) if self.walk.is_looked_at(path)]
+        readers = Readers(self.source)
+        found = [path for path in readers.of(named, around) if self.walk.is_looked_at(path)]
+        self.mentions = dict.fromkeys(filter(is_markdown, found), readers.is_mentioned_in)
+        return found
 
     def meant_by(self, path: str) -> list[CheckedRun]:
         """The runs that a path means: those of the project that read the file, or those of a folder."""
@@ -205,6 +210,7 @@ class Discovery:
         name, only = line_of(path)
         if self._launches is None:
             self._launches = LaunchReader(self.source, self.facts, self.request.named)
+            self._launches.mentions = self.mentions
         try:
             found = self._launches.runs(name, only, path in self.request.named or path == files.TYPED)
             self.request.stats.unchecked.update(self._launches.unchecked)

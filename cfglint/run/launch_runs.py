@@ -21,14 +21,14 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.overrides import FLAG, Override
-from cfglint.launch.program import ProgramCall, ProgramFacts
+from cfglint.launch.program import OF_LAUNCHER, ProgramCall, ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
 from cfglint.launch.slurm import requested_card
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, parses_command, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
-from cfglint.source.annotations import Any, ConfigTable, Container, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigTable, Container, Mapping, Sequence
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.edited_source import EditedSource
@@ -52,6 +52,7 @@ ENGINE = "deepspeed"
 ENGINE_CALL = "initialize"  # what builds the engine
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
+DEVICE_MAP = Reason("program", "the `device_map` of its model")
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 
 
@@ -72,10 +73,11 @@ class LaunchReader:
         self.incomplete: set[str] = set()  # those of them that have further launch lines
         self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
         self.roots: dict[str, str] = {}
-        self.programs: dict[tuple[str, str, tuple[str, ...]], ProgramFacts | None] = {}
+        self.programs: dict[tuple[str, str, tuple[str, ...], str], ProgramFacts | None] = {}
         self.called: dict[str, list[LaunchLine]] = {}
         self.callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
         self.readers: dict[tuple[Any, ...], LaunchReader] = {}
+        self.mentions: dict[str, Callable[[str], bool]] = {}  # of pages of which only some blocks count: whether one does
         self.listed: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
 
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[Launched]:
@@ -127,7 +129,7 @@ class LaunchReader:
         if key not in self.known_lines:
             machine = Machine(self.facts.gpus, self.facts.nodes, self.facts.here)
             reader = Reader(self.project(path), machine, dict(self.facts.environment), self.evaluations)
-            self.known_lines[key] = reader.lines(path, text)
+            self.known_lines[key] = reader.lines(path, text, self.mentions.get(path))
             if len(self.known_lines) > MOST_SCRIPTS:
                 del self.known_lines[next(iter(self.known_lines))]
         return self.known_lines[key]
@@ -173,7 +175,7 @@ class LaunchReader:
         """The run of a line with other contents for some files, on machines of this size. Raises EditRefused if the script then
         starts something else.
         """
-        if line.call.path in texts and line.is_sourced:
+        if line.call.path in texts and line.is_sourced and line.call.path not in self.named:
             raise EditRefused(sourced_elsewhere(line), line.call.start)
         reader = self.reader_of(texts, size, line.script_path)
         text = reader.source.content(line.script_path) or text if texts else text
@@ -190,7 +192,7 @@ class LaunchReader:
             source = EditedSource(self.source, texts) if texts else self.source
             others = any(path != script for path in texts)  # the script may read these
             reader = LaunchReader(source, self.facts.replace(gpus=gpus, nodes=nodes), self.named, None if others else self.evaluations)
-            reader.listed = self.listed
+            reader.listed, reader.mentions = self.listed, self.mentions
             self.readers[key] = reader
             if len(self.readers) > MOST_READERS:
                 del self.readers[next(iter(self.readers))]
@@ -216,7 +218,7 @@ class LaunchReader:
         if launch.parser is not None:
             launch.parser = self.with_engines(line, launch)
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
-            self.add_files_of_program(line, command, launch.parser, documents, kinds)
+            self.add_files_of_program(line, launch, documents, kinds)
         built = self.built(line, launch, kinds, which)
         if built is not None:
             documents.insert(1, built.document)
@@ -263,13 +265,15 @@ class LaunchReader:
         command.partners = [position for position, (index, _) in enumerate(others) if index in listed]
         return launch
 
-    def add_files_of_program(
-        self, line: LaunchLine, command: CommandDocument, program: ProgramFacts, documents: list[Document], kinds: list[str]
-    ) -> None:
-        """Add the files that the code of the program of a line names, and match its arguments."""
+    def add_files_of_program(self, line: LaunchLine, launch: Launch, documents: list[Document], kinds: list[str]) -> None:
+        """Add the files that the code of the program of a line names, and match its arguments, if no framework does."""
         from cfglint.launch.programs.arguments import match_arguments
 
-        match_arguments(line, command, program)
+        command, program = launch.command, launch.parser
+        assert command is not None
+        assert program is not None
+        if not parses_command(launch):
+            match_arguments(line, command, program)
         for path in self.named_by_program(line, command, program):
             documents.append(self.source.document(path, "json"))
             kinds.append("deepspeed")
@@ -289,7 +293,7 @@ class LaunchReader:
     def built(self, line: LaunchLine, launch: Launch, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
         program, found = launch.parser, self.program_file(line)
-        if program is None or found is None or not program.built or any(map(takes_arguments, kinds)):
+        if program is None or found is None or not program.built or any(map(takes_arguments, kinds)) or parses_command(launch):
             return None
         from cfglint.run.program_runs import built_arguments, with_engines
 
@@ -346,7 +350,7 @@ class LaunchReader:
 
     def program(self, found: Found) -> ProgramFacts | None:
         """The facts about a program; None if it cannot be parsed."""
-        key = found.path, found.package, tuple(found.folders)
+        key = found.path, found.package, tuple(found.folders), found.entry
         if key not in self.programs:
             self.programs[key] = read_found(found, {})
         return self.programs[key]
@@ -495,11 +499,17 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
-            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
             own_loop = any(isinstance(each, ProgramCall) and each.has_loop for each in documents)  # nothing spreads a batch over GPUs then
-            if spreads or own_loop:
+            if own_loop:
                 gpus = 1
+            elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
+                from cfglint.run.program_runs import spreads_model
+
+                spreads = spreads_model(launch.parser, self.context(line, launch))
+                launch.spreads = spreads or ""
+                gpus = 1 if spreads else gpus if spreads is not None else None
+                line.unsure("visible_gpus", *([DEVICE_MAP] if spreads is None else []))
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, command) and optimizer
@@ -521,12 +531,17 @@ class LaunchReader:
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(closed and not launch.doubts and not launch.is_open) or self.facts.complete,
+            complete=(closed and not launch.doubts and not launch.is_open) or (self.facts.complete and not is_fed_by_unread(launch)),
             kind_given=self.facts.kind_given
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
         ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
+
+
+def is_fed_by_unread(launch: Launch) -> bool:
+    """Whether a program that was not read gets an engine or the launcher's file, and may pass it anything."""
+    return launch.consumer in ("deepspeed", "accelerate") and any(each.what != OF_LAUNCHER for each in launch.not_read)
 
 
 def parts_of(word: Text) -> list[tuple[str | None, str]]:
@@ -617,7 +632,8 @@ def read_found(found: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
     from cfglint.launch.programs.context import with_texts
     from cfglint.launch.programs.reading import read_program
 
-    return read_program(found.path, found.package, found.folders, with_texts(found.read, texts) if texts else found.read)
+    read = with_texts(found.read, texts) if texts else found.read
+    return read_program(found.path, found.package, found.folders, read, found.entry)
 
 
 def same_launch(line: LaunchLine, other: LaunchLine) -> bool:

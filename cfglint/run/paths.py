@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 BY_HAND = "--args"  # in place of a path: a run that consists of arguments given with --args
 HERE = ""  # the working directory if no path is given; files below it have relative paths
-SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".pbs", ".md", ".mk")
+SCRIPTS = (".sh", ".bash", ".zsh", ".ksh", ".sbatch", ".slurm", ".pbs", ".qsub", ".lsf", ".job", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAMS = (".py", ".ipynb")
@@ -143,23 +143,24 @@ class Walk:
             if not left:
                 self.request.stats.unsearched = MOST_FILES
                 return
-            if (path.lower().endswith(PROGRAMS) or self.is_looked_at(path)) and not self._is_foreign_program(path):
+            if path.lower().endswith(PROGRAMS) or self.is_looked_at(path):
                 left -= 1
                 yield path
-
-    def _is_foreign_program(self, path: str) -> bool:
-        """Whether a program is a link out of the project."""
-        return path.endswith(PROGRAMS) and os.path.islink(path) and self.source.leads_out(path, path, self.request.named)
 
     def _below(self, folder: str, unreadable: list[str], deep: bool = True) -> Iterator[str]:
         """The files below a folder that the configuration does not exclude, without links that lead out of the project."""
         from cfglint.source.folders import Tracked, walk_entries
 
         self._tracked = self._tracked or Tracked()
+        own_names = {*map(os.path.basename, self.request.own_files)}
         for entry in walk_entries(folder or os.curdir, self._tracked, unreadable, deep):
             path = entry.path if folder else entry.path.removeprefix(os.curdir + os.sep)
-            excluded = is_one_of(path, self.request.exclude) or (self.request.own_files and os.path.abspath(path) in self.request.own_files)
-            if not excluded and not (entry.is_symlink() and self.is_looked_at(path) and self._is_foreign_link(path)):
+            if entry.name in own_names and os.path.abspath(path) in self.request.own_files:
+                continue
+            if entry.is_symlink() and self.source.leads_out(path, path, self.request.named):
+                if self.is_looked_at(path):
+                    self.request.stats.foreign[path] = None
+            elif not is_one_of(path, self.request.exclude):
                 yield path
 
     def _is_foreign_link(self, path: str) -> bool:

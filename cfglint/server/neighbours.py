@@ -6,7 +6,9 @@ import os
 
 from cfglint.run.discovery import Discovery
 from cfglint.run.readers import Readers
+from cfglint.source.annotations import Iterable
 from cfglint.source.file_source import FileSource
+from cfglint.source.files import state_of
 
 
 class Neighbours(Readers):
@@ -18,7 +20,16 @@ class Neighbours(Readers):
 
     def __init__(self, source: FileSource) -> None:
         super().__init__(source)
+        self.known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
         self.listed: dict[tuple[str, str], list[str]] = {}  # by configuration and root
+
+    def known_of(self, path: str) -> dict[str, bool]:
+        """What is known of a file on disk is kept until it changes, as an editor asks often."""
+        return {} if self.source.is_given(path) else self.known.setdefault((path, *state_of(path)), {})
+
+    def mentions(self, path: str, names: Iterable[str]) -> bool:
+        """Whether a file mentions one of some names."""
+        return bool(self.mentioning({path: self.known_of(path)}, [*names]))
 
     def naming(self, paths: list[str], discovery: Discovery, configuration: str) -> list[str]:
         """The files that may read one of some files, directly or by another file."""

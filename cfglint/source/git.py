@@ -268,6 +268,9 @@ class Snapshot(FileSource):
     def is_file(self, path: str) -> bool:
         return self._entry(path) is not None or (self._unkept(path) and super().is_file(path))
 
+    def is_given(self, path: str) -> bool:
+        return self._entry(path) is not None
+
     def identity(self, path: str) -> str:
         return os.path.abspath(path)
 
@@ -286,7 +289,7 @@ class Snapshot(FileSource):
 
     def leads_out(self, path: str, origin: str, named: Container[str] = ()) -> bool:
         """Whether a file is outside the project of the one that names it; a file that git stores is inside, after its own links."""
-        return self._entry(path) is None and super().leads_out(path, origin, named)
+        return not self.is_given(path) and super().leads_out(path, origin, named)
 
     def _unkept(self, path: str) -> bool:
         """Whether a file is read from disk: git does not store it, and no link on disk leads from the repository to it."""

@@ -323,3 +323,16 @@ def test_a_loop_of_its_own_takes_from_a_checkpoint_what_nobody_knows(tmp_path, m
     )
     assert main(["explain", "train.py", "--resume", "step_100", "--gpus", "1"]) == 0
     assert "--resume: train.py: what it takes from a checkpoint is not known" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_log_beside_a_script_that_starts_no_training_keeps_its_answer(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.log").write_text("ValueError: Some keys are not used by the HfArgumentParser: ['split']\n")
+    (tmp_path / "run.sh").write_text("echo done\n")
+    main(["log", "a.log"])
+    alone = capsys.readouterr().out
+    main(["log", "a.log", "run.sh"])
+    beside = capsys.readouterr()
+    assert "LLF001" in alone
+    assert alone.rstrip() in beside.out
+    assert "no training launch" in beside.out + beside.err

@@ -117,6 +117,14 @@ def test_a_script_that_a_page_starts_is_fixed_as_it_stands(project):
     assert "--nproc_per_node 8" in (project / "run.sh").read_text()
 
 
+def test_a_named_script_is_fixed_also_where_a_page_starts_another_run_of_it(project):
+    line = f"torchrun --nproc_per_node 4 train.py {BATCH} --run_name $1\n"
+    written(project, run_sh=line, README_md="```sh\nbash run.sh first\n```\n")
+    for _ in range(2):
+        assert main(["fix", "run.sh", *TARGET]) == 0
+        assert "--nproc_per_node 8" in (project / "run.sh").read_text()
+
+
 @pytest.mark.parametrize("gpus", ["8", "16"])
 def test_the_current_count_of_the_line_is_not_overridden(project, capsys, gpus):
     line = f"torchrun --nproc_per_node 8 train.py {BATCH}\n"

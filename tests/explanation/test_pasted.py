@@ -9,6 +9,7 @@ import pytest
 from cfglint.cli import main
 from cfglint.explanation.failures import failures_in, in_fragment
 from cfglint.explanation.log_analysis import explain
+from cfglint.explanation.log_file import Log
 from cfglint.explanation.log_parser import read
 from cfglint.explanation.predicted import rules_of
 from cfglint.frameworks import framework
@@ -143,3 +144,54 @@ def test_exceptions_that_frameworks_share(text, rule, said):
     [found] = failures_in([text])
     assert found.rules == [rule] * bool(rule)
     assert said in found.remedy
+
+
+UNSLOTH = (
+    "==((====))==  Unsloth - 2x faster free finetuning | Num GPUs used = 1\n",
+    "   \\\\   /|    Num examples = 90 | Num Epochs = 2 | Total steps = 24\n",
+    "O^O/ \\_/ \\    Batch size per device = 1 | Gradient accumulation steps = 8\n",
+    "\\        /    Data Parallel GPUs = 1 | Total batch size (1 x 8 x 1) = 8\n",
+)
+
+
+def test_the_banner_of_unsloth():
+    [banner] = read(UNSLOTH)
+    assert [banner[name] for name in ("micro_batch", "accumulation", "global_batch", "total_steps")] == [1, 8, 8, 24]
+    assert explain(banner).data_parallel == 1
+
+
+@each_case(
+    ("lines", "said", "remedy"),
+    [
+        (["ValueError: given\n", "我的训练脚本\n"], "ended with ValueError: given", ""),  # the words of a person are not the message
+        (["OutOfMemoryError    Traceback (most recent call last)\n", "Cell In[1], line 3\n"], "a GPU ran out of memory", "micro batch"),
+        (["Traceback (most recent call last):\n", '  File "a.py", line 7, in <module>\n'], "ends before its exception", "to the end"),
+        (["[rank6]: ProcessGroupNCCL's watchdog got stuck for 480 seconds without"], "no progress for 480 seconds", "py-spy"),
+        (["ValueError: Some keys are not used by the HfArgumentParser: ['enable_liger_kernel']"], "not used", "llamafactory 0.9.0"),
+        (["KeyError: 'eval_loss'"], "eval_loss", "metric_for_best_model"),
+    ],
+)
+def test_what_is_cut_off_or_goes_on(lines, said, remedy):
+    [found] = failures_in(lines)
+    assert said in found.summary
+    assert remedy in found.remedy
+
+
+def test_a_message_among_lines_that_do_not_say_why(tmp_path):
+    text = "Some keys are not used by the HfArgumentParser: ['evaluation_strategy']\nE0430 api.py] failed (exitcode: 1) local_rank: 0\n"
+    (tmp_path / "a.log").write_text(text)
+    [found] = Log(str(tmp_path / "a.log")).explained().failures
+    assert "KEY202" in found.rules
+
+
+def test_steps_without_numbers_among_others_are_those_of_fp16():
+    lines = [f"{{'loss': 0.1, 'grad_norm': {norm}, 'learning_rate': 0.1}}\n" for norm in ("nan", "0.2", "0.3", "nan")]
+    [found] = failures_in(lines)
+    assert "in 2 of 4 logged steps" in found.summary
+    assert "fp16 skips" in found.remedy
+
+
+def test_models_of_serving_are_not_those_of_training():
+    message = "1 validation error for {} tp value is not a valid dict (type=type_error.dict)"
+    assert rules_of("ValidationError: " + message.format("DeepSpeedInferenceConfig")) == []
+    assert rules_of("ValidationError: " + message.format("AxolotlInputConfig"), ["/x/pydantic/main.py"]) == ["AXL002"]

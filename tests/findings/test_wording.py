@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.findings.python_spelling import in_python
 from cfglint.findings.wording import counted, described, listed, look_alikes, shortened, spelled, with_look_alikes_named
 
 
@@ -72,16 +71,3 @@ def test_letters_that_look_like_others(word, names):
 def test_a_message_names_the_letter_behind_its_key():
     message = "unknown key `tr\u0430in`; did you mean `train`?"
     assert with_look_alikes_named(message) == "unknown key `tr\u0430in` (with U+0430 CYRILLIC SMALL LETTER A); did you mean `train`?"
-
-
-@each_case(
-    ("text", "is_mapping", "expected"),
-    [
-        ("set `bf16: true`, or remove `fp16`", False, "set `bf16=True`, or remove `fp16`"),
-        ("set `save_strategy: steps`", False, 'set `save_strategy="steps"`'),
-        ("set `stage: 2`", True, 'set `"stage": 2`'),
-        ("set `fp16.enabled` to true or false", True, "set `fp16.enabled` to True or False"),
-    ],
-)
-def test_a_remedy_in_python(text, is_mapping, expected):
-    assert in_python(text, is_mapping) == expected

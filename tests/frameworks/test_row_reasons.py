@@ -8,6 +8,7 @@ from cases import each_case
 from cfglint.frameworks.refusal import Removal, Words
 from cfglint.frameworks.row_evaluation import Evaluation, Raised
 from cfglint.frameworks.row_reasons import Condition, Explanation
+from remedies import sentence
 
 WORDS = Words(
     kept=("rl",),
@@ -40,7 +41,11 @@ def explained(guards, values, said="", function="check", before=()):
         for step in found.remedies(run.values, lifts)
         if isinstance(step, Removal)
     ]
-    return found.keys, found.sentence, [*(step for step in found.remedies(run.values, lifts) if isinstance(step, str)), *steps]
+    return (
+        found.keys,
+        found.sentence,
+        [*(sentence(step) for step in found.remedies(run.values, lifts) if not isinstance(step, Removal)), *steps],
+    )
 
 
 @each_case(

@@ -6,6 +6,7 @@ from cases import each_case
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.refusal import Words
 from cfglint.frameworks.row_refusals import Check, Plan
+from remedies import sentence
 
 SIZE = ["*", ["f", "micro"], ["f", "processes"]]
 SET = {"when": [["is", ["f", "made"], None]], "set": "made", "be": SIZE}
@@ -24,7 +25,10 @@ PLAN = Plan({"config": [SET, DIVIDES, COMPARES, ORDER, EXCLUDES], "init": [LATE]
 def refused(**written):
     """(page, keys, message, exception, stage, steps) of each refusal."""
     check = Check(PLAN, written, DEFAULTS, ("processes",), lambda *_: None, lambda row: row["say"])
-    return [(each.kind, each.keys, each.message, each.exception, each.fails_at, each.help_for(written)) for each in check.refusals(WORDS)]
+    return [
+        (each.kind, each.keys, each.message, each.exception, each.fails_at, sentence(each.help_for(written)))
+        for each in check.refusals(WORDS)
+    ]
 
 
 @each_case(

@@ -30,13 +30,11 @@ def checked(tmp_path, monkeypatch, capsys):
     ("line", "name"),
     [
         (
-            "deepspeed --module openrlhf.cli.train_sft --max_len 4096 --save_steps 5 --logging_steps 1 --bf16 --learning_rate 5e-6",
-            "OpenRLHF",
+            "ray job submit --address=http://127.0.0.1:8265 -- python3 -m openrlhf.cli.train_ppo_ray_box --save_steps 9",
+            "another program of OpenRLHF",
         ),
-        ("ray job submit --address=http://127.0.0.1:8265 -- python3 -m openrlhf.cli.train_ppo_ray --save_steps 9", "OpenRLHF"),
         ("tune run --nproc_per_node 4 full_finetune_distributed --config llama3/8B_full batch_size=4", "torchtune"),
         ("NPROC_PER_NODE=8 xtuner train internlm2_chat_7b_qlora_oasst1_e3.py --deepspeed deepspeed_zero2", "XTuner"),
-        ("deepspeed --module openrlhf.cli.train_sft --pretrain m --deepspeed_config ds.json", "OpenRLHF"),
         ("mpirun -np 64 python train_sft.py lr=1e-5 mbs=1", "train_sft.py"),
         ("python train.py +trainer.max_epochs=1 ~callbacks", "train.py"),
         ("megatron rlhf --use_ray true --config grpo.yaml", "Megatron-SWIFT with Ray"),

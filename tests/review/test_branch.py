@@ -417,6 +417,48 @@ def test_a_config_that_a_program_of_hydra_names_without_its_extension_is_describ
     assert "; train.py names it, and what it makes of it is not compared; `rate.lr` 1e-6 -> 1e-5, `cap` 3 -> (unset))" in reviewed()[0]
 
 
+def test_a_variable_that_the_script_sets_too_late_is_unknown_before(checkout, reviewed):
+    line = "python3 -m verl.trainer.main_ppo data.train_batch_size=64 actor_rollout_ref.actor.ppo_max_token_len_per_gpu=$rows\n"
+    checkout.write(run__sh=f"set -eu\nrows=$((size * 2))\nsize=512\n{line}")
+    checkout.commit()
+    checkout.write(run__sh=f"set -eu\nsize=512\nrows=$((size * 2))\n{line}")
+    assert "actor_rollout_ref.actor.ppo_max_token_len_per_gpu: (unknown) -> 1024 (run.sh:4)" in reviewed()[0]
+
+
+def test_the_words_for_a_program_of_hydra_that_is_not_modelled_are_an_effect(checkout, reviewed):
+    program = "import hydra\n@hydra.main(config_path='conf', config_name='c')\ndef main(cfg):\n    import nemo\nmain()\n"
+    checkout.write(train_sft__py=program, run__sh="python train_sft.py lr=1e-5\n")
+    checkout.commit()
+    checkout.write(run__sh="python train_sft.py lr=1e-4 trainer.epochs=1\n")
+    text = reviewed()[0]
+    assert "lr: 1e-5 -> 1e-4 (run.sh:1)" in text
+    assert "no effective change" not in text
+
+
+INSTANTIATED = """
+import hydra
+from hydra.utils import instantiate
+from trl import GRPOTrainer
+@hydra.main(config_path="conf", config_name="main", version_base=None)
+def main(cfg):
+    GRPOTrainer(model="m", args=instantiate(cfg.training), reward_funcs=[]).train()
+main()
+"""
+
+
+def test_arguments_that_hydra_makes_of_a_config_are_compared(checkout, reviewed):
+    group = "_target_: trl.GRPOConfig\noutput_dir: o\nlearning_rate: ${lr}\nmax_steps: 10\n"
+    files = {"conf/main.yaml": "defaults:\n  - training: grpo\n  - _self_\nlr: 1e-6\n", "conf/training/grpo.yaml": group}
+    checkout.write(main__py=INSTANTIATED, run__sh="accelerate launch main.py\n", requirements__txt="trl==0.26.2\n", **files)
+    checkout.commit()
+    checkout.write(
+        **{"conf/main.yaml": files["conf/main.yaml"].replace("1e-6", "1e-5"), "conf/training/grpo.yaml": group.replace("10", "20")}
+    )
+    text = reviewed()[0]
+    assert "learning rate 1e-06 -> 1e-05 (10 times as much)" in text
+    assert "total steps 10 -> 20 (doubled)" in text
+
+
 def test_the_changed_values_of_a_class_that_is_not_modelled_are_named(checkout, reviewed):
     program = "from lab import Tuning\nmicro: int = {}\nTuning(learning_rate={}, num_train_epochs=1, per_device_train_batch_size=micro)\n"
     checkout.write(train__py=program.format(1, "1e-6"))
@@ -490,7 +532,7 @@ def test_a_refusal_of_what_was_unknown_comes_first_and_gives_no_default(checkout
 
 
 def test_model_data_adapter_and_whether_it_trains_are_consequences(checkout, reviewed):
-    line = "torchrun --nproc_per_node 2 train.py --output_dir o --num_train_epochs {} --per_device_train_batch_size {} "
+    line = "torchrun --nproc_per_node 2 train.py --output_dir o --save_strategy no --num_train_epochs {} --per_device_train_batch_size {} "
     old = line.format(1, 2) + "--model_name_or_path org/a --dataset_name d --lora_r 8 --seed 1\n"
     new = line.format(2, 2) + "--model_name_or_path org/b --dataset_name e --lora_r 16 --lora_alpha 4 --seed 1 --do_train\n"
     lines = [each.strip() for each in changed_in(checkout, reviewed, run__sh=(old, new)).splitlines()]

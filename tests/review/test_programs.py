@@ -111,3 +111,15 @@ def test_what_is_unknown_may_have_changed(reviewed, before, after, text):
 def test_what_is_unknown_and_has_not_changed_says_nothing(reviewed):
     _, texts = reviewed({"train.py": program("G * n", "G = 2\n" + UNKNOWN)}, {"train.py": program("G * n", "x = 1\nG = 2\n" + UNKNOWN)})
     assert texts == []
+
+
+def test_another_class_of_arguments_is_another_trainer_and_its_settings_are_compared(reviewed):
+    before = program(2, "from trl import SFTConfig, SFTTrainer\n").replace(
+        "args = TrainingArguments(", "args = SFTConfig(max_grad_norm=0.5, output_dir="
+    )
+    before = before.replace("Trainer(model", "SFTTrainer(model")
+    after = program(2).replace("Arguments(", "Arguments(max_grad_norm=1.0, output_dir=")
+    text = reviewed({"train.py": before}, {"train.py": after})[-1]
+    assert "another trainer: TRL -> Hugging Face trainer" in text
+    assert "gradient clipping 0.5 -> 1.0" in text
+    assert not [each for each in text if "(unset)" in each]

@@ -180,3 +180,28 @@ def test_a_section_of_defaults_changes_nothing(compare):
 def test_a_list_of_one_value_and_the_end_of_a_long_string_are_changes(compare, before, after):
     [found] = changed(compare, TRAINER + before, TRAINER + after)
     assert found.startswith(before.partition(":")[0])
+
+
+LINE = "CUDA_VISIBLE_DEVICES={} torchrun --nproc_per_node 2 train.py --output_dir o --per_device_train_batch_size 4 --adafactor {}\n"
+
+
+def test_a_key_that_one_side_refuses_keeps_its_name_where_both_have_it(compare):
+    refused = "--warmup_ratio 0.1 --learning_rate 1e-5"  # by the newest release, in which its name is another
+    compared = compare({"run.sh": LINE.format("0,1", refused)}, {"run.sh": LINE.format("0,1", f"--fp16 --bf16_full_eval {refused}")})
+    assert not [each.key for each in compared.settings if "warmup" in each.key]
+
+
+def test_a_variable_of_the_environment_is_always_a_string(compare):
+    compared = compare({"run.sh": LINE.format("0,1", "")}, {"run.sh": LINE.format("1", "")})
+    assert [(each.key, each.notes) for each in compared.settings] == [("CUDA_VISIBLE_DEVICES", [])]
+
+
+def test_an_argument_of_a_program_that_was_not_read_is_listed_once(compare):
+    line = "llamafactory-cli train /elsewhere/sft.yaml dataset=a template={}\n"
+    compared = compare({"run.sh": line.format("qwen")}, {"run.sh": line.format("llama3")})
+    assert [each.key for each in compared.settings] == ["template"]
+
+
+def test_steps_of_a_program_that_was_not_read_may_change(told):
+    line = "torchrun --nproc_per_node 2 -m own.trainer --max_steps {} --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n"
+    assert "change with" not in " ".join(told({"run.sh": line.format(5)}, {"run.sh": line.format("$STEPS")}))

@@ -282,6 +282,22 @@ def test_a_variable_that_sets_more_than_the_batch_is_not_edited(project, capsys)
     assert (project / "run.sh").read_text() == text
 
 
+UNDER_SRUN = """\
+GPUS=${GPUS:-256}
+BATCH=${BATCH:-256}
+STEPS=$((BATCH / 1 / GPUS))
+srun --nodes=$((GPUS / 8)) --ntasks=${GPUS} --ntasks-per-node=8 --gres=gpu:8 python train.py --output_dir o \\
+  --per_device_train_batch_size 1 --learning_rate 1e-5 --num_train_epochs 1 --gradient_accumulation_steps ${STEPS}
+"""
+
+
+def test_the_number_of_tasks_is_not_edited_for_the_accumulation_that_is_computed_from_it(project):
+    (project / "run.sh").write_text(UNDER_SRUN)
+    wanted = UNDER_SRUN.replace("GPUS:-256", "GPUS:-8").replace("BATCH:-256", "BATCH:-128")
+    for _ in range(2):
+        assert (main(["fix", "run.sh", *TARGET[:2], "--global-batch", "128"]), (project / "run.sh").read_text()) == (0, wanted)
+
+
 LAUNCHER_FILE = "distributed_type: DEEPSPEED\nnum_processes: 8\nnum_machines: 1\ndeepspeed_config:\n  zero_stage: 3\n"
 
 

@@ -7,8 +7,8 @@ import os
 import pytest
 
 from cases import each_case
+from cfglint.findings.remedy import any_of, remove_key, set_key
 from cfglint.rewrite.apply_fixes import apply_fixes
-from cfglint.rules.named_edit import steps_of
 from examples import launch_of
 
 DEEPSPEED = '{\n  "train_batch_size": 8,\n  "bf16": {"enabled": true, "loss_scale": 0}\n}\n'
@@ -17,24 +17,19 @@ TARGET = {"ms-swift": "4.6.0"}
 
 
 @each_case(
-    ("remedy", "count"),
+    ("remedy", "count", "text"),
     [
-        ("remove `bf16.loss_scale`", 1),
-        ("set `gradient_accumulation_steps` to 1 for no accumulation", 1),
-        ("remove `zero_optimization.reduce_bucket_size` for the default", 1),
-        ('set `optimizer.type` to "AdamW", and remove `optimizer.params.freeze_step`', 2),
-        ("set `--warmup_steps 5`, and remove `--warmup_ratio`", 2),
-        ("set `a: 1`, or remove `b`", 0),
-        ("set `eval_steps` to 64 or less", 0),
-        ("set `num_generations: 2` or more", 0),
-        ("set `warmup_steps` below 2", 0),
-        ("remove `beta`, and set `DPOConfig(beta=...)`", 0),
-        ("set `gradient_clipping: auto` in the DeepSpeed config", 0),
-        ("add `learning_rate`", 0),
+        (remove_key("a.b", " for the default"), 1, "remove a.b for the default"),
+        (set_key("a", 1) & remove_key("b"), 2, "set a, and remove b"),
+        (set_key("a", 1) | remove_key("b"), 0, "set a, or remove b"),
+        (set_key("a", 2) | "more", 0, "set a, or more"),
+        ("use ZeRO stage 2" | remove_key("b"), 0, "use ZeRO stage 2, or remove b"),
+        (any_of("", None, set_key("a", True)), 1, "set a"),
     ],
 )
-def test_a_remedy_that_leaves_a_choice_names_no_edit(remedy, count):
-    assert len(steps_of(remedy)) == count
+def test_a_remedy_that_leaves_a_choice_names_no_edit(remedy, count, text):
+    assert len(remedy.edit) == count
+    assert remedy.text(lambda step: f"{'remove' if step.removes else 'set'} {step.key}{step.reason}") == text
 
 
 def fixed(folder, kind, texts, target=None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,13 @@ PROJECT = {
 }
 
 
+def git(folder, *arguments):
+    subprocess.run(("git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments), cwd=folder, check=True, capture_output=True)
+
+
 def lay_out(files, folder):
-    (folder / ".git").mkdir()
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "empty")
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +58,7 @@ def entries(report):
 
 
 def place(launch, files):
-    return f"{launch['file']}:{launch['line']}" if launch else files[0]
+    return (f"{launch['file']}:{launch['line']}" if launch else files[0]).removeprefix("./")
 
 
 def of_command(capsys, *arguments):
@@ -60,6 +66,13 @@ def of_command(capsys, *arguments):
     shown = capsys.readouterr()
     found = json.loads(shown.out) if shown.out else {"runs": []}
     return entries(found["runs"] if isinstance(found.get("runs"), list) else [found])
+
+
+def of_review(capsys):
+    """The runs of the new side that a branch changes."""
+    main(["review", "--base", "HEAD", "--format", "json"])
+    shown = capsys.readouterr()
+    return entries([each["after"] for each in json.loads(shown.out)["changes"] if each["after"] is not None]) if shown.out else []
 
 
 def of_library(name):
@@ -92,6 +105,19 @@ def test_every_command_names_the_same_runs(tmp_path, monkeypatch, capsys):
     assert [each[0] for each in of_command(capsys, "check", "ds.json")] == ["built.py", "other.sh:1", "train.sh:1", "train.sh:1"]
 
 
+def test_a_change_of_a_file_is_reviewed_in_the_runs_that_read_it(tmp_path, monkeypatch, capsys):
+    lay_out(PROJECT, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert of_review(capsys) == of_command(capsys, "check", ".")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-q", "-m", "all")
+    for name in set(PROJECT) - {"all.sh"}:  # whose first line starts the run that `train.sh` is without arguments
+        path = tmp_path / name
+        path.write_text(PROJECT[name] + "\n")
+        assert (name, of_review(capsys)) == (name, of_command(capsys, "check", name))
+        path.write_text(PROJECT[name])
+
+
 def fixed(capsys, *arguments):
     """The first files of the runs that `fix` answers for."""
     main([*arguments, "--format", "json"])
@@ -114,3 +140,4 @@ def test_every_command_names_the_same_runs_of_a_recorded_project(path, title, tm
     lay_out(files, tmp_path)
     monkeypatch.chdir(tmp_path)
     assert list(different(files, capsys)) == []
+    assert of_review(capsys) == of_command(capsys, "check", ".")

@@ -8,7 +8,7 @@ from cases import each_case
 from cfglint.run.readers import Readers, marks_in, marks_of
 from cfglint.source.file_source import FileSource
 
-FILE, MODULE = "ds.json", "import bench.tables"
+FILE, MODULE, CONFIG = "ds.json", "import bench.tables", "hydra ds"
 
 
 @each_case(
@@ -38,6 +38,11 @@ FILE, MODULE = "ds.json", "import bench.tables"
         ("tables.py", "python tables.py", "a.sh", True),
         ("tables.py", '"python tables.py"', "a.ipynb", True),
         ("tables.py", "# see tables.py", "a.py", False),  # what it imports is another mark
+        (CONFIG, "@hydra.main(config_path='conf', config_name='ds')", "a.py", True),
+        (CONFIG, "python train.py --config-name ds", "a.sh", True),
+        (CONFIG, "defaults:\n  - group: ds\n", "a.yaml", True),
+        (CONFIG, "python train.py ds", "a.sh", False),
+        ("tables.py", '{"program": "tables.py"}', "a.json", False),  # no run reads that
     ],
 )
 def test_a_file_is_mentioned_by_its_whole_name(mark, content, path, expected):
@@ -45,6 +50,7 @@ def test_a_file_is_mentioned_by_its_whole_name(mark, content, path, expected):
 
 
 def test_the_marks_of_files():
+    assert marks_of(["conf/a.yaml"]) == ["a.yaml", "hydra a", "conf=a"]
     assert marks_of(["conf/ds.json", "bench/tables.py", "pkg/__init__.py", "README.md"]) == [
         "ds.json",
         "tables.py",
@@ -65,3 +71,30 @@ def test_modules_of_tests_are_no_link_between_a_file_and_its_runs(tmp_path, monk
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     assert Readers(FileSource()).of(["ds.json"], texts) == ["test_a.py", "test_b.py", "b.sh"]
+
+
+def test_a_page_mentions_a_file_in_its_blocks_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "prose.md": "See ds.json.\n```sh\ntorchrun train.py\n```\n",
+        "block.md": "```sh\ntorchrun other.py\n```\n```sh\ntorchrun train.py --deepspeed ds.json\n```\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    readers = Readers(FileSource())
+    assert readers.of(["ds.json"], texts) == ["block.md"]
+    assert [readers.is_mentioned_in(block) for block in ("torchrun other.py", "torchrun train.py --deepspeed ds.json")] == [False, True]
+
+
+def test_a_module_is_found_in_imports_of_a_file_that_names_it_otherwise_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "pkg/run.py": "CONFIG = 'ds.json'\n",
+        "train.py": "# run it\nimport os\nfrom pkg import run\n",
+        "other.py": "from other.run import x\nrun = 1\n",
+        "test_x.py": "from pkg import run\n\ndef test_run(): pass\n",  # no link to a run
+    }
+    (tmp_path / "pkg").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert Readers(FileSource()).of(["ds.json"], texts) == ["pkg/run.py", "train.py"]

@@ -30,7 +30,7 @@ class Accelerate(Framework):
     oldest = OLDEST["accelerate"]
     is_launcher = True
     rule_families = {"ACC": title}
-    rules = "deepspeed_and_fsdp keys parallelism passed_on plugins processes values"
+    rules = "keys parallelism passed_on processes refused values checks"
     file_match = (
         "accelerate_config.yaml",
         "accelerate_config.yml",
@@ -46,6 +46,7 @@ class Accelerate(Framework):
         "launched_gpus": "accelerate.config.launched_gpus",
         "batch": "accelerate.config.resolve",
         "account": "accelerate.summary.account",
+        "refusals": "accelerate.checks.refusals",
         "card": "accelerate.instances.card",
         "learn": "accelerate.releases.learn",
     }

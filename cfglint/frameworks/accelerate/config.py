@@ -11,11 +11,12 @@ from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.frameworks.refusal import Refusal
     from cfglint.launch.overrides import Override
 
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
@@ -33,6 +34,7 @@ class AccelerateConfig(Config):
     """An accelerate config as the launcher loads it. `trainer` is the config of the script, where its file is in the run."""
 
     framework = FRAMEWORK
+    _refusals: list[Refusal] | None = None
     batch_keys = {"gpus": "num_processes", "accumulation": "deepspeed_config.gradient_accumulation_steps"}
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = (), trainer: Config | None = None) -> None:
@@ -47,6 +49,14 @@ class AccelerateConfig(Config):
         if isinstance(self.root, dict):
             values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
             self.values = self.laid_over(values, facts.launch.flags)
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """What the rows of the launcher and of the plugins refuse."""
+        if self._refusals is None:
+            found: Callable[[AccelerateConfig], list[Refusal]] = FRAMEWORK.part("refusals", lambda config: [])
+            self._refusals = found(self)
+        return self._refusals
 
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build no `Accelerator`, which reads what the launcher passes on."""

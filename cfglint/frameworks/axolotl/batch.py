@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from math import ceil, isfinite
 
+from cfglint.evaluate import Unknown
+from cfglint.evaluate.operations import unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.frameworks.axolotl.normalization import (
@@ -194,6 +196,8 @@ def by_shared_epochs(config: AxolotlValues, shared: int) -> int | None:
     model, examples, world = config.model, config.facts.num_examples, config.facts.gpus
     if model is None or examples is None or world is None or world % shared or not model.gradient_accumulation_steps:
         return None
+    if unknown(model.micro_batch_size, model.max_steps, model.gradient_accumulation_steps, model.num_epochs) is not None:
+        return None
     batches = batches_per_rank(examples, model.micro_batch_size, world // shared, drop_last=bool(model.dataloader_drop_last))
     limit = int(model.max_steps or -1)
     length = training_length(batches, model.gradient_accumulation_steps, epochs=model.num_epochs, max_steps=limit, version=config.version)
@@ -203,7 +207,7 @@ def by_shared_epochs(config: AxolotlValues, shared: int) -> int | None:
 def planned(config: AxolotlValues) -> int | None:
     """The smaller of the computed steps and `max_steps`, which warm-up and logging depend on (train.py); None if it is unknown."""
     model = config.model
-    if model is None:
+    if model is None or isinstance(model.max_steps, Unknown):
         return None
     if streams(config):
         return int(model.max_steps)
@@ -219,6 +223,8 @@ def warmup_steps(config: AxolotlValues) -> int | float | None:
     if model is None:
         return None
     given, ratio_given = model.warmup_steps, model.warmup_ratio
+    if isinstance(given, Unknown) or isinstance(ratio_given, Unknown):
+        return None
     if model.rl and model.release not in OWN_STEPS:  # trainers of preferences get the key alone
         return int(given) if given is not None else None
     if model.release in ZERO_IS_DEFAULT:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.axolotl.refusals import (
     ADAPTER,
     CHECKPOINTING,
@@ -41,7 +42,7 @@ KERNEL_MODULES = {  # the modules that a fused kernel replaces (validation.py:30
 CONTAINERS = ("model", "language_model", "text_model", "decoder", "transformer", "backbone", "layers", "layer", "h", "blocks", "block")
 REENTRANT = "gradient_checkpointing_kwargs.use_reentrant"
 HIDDEN_STATES = "`activation_offloading: hidden_states` or false"
-OFFLOAD_STATES = "set `gradient_checkpointing: true` and `activation_offloading: hidden_states`"
+OFFLOAD_STATES = set_key("gradient_checkpointing", True) & set_key("activation_offloading", "hidden_states")
 MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
 Constraint = tuple[bool, str, str]  # whether it is violated, the key, axolotl's message
 
@@ -142,9 +143,10 @@ def saved_operations(model: AxolotlModel, given: dict[str, object]) -> None:
         return
     saved = given["save"]
     bad = [each for each in saved if each != "attention" and any(each in name for name in MATMULS)] if isinstance(saved, list) else []
-    cause, words, remedy = "a fused LoRA kernel", "while a fused LoRA kernel is enabled", "set `lora_*_kernel: false`"
+    remedy: Remedy | str = "set `lora_*_kernel: false`"
+    cause, words = "a fused LoRA kernel", "while a fused LoRA kernel is enabled"
     if model.release in ANY_ADAPTER:
-        cause, words, remedy = "LoRA", "when training with a LoRA/QLoRA adapter", "remove `selective_checkpointing.save`"
+        cause, words, remedy = "LoRA", "when training with a LoRA/QLoRA adapter", remove_key("selective_checkpointing.save")
     if bad:
         says = f"selective_checkpointing.save entries {bad} match matmul ops, which cannot be saved {words}"
         message = f"`selective_checkpointing.save` contains {bad[0]}, which {cause} changes in place"
@@ -173,7 +175,7 @@ def saved_modules(model: AxolotlModel, given: dict[str, object]) -> None:
                     f"names a module whose forward is replaced by {flag}: true" if covered else "scopes a decoder layer or model container"
                 )
                 message = f"`selective_checkpointing.save_modules` names {entry}, which `{flag}` replaces"
-                raise refuses(CHECKPOINTING, ("selective_checkpointing.save_modules", flag), message, says, remedy=f"set `{flag}: false`")
+                raise refuses(CHECKPOINTING, ("selective_checkpointing.save_modules", flag), message, says, remedy=set_key(flag, False))
 
 
 def staged_nf4(model: AxolotlModel) -> None:

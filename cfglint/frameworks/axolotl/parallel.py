@@ -8,6 +8,7 @@ the file gives to accelerate, in the environment (utils/trainer.py:672-726); the
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import Remedy, any_of, set_key
 from cfglint.frameworks.axolotl.refusals import PARALLEL, AxolotlModel, refuses
 from cfglint.frameworks.refusal import Refusal
 
@@ -23,7 +24,7 @@ PURE = (
 )
 
 
-def refused(keys: tuple[str, ...], message: str, says: str, remedy: str = "") -> Refusal:
+def refused(keys: tuple[str, ...], message: str, says: str, remedy: Remedy | str = "") -> Refusal:
     """The refusal of sizes."""
     return refuses(PARALLEL, keys, message, says, remedy=remedy, raises="ValueError")
 
@@ -148,10 +149,10 @@ def _handed(model: AxolotlModel, world: int) -> Refusal | None:
     )
 
 
-def fitting(sizes: dict[str, int], total: int, world: int) -> str | None:
+def fitting(sizes: dict[str, int], total: int, world: int) -> Remedy | None:
     """The changes of a single size that make the product equal to the number of processes."""
     rests = {key: total // each for key, each in sizes.items()}
-    return ", or ".join(f"set `{key}: {world // rest}`" for key, rest in rests.items() if world % rest == 0) or None
+    return any_of(*(set_key(key, world // rest) for key, rest in rests.items() if world % rest == 0))
 
 
 def patched(model: AxolotlModel) -> bool:

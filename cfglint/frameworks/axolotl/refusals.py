@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
@@ -58,42 +59,71 @@ class Subject:
             self.key = FEATURES.get(text, "")
 
     @property
-    def without(self) -> tuple[str | Removal, ...]:
+    def without(self) -> tuple[Remedy | Removal, ...]:
         """How to do without it."""
         if self.large:
-            return (f"set `{self.key}: 1`",)
+            return (set_key(self.key, 1),)
         return (Removal(self.key, self.value, self.key in KEPT),) if self.key else ()
 
 
 def refuses(
-    kind: str, keys: str | Sequence[str], message: str, says: str, *, remedy: str | Sequence[str | Removal] = (), raises: str = ""
+    kind: str,
+    keys: str | Sequence[str],
+    message: str,
+    says: str,
+    *,
+    remedy: Remedy | str | Sequence[Remedy | str | Removal] = (),
+    raises: str = "",
 ) -> Refusal:
     """A refusal with a message of its own; `says` is axolotl's message.
 
     `raises` is the class of the exception that the user sees, if pydantic does not wrap a ValueError into its ValidationError.
     """
     exception = f"{raises}: {says}" if raises else f"ValidationError: 1 validation error for {MODEL}: Value error, {says}"
-    return Refusal(kind, (keys,) if isinstance(keys, str) else keys, message, exception, (remedy,) if isinstance(remedy, str) else remedy)
+    return Refusal(
+        kind, (keys,) if isinstance(keys, str) else keys, message, exception, (remedy,) if isinstance(remedy, str | Remedy) else remedy
+    )
 
 
 def requires(
-    kind: str, subject: str, needed: str, says: str, *, at: str | Sequence[str] = (), note: str = "", remedy: str = "", raises: str = ""
+    kind: str,
+    subject: str,
+    needed: str,
+    says: str,
+    *,
+    at: str | Sequence[str] = (),
+    note: str = "",
+    remedy: Remedy | str = "",
+    raises: str = "",
 ) -> Refusal:
     """One setting requires another; the place is the first, or that of `at`."""
     first, second = Subject(subject), Subject(needed)
-    setting = f"{second.key}: {second.value}" if second.value else second.key
-    steps = (remedy,) if remedy else (f"set `{setting}`", *first.without) if second.key else ()
+    needed_step = set_key(second.key, as_value(second.value)) if second.value else f"set `{second.key}`"
+    steps = (remedy,) if remedy else (needed_step, *first.without) if second.key else ()
     return refuses(kind, places(at, first, second), f"{first.text} requires {second.text}{note}", says, remedy=steps, raises=raises)
 
 
 def excludes(
-    kind: str, subject: str, other: str, says: str, *, at: str | Sequence[str] = (), note: str = "", remedy: str = "", raises: str = ""
+    kind: str,
+    subject: str,
+    other: str,
+    says: str,
+    *,
+    at: str | Sequence[str] = (),
+    note: str = "",
+    remedy: Remedy | str = "",
+    raises: str = "",
 ) -> Refusal:
     """Two settings exclude each other; the place is the first, or that of `at`."""
     first, second = Subject(subject), Subject(other)
     message = f"{first.text} is incompatible with {second.text}{note}"
     steps = (remedy,) if remedy else (*first.without, *second.without)
     return refuses(kind, places(at, first, second), message, says, remedy=steps, raises=raises)
+
+
+def as_value(text: str) -> ConfigValue:
+    """The value that a subject spells."""
+    return {"true": True, "false": False}.get(text, text)
 
 
 def places(at: str | Sequence[str], *subjects: Subject) -> tuple[str, ...]:

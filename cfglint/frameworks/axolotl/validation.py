@@ -6,6 +6,7 @@ import functools
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import set_key
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
@@ -242,7 +243,7 @@ class Validation:
         if any(refusal.kind == TYPE for refusal in self.refusals):
             return
         value = self.values.get(key)
-        remedy = f"set `{key}: {value}`, without quotes" if isinstance(value, str) and value.isdecimal() else ""
+        remedy = set_key(str(key), int(value), ", without quotes") if isinstance(value, str) and value.isdecimal() else ""
         message = f"`{key}` has a value that axolotl cannot work with"
         self.refusals.append(refuses(TYPE, (str(key),) if key else (), message, says, remedy=remedy, raises=raises))
 

@@ -71,11 +71,8 @@ class Trainer(Framework):
     oldest = OLDEST["transformers"]
     reads_arguments = True
     rule_families = {"HFT": title}
-    further_rules = "adapters card resuming"
-    rules = (
-        "across arguments data_loader fsdp keys migrations no_effect optimizer"
-        " program_code schedule scheduler_arguments trainer_objects training value_types checks"
-    )
+    further_rules = "adapters card resuming program_code trainer_objects"
+    rules = "across arguments data_loader fsdp keys migrations no_effect optimizer schedule scheduler_arguments training value_types checks"
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
     history_tables = ("huggingface.fields.HISTORY",)
@@ -141,11 +138,11 @@ class Trainer(Framework):
         """`TrainingArguments`, and its subclass for generation."""
         return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
 
-    def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
+    def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
         """The field of `TrainingArguments` of the same name."""
         from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 
-        return f"TrainingArguments({keyword}=...)" if keyword in FIELDS and has_field(keyword, release) else ""
+        return ("TrainingArguments", keyword) if keyword in FIELDS and has_field(keyword, release) else None
 
     def words(self, facts: LaunchFacts) -> Loader:
         """The loader for the words of a command, by the types of the release."""

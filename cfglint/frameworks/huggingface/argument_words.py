@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from math import inf
 
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.remedies import choice
 from cfglint.source.annotations import Any, Callable
 
@@ -21,7 +22,7 @@ WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shar
 POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
 
 
-def say(refusal: Refusal, message: str, *steps: str | None, rests_on: tuple[str, ...] = ()) -> None:
+def say(refusal: Refusal, message: str, *steps: Remedy | str | None, rests_on: tuple[str, ...] = ()) -> None:
     """Change what is said of a refusal; it rests on the defaults of some fields, if the file does not set them."""
     refusal.message, refusal.read = message, rests_on
     refusal.help = [each for each in steps if each]
@@ -42,7 +43,7 @@ def step_interval(config: TrainerConfig, refusal: Refusal) -> None:
 def whole_steps(config: TrainerConfig, refusal: Refusal) -> None:
     name, value = refusal.key, value_of(config, refusal)
     refusal.paths = refusal.paths[:1]
-    remedy = f"set `{name}: {round(value)}`" if value < inf else None
+    remedy = set_key(name, round(value)) if value < inf else None
     say(refusal, f"`{name}` is {value}; a number of steps above 1 must be an integer", remedy)
 
 
@@ -55,34 +56,34 @@ def multiple_steps(config: TrainerConfig, refusal: Refusal) -> None:
     saved, evaluated = (shown(each) if isinstance(each, bool) else f"{each:.15g}" for each in (save, every))
     refusal.paths = [("save_steps",), (source,)]
     message = f"`load_best_model_at_end` requires `save_steps` ({saved}) to be a multiple of `{source}` ({evaluated}){release}"
-    nearest = f"set `save_steps: {round(max(1, save // every) * every)}`" if 1 <= save < inf and 1 <= every < inf else None
+    nearest = set_key("save_steps", round(max(1, save // every) * every)) if 1 <= save < inf and 1 <= every < inf else None
     say(refusal, message, nearest, rests_on=("save_steps", source))
 
 
 def empty_cache(config: TrainerConfig, refusal: Refusal) -> None:
     refusal.paths = refusal.paths[:1]
     message = f"`torch_empty_cache_steps` is {shown(value_of(config, refusal))}; it must be a positive integer"
-    say(refusal, message, "remove `torch_empty_cache_steps` to keep the cache")
+    say(refusal, message, remove_key("torch_empty_cache_steps", " to keep the cache"))
 
 
 def without_evaluation(config: TrainerConfig, refusal: Refusal) -> None:
     kind, key = config.arguments["lr_scheduler_type"], config.arguments.strategy_key
     refusal.paths = [("lr_scheduler_type",)]
     message = f'`lr_scheduler_type: {kind}` requires evaluations, but `{key}` is "no"'
-    say(refusal, message, f"set `{key}: epoch`", "another `lr_scheduler_type`", rests_on=(key,))
+    say(refusal, message, set_key(key, "epoch"), "another `lr_scheduler_type`", rests_on=(key,))
 
 
 def prefetch(config: TrainerConfig, refusal: Refusal) -> None:
     refusal.paths = [("dataloader_prefetch_factor",)]
     message = "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0"
-    steps = ("set `dataloader_num_workers: 2`", "remove `dataloader_prefetch_factor`")
+    steps = (set_key("dataloader_num_workers", 2), remove_key("dataloader_prefetch_factor"))
     say(refusal, message, *steps, rests_on=("dataloader_num_workers",))
 
 
 def both(config: TrainerConfig, refusal: Refusal) -> None:
     first, second = refusal.keys[:2]
     refusal.message = f"`{first}` is incompatible with `{second}`; enable only one of them"
-    refusal.help = [f"set `{first}: false`", f"set `{second}: false`"]
+    refusal.help = [set_key(first, False), set_key(second, False)]
 
 
 def warmup(config: TrainerConfig, refusal: Refusal) -> None:
@@ -92,7 +93,7 @@ def warmup(config: TrainerConfig, refusal: Refusal) -> None:
         required = "an integer >= 0"
     elif "either 0" in refusal.exception:
         required = "0 or an integer > 1"
-    say(refusal, f"`{named}` is {shown(value_of(config, refusal))}; it must be {required}", f"set `{named}: 0` for no warm-up")
+    say(refusal, f"`{named}` is {shown(value_of(config, refusal))}; it must be {required}", set_key(named, 0, " for no warm-up"))
 
 
 def warmup_ratio(config: TrainerConfig, refusal: Refusal) -> None:
@@ -108,18 +109,18 @@ def fsdp_option(config: TrainerConfig, refusal: Refusal) -> None:
     word = next((each for each in words if isinstance(each, str) and each in said.replace("=", " ").replace("`", " ").split()), "")
     if not isinstance(value, str | list):
         message = f"`fsdp` is {shown(value)}; it must be a string of options or a boolean"
-        say(refusal, message, "set `fsdp: full_shard`", "remove `fsdp`")
+        say(refusal, message, set_key("fsdp", "full_shard"), remove_key("fsdp"))
     elif "Error: '" in said or "has no attribute" in said:
         other = next((each for each in words if not isinstance(each, str)), None)
         say(refusal, f"`fsdp` contains {shown(other)}, which is not a string")
     elif "FSDP1" in said:
         message = f"`fsdp: {word}` requires FSDP1, but `fsdp_config.version` is 2"
-        say(refusal, message, "set `fsdp_config.version: 1`", "another option in `fsdp`")
+        say(refusal, message, set_key("fsdp_config.version", 1), "another option in `fsdp`")
     elif "can't work on its own" in said:
-        say(refusal, "`fsdp: offload` requires a sharding option (full_shard or shard_grad_op)", "set `fsdp: full_shard offload`")
+        say(refusal, "`fsdp: offload` requires a sharding option (full_shard or shard_grad_op)", set_key("fsdp", "full_shard offload"))
     elif "not compatible" in said:
         message = "`fsdp` has the options full_shard and shard_grad_op, which are incompatible"
-        say(refusal, message, "set `fsdp: full_shard`", "`fsdp: shard_grad_op`")
+        say(refusal, message, set_key("fsdp", "full_shard"), "`fsdp: shard_grad_op`")
     elif word:
         say(refusal, f"`fsdp` contains the unknown option {word}", choice("fsdp", word, WORDS))
 
@@ -128,25 +129,25 @@ def fsdp_section(config: TrainerConfig, refusal: Refusal) -> None:
     value = config.section("fsdp_config")
     if not isinstance(value, dict):
         message = f"`fsdp_config` is {shown(config.arguments['fsdp_config'])}, not a mapping"
-        say(refusal, message, "remove `fsdp_config`", "write a mapping")
+        say(refusal, message, remove_key("fsdp_config"), "write a mapping")
         return
     refusal.paths = [path for path in refusal.paths if path[0] == "fsdp_config" and path[1:] != ("xla",)] or refusal.paths
-    refusal.help = [each for each in refusal.help if isinstance(each, str) or each.key != "fsdp"]
+    refusal.help = [each for each in refusal.help if not isinstance(each, Removal) or each.key != "fsdp"]
     key, said = refusal.key, refusal.exception
     found = shown(config.setting(*refusal.paths[0]).value)
     if "mutually exclusive" in said:
         refusal.message = "`fsdp_config.min_num_params` is incompatible with `transformer_layer_cls_to_wrap`"
     elif "sync_module_states` must" in said:
         message = "`fsdp_config.sync_module_states` is false, but `cpu_ram_efficient_loading` requires it"
-        say(refusal, message, "set `fsdp_config.sync_module_states: true`")
+        say(refusal, message, set_key("fsdp_config.sync_module_states", True))
     elif "auto_wrap_policy` must" in said:
         message = f"`{key}` is {found}; it must be one of {', '.join(POLICIES)}"
         say(refusal, message, choice(key, config.setting(*refusal.paths[0]).value, POLICIES))
     elif "str expected" in said:
         value = str(config.setting(*refusal.paths[0]).value).lower()
-        say(refusal, f"`{key}` is {found}; this release requires a string", f'set `{key}` to "{value}"')
+        say(refusal, f"`{key}` is {found}; this release requires a string", set_key(key, value))
     elif key == "fsdp_config.version":
-        say(refusal, f"`{key}` is {found}, not an integer", f"set `{key}: 2`")
+        say(refusal, f"`{key}` is {found}, not an integer", set_key(key, 2))
     elif "invalid truth value" in said:
         say(refusal, f"`{key}` is {found}, not a boolean", f"set `{key}` to true or false")
     elif "startswith" in said:
@@ -156,7 +157,7 @@ def fsdp_section(config: TrainerConfig, refusal: Refusal) -> None:
 
 def apex(config: TrainerConfig, refusal: Refusal) -> None:
     name = refusal.key
-    say(refusal, f"`{name}: apex` does not support bf16", f"remove `{name}`", "set `fp16: true` and `bf16: false`")
+    say(refusal, f"`{name}: apex` does not support bf16", remove_key(name), set_key("fp16", True) & set_key("bf16", False))
 
 
 def value_of(config: TrainerConfig, refusal: Refusal) -> Any:

@@ -6,13 +6,13 @@ another type returns None.
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterable
 
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = (
@@ -36,31 +36,21 @@ EVALUATES: list[dict[str, Any]] = [
 ]
 
 
-def current_name(name: str) -> str:
-    """The current name of a field."""
-    return "eval_strategy" if name == "evaluation_strategy" else name
-
-
 class Arguments:
     """The values of a release's fields: `given` by the files, or the release's defaults.
 
     `given` holds the keys that the release accepts; unknown keys are left out. Inline JSON is expanded. If an old
     name is an alias of a new one in this release, `source` maps to the name that a file uses.
-    `undecided` are fields whose value is unknown, `redefined` those to which a program's subclass gives its own default.
+    `redefined` are the fields to which a program's subclass gives its own default.
     """
 
     dict_fields: tuple[str, ...] = DICT_FIELDS
-    undecided: frozenset[str] = frozenset()
 
     def __init__(self, values: ConfigMapping, version: Version, own_defaults: ConfigTable | None = None) -> None:
         self.version = version
         self.defaults = self.release_defaults(version)
         self._take_defaults(own_defaults or {})
         self.given = {name: value for name, value in values.items() if isinstance(name, str) and name in self.defaults}
-        open_values = [name for name, value in self.given.items() if isinstance(value, Unknown)]
-        if open_values:
-            self.given = {name: value for name, value in self.given.items() if name not in open_values}
-            self.undecided = self.undecided | frozenset(map(current_name, open_values))
         self.source: dict[str, str] = {}
         self.unparsed: dict[str, Exception] = {}
         self._expand()
@@ -75,7 +65,6 @@ class Arguments:
                 known.setdefault(new, known[old])
         if known:
             self.defaults = {**self.defaults, **known}
-            self.undecided = self.undecided | {current_name(name) for name, value in known.items() if isinstance(value, Unknown)}
 
     def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the release, with their defaults."""
@@ -85,9 +74,14 @@ class Arguments:
         """The type of a field in the release."""
         return type_of(name, self.version)
 
-    def leave_open(self) -> None:
-        """Mark what is not given as unknown."""
-        self.undecided = self.undecided | (self.defaults.keys() - self.given.keys())
+    def leave_open(self, reasons: Iterable[Reason]) -> None:
+        """Make what is not given unknown, for some reasons."""
+        self.defaults = dict.fromkeys(self.defaults, Unknown(*reasons))
+
+    @property
+    def unknown(self) -> list[str]:
+        """The fields whose value is not known unless it is given."""
+        return [name for name, value in self.defaults.items() if isinstance(value, Unknown)]
 
     def lacks(self, name: str) -> bool:
         """Whether the constructor requires a field that neither a file nor a program's subclass sets."""
@@ -95,7 +89,7 @@ class Arguments:
 
     def known(self, *names: str) -> bool:
         """Whether the values of all these fields are known."""
-        return self.undecided.isdisjoint(map(self.current, names))
+        return not any(isinstance(self.given.get(name, self.defaults.get(name)), Unknown) for name in map(self.current, names))
 
     def __getitem__(self, name: str) -> ConfigValue:
         """The value of a field; None for one that the release does not have."""

@@ -7,6 +7,7 @@ size is the number of processes, divided from 4.53.0 on by the tensor-parallel s
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.setting import DEFAULT, DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -192,7 +193,7 @@ def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
     if not world or world == 1 or not config.accelerator.get("split_batches"):
         return None
     at_once = config.micro_batches_at_once(micro.value)
-    if at_once is None:
+    if at_once is None or micro.value is None:
         return None
     processes = shards(config, world, tensor_parallel(config))
     return uneven_split(micro, processes, bool(config.accelerator.get("dispatch_batches")), at_once)
@@ -325,12 +326,9 @@ def as_integer(value: object) -> int | None:
     return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None
 
 
-OTHER_STEPS = ", or another number of steps"
-
-
-def wanted_steps(config: TrainerConfig) -> str:
+def wanted_steps(config: TrainerConfig) -> Remedy:
     """The instruction to set `max_steps`: to one epoch if the samples and the batch are known."""
     examples, size = config.facts.num_examples, config.batch.consumed_batch
     if examples and isinstance(size, int) and size > 0:
-        return f"set `max_steps: {-(-examples // size)}`, which is one epoch of {examples:,} samples"
-    return f"set `max_steps: 1000`{OTHER_STEPS}"
+        return set_key("max_steps", -(-examples // size), f", which is one epoch of {examples:,} samples")
+    return set_key("max_steps", 1000) | "another number of steps"

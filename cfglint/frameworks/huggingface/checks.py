@@ -50,9 +50,9 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
     for name in ("fsdp_config", "accelerator_config"):
         if isinstance(written.get(name), str):
             written[name] = unknown_field(name) if (section := config.section(name)) is None else section
-    defaults = {**args.defaults, **{name: unknown_field(name) for name in (*args.undecided, *args.unparsed)}}
+    defaults = {**args.defaults, **{name: unknown_field(name) for name in args.unparsed}}
     words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
-    found = Check(plan(config.version), written, defaults, args.undecided, facts(config), pages_of(KIND)).refusals(words)
+    found = Check(plan(config.version), written, defaults, args.unknown, facts(config), pages_of(KIND)).refusals(words)
     kept: dict[str, Refusal] = {}
     for number, refusal in enumerate(found):
         root = str(refusal.paths[0][0]) if refusal.paths else ""

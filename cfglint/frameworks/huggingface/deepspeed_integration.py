@@ -9,6 +9,7 @@ fails at the same step.
 from __future__ import annotations
 
 from cfglint.evaluate import Unknown
+from cfglint.evaluate.operations import unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
@@ -223,8 +224,9 @@ class HfDeepSpeedConfig:
 
     def match(self, path: str, value: object, fields: tuple[str, ...], label: str) -> None:
         """Fill an `"auto"`, or record that a written value differs."""
-        if not self.trainer.arguments.known(*fields):
-            self.fill(path, value, "a value that is not known here")
+        doubt = unknown(*(self.trainer.arguments[name] for name in fields))
+        if doubt is not None:
+            self.fill(path, doubt, "a value that is not known here")
             return
         if self.fill(path, value, ", ".join(fields), fields):
             return
@@ -303,12 +305,10 @@ class HfDeepSpeedConfig:
         self.match("train_micro_batch_size_per_gpu", micro, ("per_device_train_batch_size",), "per_device_train_batch_size")
         self.match("gradient_accumulation_steps", accumulation, ("gradient_accumulation_steps",), "gradient_accumulation_steps")
         fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
-        is_known = args.known(*fields)
         if world is None:
-            self._fill_per_gpu(product(micro, accumulation) if is_known else Unknown(), fields)
+            self._fill_per_gpu(product(micro, accumulation), fields)
         else:
-            total = product(world, micro, accumulation) if is_known else Unknown()
-            self.match("train_batch_size", total, fields, "train_batch_size (calculated)")
+            self.match("train_batch_size", product(world, micro, accumulation), fields, "train_batch_size (calculated)")
         self.match("gradient_clipping", args["max_grad_norm"], ("max_grad_norm",), "max_grad_norm")
         rate = args["learning_rate"]
         self.match("optimizer.params.lr", rate, ("learning_rate",), "learning_rate")
@@ -405,7 +405,7 @@ class HfDeepSpeedConfig:
             return
         self._at = "train_micro_batch_size_per_gpu" if not isinstance(micro, (int, float)) else "gradient_accumulation_steps"
         total = product(micro, accumulation, world)
-        if forgiving:
+        if forgiving and not isinstance(total, Unknown):
             _ = total // 1
 
     def _mesh(self, world: int) -> None:
@@ -509,6 +509,9 @@ SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_pers
 
 def product(*factors: ConfigValue) -> ConfigValue:
     """The product as Python computes it, except that no string and no list is repeated beyond MOST_REPEATED characters or items."""
+    doubt = unknown(*factors)
+    if doubt is not None:
+        return doubt
     result = factors[0]
     for each in factors[1:]:
         repeated = next((part for part in (result, each) if isinstance(part, (str, list))), None)

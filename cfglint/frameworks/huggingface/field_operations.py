@@ -7,6 +7,7 @@ those of transformers 5.23.0, and of 4.42.4 where an operation belongs to 4.x.
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -307,7 +308,7 @@ def type_failures(config: TrainerConfig) -> list[TypeFailure]:
     """The first operation that fails on each written field, in the Trainer's order."""
 
     found: dict[str, TypeFailure] = {}
-    given = config.arguments.given
+    given = {name: value for name, value in config.arguments.given.items() if not isinstance(value, Unknown)}
     for refusal in config.argument_refusals:
         name = config.arguments.written(refusal.key)
         if refusal.failed and name in given and name not in config.unused_fields:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, isfinite
 
 from cfglint.batch import steps as arithmetic
+from cfglint.evaluate import Unknown
 from cfglint.findings.setting import AUTO, DEFAULT, DERIVED, Setting
 from cfglint.frameworks.huggingface.batch import Steps, of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -59,7 +60,8 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
     how = PACKED if packed(config) else updates_because(config, run)
     summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, how, needs=needs(config))
-    because = "max_steps" if limited else f"{args['num_train_epochs']} epochs x {'steps per epoch' if run.updates is None else run.updates}"
+    epochs = f"{args['num_train_epochs']} " if args.known("num_train_epochs") else ""
+    because = "max_steps" if limited else f"{epochs}epochs x {'steps per epoch' if run.updates is None else run.updates}"
     summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=needs(config))
     summary.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs=needs(config))
 
@@ -131,8 +133,9 @@ def occasions(config: TrainerConfig, summary: Summary, run: Steps, missing: str)
         ("checkpoints", "checkpoints", args["save_strategy"], "save_strategy", args["save_steps"]),
     ):
         setting = config.setting(key, value=strategy)
-        if not args.known(key):
-            summary.derive(LENGTH, label, name, None, f"{key} is not known")
+        if isinstance(strategy, Unknown) or (strategy == STEPS and isinstance(every, Unknown)):
+            what = key if isinstance(strategy, Unknown) else key.replace("strategy", "steps")
+            summary.derive(LENGTH, label, name, None, f"{what} is not known")
         elif strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
             count = occasions_by_steps(config, summary, name, every, run)
             distance = f"{every:,}" if isinstance(every, int) else f"{every:,.15g}"

@@ -45,7 +45,7 @@ class TrainerFiles(Config):
             self.values = self._completed(self.root)
         self.arguments = self.parsed_arguments()
         if not facts.launch.is_closed:
-            self.arguments.leave_open()
+            self.arguments.leave_open(each for each in facts.launch.not_read if each.opens)
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
         self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
@@ -104,6 +104,11 @@ class TrainerFiles(Config):
         """Whether the value of a field is known, be it written or a default."""
         return self.arguments.known(key)
 
+    @property
+    def has_unknown(self) -> bool:
+        """Whether a field has a value that is not known."""
+        return any(isinstance(value, Unknown) for value in (*self.arguments.defaults.values(), *self.arguments.given.values()))
+
     def override_value(self, override: Override) -> ConfigValue:
         """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast
@@ -117,7 +122,7 @@ class TrainerFiles(Config):
         if len(path) > 1 or name not in self.arguments.defaults:
             return super().default(path, missing)
         value = self.arguments.defaults[name]
-        return value if self.arguments.known(name) and not isinstance(value, Unknown) else missing
+        return value if not isinstance(value, Unknown) else missing
 
     @property
     def version(self) -> Version:

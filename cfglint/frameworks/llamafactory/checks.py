@@ -8,7 +8,7 @@ from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.refusal import Refusal, Words
-from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Iterator
@@ -60,12 +60,11 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     args, fields = config.arguments, config.own_fields
     launched = config.launched
     mode = PROCESSES if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
-    unknown = {name: unknown_field(name) for name in args.undecided}
-    defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode, **unknown}
+    defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode}
     written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}
     (written if "report_to" in written else defaults)["report_to"] = args.trackers
     words = Words(KEPT, {(PARALLEL,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
-    varying = (PARALLEL, "report_to", *args.undecided)
+    varying = (PARALLEL, "report_to", *args.unknown)
     return Check(plan(config.own_version), written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
 
 

@@ -6,6 +6,7 @@ Source: ms-swift 4.6.0 megatron/arguments/megatron_args.py:843-1015, sft_args.py
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import set_key
 from cfglint.frameworks.megatron_swift.batch import data_parallel
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.refusal import Refusal
@@ -49,11 +50,11 @@ def options(config: MegatronSwiftConfig) -> Iterator[Refusal]:
     if config.own("recompute_granularity") == "selective" and config.own("recompute_method") is not None:
         text = "ValueError: recompute method is not yet supported for selective recomputing granularity"
         message = "`recompute_method` requires `recompute_granularity full`"
-        yield Refusal(OPTIONS, ["recompute_method", "recompute_granularity"], message, text, ["set `--recompute_granularity full`"])
+        yield Refusal(OPTIONS, ["recompute_method", "recompute_granularity"], message, text, [set_key("recompute_granularity", "full")])
     if config.own("group_by_length") and config.own("padding_free") and config.own_version in GROUPED:
         text = "ValueError: group_by_length is not compatible with padding_free."
         message = "`group_by_length` requires `padding_free false`"
-        yield Refusal(OPTIONS, ["group_by_length", "padding_free"], message, text, ["set `--padding_free false`"])
+        yield Refusal(OPTIONS, ["group_by_length", "padding_free"], message, text, [set_key("padding_free", False)])
     limit = config.own("save_total_limit")
     if limit is not None and config.own("async_save"):
         text = "ValueError: async_save is not supported with save_total_limit."
@@ -62,7 +63,7 @@ def options(config: MegatronSwiftConfig) -> Iterator[Refusal]:
     elif isinstance(limit, int) and limit < 2:
         text = "ValueError: save_total_limit must be greater than or equal to 2."
         yield Refusal(
-            OPTIONS, ["save_total_limit"], f"`save_total_limit` is {limit}; it must be at least 2", text, ["set `--save_total_limit 2`"]
+            OPTIONS, ["save_total_limit"], f"`save_total_limit` is {limit}; it must be at least 2", text, [set_key("save_total_limit", 2)]
         )
     needed = [] if config.own("sequence_parallel") else ["`--sequence_parallel true`"]
     needed += [] if (config.integer(SIZE_KEYS[0]) or 1) > 1 else [f"`--{SIZE_KEYS[0]}` to 2 or more"]

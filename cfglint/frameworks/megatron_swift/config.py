@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.command_options import INVALID
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import megatron_arguments
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.swift.parser import INVALID
 from cfglint.source.annotations import ConfigValue, Sequence
 from cfglint.source.document import Document
 

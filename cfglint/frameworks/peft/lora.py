@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 
 from cfglint.evaluate import Unknown
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.peft import fields
 from cfglint.frameworks.peft.modules import CONV1D, SUPPORTED, Modules
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterator
+from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -32,7 +33,7 @@ FIRST_OF_5 = (5, 0)
 class Refused(Exception):
     """PEFT refuses: the field that is the cause, what is wrong in words, the exception, the stage at which it is raised, and the remedy."""
 
-    def __init__(self, key: str, message: str, exception: str, stage: Stage = "init", remedy: str = "") -> None:
+    def __init__(self, key: str, message: str, exception: str, stage: Stage = "init", remedy: Remedy | str = "") -> None:
         super().__init__(message)
         self.key = key
         self.message = message
@@ -55,40 +56,40 @@ class Attached(Record):
     trains_all: bool = False
 
 
-def checked(values: ConfigMapping, peft: Version) -> None:
-    """Construct the `LoraConfig`; raises Refused."""
-    for name in values:
+def checked(values: ConfigMapping, peft: Version, unknown: Collection[str] = ()) -> None:
+    """Construct the `LoraConfig`, in which other fields have `unknown` values; raises Refused."""
+    for name in (*values, *unknown):
         since = fields.FIELDS.get(name)
         if since is None or since > peft:
             added = f", which peft {'.'.join(map(str, since))} added" if since is not None else ""
             message = f"`{name}` is not a field of LoraConfig{added}"
             text = f"TypeError: LoraConfig.__init__() got an unexpected keyword argument {name!r}"
-            raise Refused(name, message, text, "config", f"remove `{name}`")
+            raise Refused(name, message, text, "config", remove_key(name))
     get = values.get
     task = get("task_type")
     if isinstance(task, str) and task.rpartition(".")[2] not in fields.TASKS and peft >= fields.CHECKS_TASK:
         text = f"ValueError: Invalid task type: {task!r}. Must be one of the following task types: {', '.join(fields.TASKS)}."
         near = task.upper() if task.upper() in fields.TASKS else "CAUSAL_LM"
-        raise Refused("task_type", f'`task_type` is "{task}", which is not a task of PEFT', text, "config", f"set `task_type: {near}`")
+        raise Refused("task_type", f'`task_type` is "{task}", which is not a task of PEFT', text, "config", set_key("task_type", near))
     if isinstance(get(PARAMETERS), str):
         text = "TypeError: `target_parameters` must be a list of strings or None."
-        raise Refused(PARAMETERS, f"`{PARAMETERS}` is a string, not a list", text, "config", f"set `{PARAMETERS}: [{get(PARAMETERS)}]`")
+        raise Refused(PARAMETERS, f"`{PARAMETERS}` is a string, not a list", text, "config", set_key(PARAMETERS, [get(PARAMETERS)]))
     for name in (LAYERS, PATTERN):
         if isinstance(get(TARGETS), str) and get(name) is not None:
             text = f"ValueError: `{name}` cannot be used when `target_modules` is a str."
-            raise Refused(name, f"`{name}` requires a list as `{TARGETS}`", text, "config", f"remove `{name}`")
-    if get(PATTERN) and get(LAYERS) is None and peft >= fields.CHECKS_PATTERN:
+            raise Refused(name, f"`{name}` requires a list as `{TARGETS}`", text, "config", remove_key(name))
+    if get(PATTERN) and get(LAYERS) is None and LAYERS not in unknown and peft >= fields.CHECKS_PATTERN:
         text = "ValueError: When `layers_pattern` is specified, `layers_to_transform` must also be specified. "
-        raise Refused(PATTERN, f"`{PATTERN}` requires `{LAYERS}`", text, "config", f"set `{LAYERS}`, or remove `{PATTERN}`")
+        raise Refused(PATTERN, f"`{PATTERN}` requires `{LAYERS}`", text, "config", f"set `{LAYERS}`" | remove_key(PATTERN))
     if get("use_dora") and get("megatron_config"):
         text = "ValueError: DoRA does not support megatron_core, please set `use_dora=False`."
-        raise Refused("use_dora", "`use_dora` is incompatible with `megatron_config`", text, "config", "set `use_dora: false`")
-    if get("init_lora_weights") == "loftq" and not get("loftq_config"):
+        raise Refused("use_dora", "`use_dora` is incompatible with `megatron_config`", text, "config", set_key("use_dora", False))
+    if get("init_lora_weights") == "loftq" and not get("loftq_config") and "loftq_config" not in unknown:
         text = "ValueError: `loftq_config` must be specified when `init_lora_weights` is 'loftq'."
         raise Refused("init_lora_weights", "`init_lora_weights: loftq` requires `loftq_config`", text, "config", "set `loftq_config`")
     if get("lora_bias") and get("use_dora"):
         text = "ValueError: The argument lora_bias=True is not supported for DoRA, please pass use_dora=False"
-        raise Refused("lora_bias", "`lora_bias` is incompatible with `use_dora`", text, "config", "set `use_dora: false`")
+        raise Refused("lora_bias", "`lora_bias` is incompatible with `use_dora`", text, "config", set_key("use_dora", False))
 
 
 def layer_values(values: ConfigMapping, peft: Version) -> None:
@@ -108,27 +109,30 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
     )
     if rank <= 0:
         text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
-        raise Refused("r", f"`r` is {rank}, and must be positive", text, remedy="set `r: 16`")
+        raise Refused("r", f"`r` is {rank}, and must be positive", text, remedy=set_key("r", 16))
     if dropout > 1:
         text = f"ValueError: dropout probability has to be between 0 and 1, but got {dropout}"
-        raise Refused("lora_dropout", f"`lora_dropout` is {dropout}, and must be at most 1", text, remedy="set `lora_dropout: 0.05`")
+        raise Refused("lora_dropout", f"`lora_dropout` is {dropout}, and must be at most 1", text, remedy=set_key("lora_dropout", 0.05))
     if bias not in fields.BIASES:
         text = f"NotImplementedError: Requested bias: {bias}, is not implemented."
         if not isinstance(bias, str) and peft >= (0, 18):
             text = f"AttributeError: '{type(bias).__name__}' object has no attribute 'endswith'"
-        raise Refused("bias", f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, remedy="set `bias: none`")
+        raise Refused("bias", f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, remedy=set_key("bias", "none"))
     if isinstance(start, str) and not is_initialization(start, peft):
         text = f"ValueError: Unknown initialization init_lora_weights={start!r}"
         raise Refused(
             "init_lora_weights",
             f'`init_lora_weights` is "{start}", which this release does not have',
             text,
-            remedy="remove `init_lora_weights`",
+            remedy=remove_key("init_lora_weights"),
         )
     if start == "corda":
         text = "ValueError: `eigens` attribute not found for layer, please run `preprocess_corda` first."
         raise Refused(
-            "init_lora_weights", "`init_lora_weights: corda` requires `preprocess_corda` before", text, remedy="remove `init_lora_weights`"
+            "init_lora_weights",
+            "`init_lora_weights: corda` requires `preprocess_corda` before",
+            text,
+            remedy=remove_key("init_lora_weights"),
         )
 
 
@@ -170,7 +174,7 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     if isinstance(values.get(SAVED), str) and peft < fields.TAKES_LETTERS:
         saved = values[SAVED]
         text = "AttributeError: 'str' object has no attribute 'copy'" if peft >= (0, 15) else "TypeError: unsupported operand"
-        raise Refused(SAVED, f"`{SAVED}` is a string, not a list", text, remedy=f"set `{SAVED}: [{saved}]`")
+        raise Refused(SAVED, f"`{SAVED}` is a string, not a list", text, remedy=set_key(SAVED, [saved]))
     found, excluded = matched(values, modules)
     for name in found:
         refuse_module(name, modules, peft)
@@ -227,7 +231,7 @@ def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str
             else "Please specify `target_modules` in `peft_config`"
         )
         message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
-        raise Refused(TARGETS, message, f"ValueError: {text}", remedy=f"set `{TARGETS}: all-linear`")
+        raise Refused(TARGETS, message, f"ValueError: {text}", remedy=set_key(TARGETS, "all-linear"))
     return known if isinstance(known, str) else list(known)
 
 
@@ -286,9 +290,7 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
             "Incompatible modules: {'out_proj', 'conv1d'}."
         )
         others = [each for each in modules.leaves() if each not in fields.MAMBA_MODULES]
-        raise Refused(
-            TARGETS, f"`{last}` of {modules.model_type} cannot have an adapter", text, remedy=f"set `{TARGETS}: [{', '.join(others)}]`"
-        )
+        raise Refused(TARGETS, f"`{last}` of {modules.model_type} cannot have an adapter", text, remedy=set_key(TARGETS, [*others]))
     if kind not in SUPPORTED:
         text = "Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ..."
         message = f"`{last}` of {modules.model_type} is not a layer that can have an adapter"
@@ -311,12 +313,12 @@ def refuse_for_parameters(values: ConfigMapping) -> None:
         if values.get(name):
             off = "0.0" if name == "lora_dropout" else "false"
             message = f"`{name}` is {shown(values[name])}, and the targets contain experts, whose parameters do not support it"
-            raise Refused(name, message, f"ValueError: {NO_PARAMETERS} {word}.", remedy=f"set `{name}: {off}`")
+            raise Refused(name, message, f"ValueError: {NO_PARAMETERS} {word}.", remedy=set_key(name, off))
     start = values.get("init_lora_weights")
     if isinstance(start, str) and start.startswith(("pissa", "olora", "corda", "orthogonal", "loftq")):
         text = "AttributeError: experts object has no attribute 'weight'"
         message = f"`init_lora_weights: {start}` does not support experts, whose weights are parameters"
-        raise Refused("init_lora_weights", message, text, remedy="remove `init_lora_weights`")
+        raise Refused("init_lora_weights", message, text, remedy=remove_key("init_lora_weights"))
 
 
 def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool, peft: Version) -> Refused:
@@ -339,7 +341,7 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
             if values.get(PATTERN)
             else f"`{LAYERS}` is {shown_list(values[LAYERS])}, and there is no such layer"
         )
-        return Refused(LAYERS, message, f"{text} Note: You specified 'layers_to_transform'", remedy=f"remove `{LAYERS}`")
+        return Refused(LAYERS, message, f"{text} Note: You specified 'layers_to_transform'", remedy=remove_key(LAYERS))
     if isinstance(given, str):
         what = f'"{given}" is a pattern for the whole path of a module, and' if given.lower() != ALL_LINEAR else ""
         message = f"`{TARGETS}`: {what} no module of {modules.model_type} matches".replace(":  ", ": ")

@@ -6,6 +6,7 @@ peft 0.21.2 tuners/lora/layer.py (pissa_init, orthogonal_init).
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.peft.lora import SAVED, Refused, entries, shown
 from cfglint.frameworks.peft.modules import LINEAR, Modules
 from cfglint.source.annotations import ConfigMapping
@@ -32,22 +33,22 @@ def checked(values: ConfigMapping) -> None:
     """Construct the `BitsAndBytesConfig`; raises Refused."""
     if all(values.get(each) is True for each in BITS):
         text = "ValueError: load_in_4bit and load_in_8bit are both True, but only one can be used at the same time"
-        raise Refused("load_in_8bit", "`load_in_8bit` is incompatible with `load_in_4bit`", text, remedy="set `load_in_8bit: false`")
+        raise Refused("load_in_8bit", "`load_in_8bit` is incompatible with `load_in_4bit`", text, remedy=set_key("load_in_8bit", False))
     compute, storage, kind = values.get(COMPUTE), values.get(STORAGE), values.get(KIND)
     if isinstance(compute, str) and compute not in DTYPES:
         text = f"AttributeError: module 'torch' has no attribute '{compute}'"
-        raise Refused(COMPUTE, f'`{COMPUTE}` is "{compute}", which is not a type of torch', text, remedy=f"set `{COMPUTE}: bfloat16`")
+        raise Refused(COMPUTE, f'`{COMPUTE}` is "{compute}", which is not a type of torch', text, remedy=set_key(COMPUTE, "bfloat16"))
     if isinstance(storage, str) and storage not in STORED:
         text = f"ValueError: `{STORAGE}` must be a valid string (one of {', '.join(map(repr, STORED))}) "
-        raise Refused(STORAGE, f'`{STORAGE}` is "{storage}", which is not a type for storage', text, remedy=f"set `{STORAGE}: bfloat16`")
+        raise Refused(STORAGE, f'`{STORAGE}` is "{storage}", which is not a type for storage', text, remedy=set_key(STORAGE, "bfloat16"))
     for name in BITS:
         value = values.get(name, False)
         if not isinstance(value, bool):
             text = f"TypeError: {name} must be a boolean"
-            raise Refused(name, f"`{name}` is {shown(value)}, not a boolean", text, remedy=f"set `{name}: true`")
+            raise Refused(name, f"`{name}` is {shown(value)}, not a boolean", text, remedy=set_key(name, True))
     if values.get("load_in_4bit") and isinstance(kind, str) and kind not in KINDS:
         text = f"RuntimeError: bitsandbytes has no 4-bit quantization type {kind}"
-        raise Refused(KIND, f'`{KIND}` is "{kind}", and must be nf4 or fp4', text, remedy=f"set `{KIND}: nf4`")
+        raise Refused(KIND, f'`{KIND}` is "{kind}", and must be nf4 or fp4', text, remedy=set_key(KIND, "nf4"))
 
 
 def attached(adapter: ConfigMapping, modules: Modules | None) -> None:
@@ -55,10 +56,10 @@ def attached(adapter: ConfigMapping, modules: Modules | None) -> None:
     start = adapter.get(START)
     if isinstance(start, str) and start.startswith("pissa"):
         text = "TypeError: Please initialize PiSSA under float32, float16, or bfloat16."
-        raise Refused(START, f"`{START}: {start}` requires a model that is not quantised", text, remedy=f"remove `{START}`")
+        raise Refused(START, f"`{START}: {start}` requires a model that is not quantised", text, remedy=remove_key(START))
     if start == "orthogonal":
         text = "RuntimeError: Only Tensors of floating point and complex dtype can require gradients"
-        raise Refused(START, f"`{START}: {start}` requires a model that is not quantised", text, remedy=f"remove `{START}`")
+        raise Refused(START, f"`{START}: {start}` requires a model that is not quantised", text, remedy=remove_key(START))
     for each in entries(adapter.get(SAVED)) if modules is not None else ():
         hit = [name for name, kind in modules.kinds.items() if name.endswith(each) and kind == LINEAR] if modules is not None else []
         if hit and any(name != modules.output for name in hit if modules is not None):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface.arguments import Arguments
-from cfglint.frameworks.huggingface.fields import defaults, has_field
+from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.swift.fields import Arguments as OfCommand
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.versions import Version
@@ -18,6 +18,7 @@ GLOBAL = 16  # samples of a step, at least, where the accumulation is not set
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
 DTYPES = {"bfloat16": (False, True), "float16": (True, False), "float32": (True, False)}  # (fp16, bf16)
 OF_CHECKPOINT = Unknown(Reason("file", "the type of the checkpoint's weights"))
+OF_DATA = Unknown(Reason("file", "the evaluation set"))
 BETA = {"grpo": 0.04, "gkd": 0.5, "simpo": 2.0}
 OTHER_BETA = 0.1
 GRPO = "grpo"
@@ -83,16 +84,12 @@ class SwiftArguments(Arguments):
         return [] if plugins else [name for name in super().trackers if name != "swanlab"]
 
     def derive(self, name: str, value: object, because: str) -> None:
-        """Set the default of a field to what ms-swift derives; an unknown value is undecided."""
+        """Set the default of a field to what ms-swift derives."""
         if name not in self.defaults or self.given.get(name) is not None:
             return
         self.given.pop(name, None)
-        standing = defaults(self.version).get(name)  # in the place of an unknown number
-        unknown = None if isinstance(standing, bool) else standing
-        self.defaults[name] = unknown if isinstance(value, Unknown) else value
+        self.defaults[name] = value
         self.because[name] = because
-        if isinstance(value, Unknown):
-            self.undecided = self.undecided | {name}
 
     def replace(self, name: str, value: object, because: str) -> None:
         """Set a field to what ms-swift replaces it by, whatever is written."""
@@ -130,9 +127,8 @@ class SwiftArguments(Arguments):
             return
         if self.evaluates is None:
             self.given.pop("eval_strategy", None)
-            self.undecided = self.undecided | {"eval_strategy"}
+            self.defaults["eval_strategy"] = OF_DATA
         elif not self.evaluates:
-            self.undecided = self.undecided - {"eval_strategy"}
             self.replace("eval_strategy", "no", "there is no evaluation set")
 
     def _derive_accumulation(self, world: int | None) -> None:
@@ -161,7 +157,7 @@ class SwiftArguments(Arguments):
             self.given["warmup_steps"] = ratio
             self.source["warmup_steps"] = "warmup_ratio"
         elif not self.known("warmup_ratio"):
-            self.undecided = self.undecided | {"warmup_steps"}
+            self.defaults["warmup_steps"] = self["warmup_ratio"]
 
     def _name_files(self, files: Mapping[str, ConfigValue]) -> None:
         name = self["deepspeed"]

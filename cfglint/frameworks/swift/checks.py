@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift import preference_checks
 from cfglint.frameworks.swift.arguments import PLUGINS
@@ -85,7 +86,7 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
             checked = field == "model_type" or config.own_version in TEMPLATE_CHECKED
             text = f"ValueError: {shown}: '{value}' not in [" if checked else f"KeyError: '{value}'"
             message = f"`{field}` is {value}, which ms-swift does not register"
-            remedy = [f"remove `--{field}`: it follows from the model"]
+            remedy = [remove_key(field, ": it follows from the model")]
             yield Refusal(NAME, [field], message, text, remedy, "config" if checked else "init")
     key = config.swift.tuner_key
     value = config.own(key)
@@ -112,7 +113,7 @@ def task(config: SwiftConfig) -> Iterator[Refusal]:
     scaling = config.own("rope_scaling")
     if isinstance(scaling, str) and scaling.isidentifier() and scaling not in SCALINGS and config.own_version in SCALING_NAMES:
         message = f"`rope_scaling` is {scaling}, not one of {', '.join(SCALINGS)}, or JSON"
-        yield Refusal(VALUE, ["rope_scaling"], message, "AssertionError", ["set `--rope_scaling yarn`"])
+        yield Refusal(VALUE, ["rope_scaling"], message, "AssertionError", [set_key("rope_scaling", "yarn")])
     if scaling in SCALINGS and config.is_unset("max_model_len") and config.own_version in SCALING_LENGTH:
         text = 'AssertionError: max_model_len must be set if rope_scaling does not contain a "factor"'
         message = f"`rope_scaling {scaling}` requires `max_model_len`"
@@ -126,16 +127,20 @@ def quantization(config: SwiftConfig) -> Iterator[Refusal]:
         return
     if bits is None and (method != "fp8" or config.own_version not in FP8):
         text = "ValueError: Please set the quant_bits. args.quant_bits: None"
-        yield Refusal(QUANTIZATION, ["quant_method"], f"`quant_method {method}` requires `quant_bits`", text, ["set `--quant_bits 4`"])
+        yield Refusal(QUANTIZATION, ["quant_method"], f"`quant_method {method}` requires `quant_bits`", text, [set_key("quant_bits", 4)])
     elif method == "bnb" and bits not in (4, 8):
         text = f"ValueError: bnb not support quant_bits: {bits}"
         yield Refusal(
-            QUANTIZATION, ["quant_bits", "quant_method"], f"`quant_method bnb` does not support {bits} bits", text, ["set `--quant_bits 4`"]
+            QUANTIZATION,
+            ["quant_bits", "quant_method"],
+            f"`quant_method bnb` does not support {bits} bits",
+            text,
+            [set_key("quant_bits", 4)],
         )
     elif method == "quanto" and bits not in (2, 4, 8, "float8"):
         text = "ValueError: quanto quantization only support quant bits 2/4/8/float8"
         message = f"`quant_method quanto` does not support {bits} bits"
-        yield Refusal(QUANTIZATION, ["quant_bits", "quant_method"], message, text, ["set `--quant_bits 4`"])
+        yield Refusal(QUANTIZATION, ["quant_bits", "quant_method"], message, text, [set_key("quant_bits", 4)])
 
 
 def attention(config: SwiftConfig) -> Iterator[Refusal]:
@@ -155,7 +160,7 @@ def attention(config: SwiftConfig) -> Iterator[Refusal]:
         if config.own_version not in SEVERAL_FLASH:
             text = ONLY_FLASH_ATTN.format(feature)
         message = f"`{feature}` requires a flash attention implementation"
-        yield Refusal(ATTENTION, [feature, "attn_impl"], message, text, ["set `--attn_impl flash_attn`"])
+        yield Refusal(ATTENTION, [feature, "attn_impl"], message, text, [set_key("attn_impl", "flash_attn")])
     if config.own_version in LAZY and config.own("lazy_tokenize"):
         for name, title in (("packing", "Packing"), ("streaming", "Streaming")):
             if config.own(name):
@@ -165,7 +170,7 @@ def attention(config: SwiftConfig) -> Iterator[Refusal]:
                     ["lazy_tokenize", name],
                     f"`lazy_tokenize` is incompatible with `{name}`",
                     text,
-                    ["set `--lazy_tokenize false`"],
+                    [set_key("lazy_tokenize", False)],
                 )
                 return
 
@@ -178,13 +183,13 @@ def devices(config: SwiftConfig) -> Iterator[Refusal]:
     counts = f"n_gpu: {seen}, local_world_size: {local}"
     if seen % local:
         message = f"{seen} visible GPUs are not a multiple of {local} processes"
-        yield Refusal(DEVICES, [], message, f"AssertionError: {counts}", [f"set `NPROC_PER_NODE={seen}`", f"make {local} GPUs visible"])
+        yield Refusal(DEVICES, [], message, f"AssertionError: {counts}", [set_key("NPROC_PER_NODE", seen), f"make {local} GPUs visible"])
         return
     if not config.is_spread:
         return
     ray = config.own_version in RAY and "use_ray" in config.known and bool(config.own("use_ray"))
     what = "`device_map`" if config.own_version in DEVICE_MAP else "MP"
-    remedy = [f"set `NPROC_PER_NODE={seen}`", f"make {local} GPUs visible" if local > 1 else "make one GPU visible"]
+    remedy: list[Remedy | str] = [set_key("NPROC_PER_NODE", seen), f"make {local} GPUs visible" if local > 1 else "make one GPU visible"]
     each = f"each process sees {seen // local} GPUs ({seen} visible, {local} {'processes' if local > 1 else 'process'})"
     for name, title in (("deepspeed", "DeepSpeed"), *([("fsdp", "FSDP2")] if config.own_version in FSDP_2 else [])):
         if name in config.values and config.values[name] and not ray and not isinstance(config.values[name], Unknown):
@@ -230,7 +235,7 @@ def fsdp(config: SwiftConfig) -> Iterator[Refusal]:
     if config.own("save_only_model") and SHARDED in str(kind).upper():
         text = "ValueError: FSDP2 with SHARDED_STATE_DICT is not compatible with save_only_model=True."
         message = "`save_only_model` requires `state_dict_type: FULL_STATE_DICT` in the FSDP config"
-        yield Refusal(FSDP, ["save_only_model", "fsdp"], message, text, ["set `--save_only_model false`"])
+        yield Refusal(FSDP, ["save_only_model", "fsdp"], message, text, [set_key("save_only_model", False)])
 
 
 def trainer_arguments(config: SwiftConfig) -> Iterator[Refusal]:
@@ -249,7 +254,7 @@ def trainer_arguments(config: SwiftConfig) -> Iterator[Refusal]:
             ["warmup_ratio"],
             f"`warmup_ratio` is {ratio}, not a fraction below 1",
             text,
-            [f"set `--warmup_steps {ratio:g}`, and remove `--warmup_ratio`"],
+            [set_key("warmup_steps", int(ratio) if ratio == int(ratio) else ratio) & remove_key("warmup_ratio")],
         )
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
+from cfglint.frameworks.command_options import ListedWords
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.swift import COMMANDS
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import Document
-from cfglint.source.shell.command import ELLIPSES, CommandDocument
 from cfglint.source.shell.placed_text import Text
-from cfglint.source.shell.words import Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,23 +16,11 @@ if TYPE_CHECKING:
 FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides the line; from here on a file is the first argument
 CONFIG = "config"  # the option that names a file before 4.1
 RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
-PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
 SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, however many it sees
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 
 
-class SwiftOptions(Words):
-    """Loads each option with the list of its words."""
-
-    name = "HfArgumentParser.parse_args_into_dataclasses"
-
-    def construct(self, document: Document) -> ConfigValue:
-        """The words by option; unknown where one of them is."""
-        assert isinstance(document, CommandDocument)
-        return {key: Unknown(*document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
-
-
-OPTIONS = SwiftOptions()
+OPTIONS = ListedWords("HfArgumentParser.parse_args_into_dataclasses")
 
 
 def command_of(facts: LaunchFacts, document: Document) -> str:
@@ -56,18 +41,6 @@ def named_file(line: LaunchLine | None) -> str:
     """The file of the arguments as a line names it; empty if it names none."""
     roles = ("positional", f"--{CONFIG}")
     return next((file.word.string for file in line.files if file.role in roles), "") if line is not None else ""
-
-
-def has_known_options(line: LaunchLine) -> bool:
-    """Whether a line shows all its options: no unknown word stands where further options may come from, and it is no part of a page."""
-    if line.call.path.lower().endswith(PAGES):
-        return False
-    is_value = False
-    for word in line.arguments:
-        if word.string in ELLIPSES or not (word.known or is_value):
-            return False
-        is_value = word.string.startswith("--") and "=" not in word.string
-    return True
 
 
 def devices_per_process(facts: LaunchFacts) -> tuple[int, int] | None:

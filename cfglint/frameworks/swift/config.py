@@ -6,6 +6,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
 from cfglint.frameworks.accepted_releases import within
+from cfglint.frameworks.command_options import INVALID, RefusedWords
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -15,7 +16,6 @@ from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.command_line import command_of, devices_per_process
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.swift.parser import INVALID, RefusedWords
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Collection, ConfigValue, Mapping, Sequence
 from cfglint.source.document import Document

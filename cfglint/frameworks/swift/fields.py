@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.command_options import Option
 from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
 from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
@@ -9,7 +10,6 @@ from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults, typ
 from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, ConfigValue, Mapping
-from cfglint.source.record import Record
 
 HISTORY = History(FIELDS, SPANS)
 CHOICES = UNTIL + 1
@@ -28,31 +28,7 @@ WIDER = {
 }  # as argparse has them
 
 
-class SwiftArgument(Record):
-    """An argument of a command: the type of its words, its default, its choices; `own` if ms-swift defines it."""
-
-    kind: str
-    default: ConfigValue
-    choices: tuple[Any, ...] = ()
-    own: bool = True
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it takes several words."""
-        return self.kind.startswith(LIST)
-
-    @property
-    def type(self) -> str:
-        """The type of each word."""
-        return self.kind.removeprefix(LIST).removesuffix("?")
-
-    @property
-    def is_flag(self) -> bool:
-        """Whether it may stand without a word, which means true."""
-        return self.kind == "bool"
-
-
-Arguments = dict[str, SwiftArgument]
+Arguments = dict[str, Option]
 _arguments: dict[tuple[str, Version, Version], Arguments] = {}
 _files: dict[Version, dict[str, ConfigValue]] = {}
 
@@ -74,16 +50,22 @@ def megatron_arguments(command: str, release: Version) -> Arguments:
     return {name: own(row) for section in sections for name, row in HISTORY.fields(section, release).items()}
 
 
-def own(row: tuple[Any, ...]) -> SwiftArgument:
+def own(row: tuple[Any, ...]) -> Option:
     """An argument that ms-swift defines."""
-    return SwiftArgument(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
+    return option(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
 
 
-def of_trainer(name: str, default: object, transformers: Version) -> SwiftArgument:
+def of_trainer(name: str, default: object, transformers: Version) -> Option:
     """An argument that transformers defines."""
     kind = PARSED.get(name, type_of(name, transformers))
     allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
-    return SwiftArgument(WIDER.get(kind, kind), default, allowed, own=False)
+    return option(WIDER.get(kind, kind), default, allowed, own=False)
+
+
+def option(kind: str, default: object, allowed: tuple[Any, ...], own: bool = True) -> Option:
+    """The option that `HfArgumentParser` makes of a field: a list takes one word or more, a boolean may stand without one."""
+    words = "+" if kind.startswith(LIST) else "?" if kind == "bool" else None
+    return Option(kind.removeprefix(LIST).removesuffix("?"), default, allowed, words, own=own)
 
 
 def exists(name: str) -> bool:

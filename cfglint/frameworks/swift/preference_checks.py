@@ -7,6 +7,7 @@ source has the check.
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.generated_data import EVALUATION_CHECKED
 from cfglint.frameworks.generated_data import OWN_EVALUATION as EVALUATION_OF_ITS_OWN
 from cfglint.frameworks.refusal import Refusal
@@ -217,7 +218,7 @@ def conflicts(config: SwiftConfig) -> Iterator[Refusal]:
             shown = config.arguments[names[0]]
             text = f"{each.exception}{shown}" if each.exception.endswith(" ") else each.exception
             written = next((name for name in names if config.arguments[name]), names[0])
-            remedy = f"set `--{written} false`" if config.arguments[written] is True else f"remove `--{written}`"
+            remedy = set_key(written, False) if config.arguments[written] is True else remove_key(written)
             yield Refusal(METHOD, names, each.message, text, [remedy])
 
 
@@ -255,7 +256,7 @@ def grpo(config: SwiftConfig) -> Iterator[Refusal]:
         if config.own_version in TRUNCATION_LEFT:
             text = f"{error}: GRPO requires `truncation_strategy='left'`,Current value: `truncation_strategy='{strategy}'`."
         message = f"GRPO does not support `truncation_strategy {strategy}`"
-        yield Refusal(METHOD, ["truncation_strategy"], message, text, ["set `--truncation_strategy left`"])
+        yield Refusal(METHOD, ["truncation_strategy"], message, text, [set_key("truncation_strategy", "left")])
     functions = config.own("reward_funcs")
     if isinstance(functions, list) and "soft_overlong" in functions and config.is_unset("soft_cache_length"):
         text = "AssertionError: The soft_cache_length must be set when using soft overlong rewards."
@@ -275,11 +276,11 @@ def rollout(config: SwiftConfig) -> Iterator[Refusal]:
             ["vllm_mode", "use_vllm"],
             "`vllm_mode` requires `use_vllm true`",
             text,
-            ["set `--use_vllm true`", "remove `--vllm_mode`"],
+            [set_key("use_vllm", True), remove_key("vllm_mode")],
         )
     if config.own_version in VLLM_MODE and mode is None and used:
         text = "ValueError: vllm_mode is required when use_vllm is true"
-        yield Refusal(ROLLOUT, ["use_vllm"], "`use_vllm` requires `vllm_mode`", text, ["set `--vllm_mode colocate`"])
+        yield Refusal(ROLLOUT, ["use_vllm"], "`use_vllm` requires `vllm_mode`", text, [set_key("vllm_mode", "colocate")])
     hosts = [name for name in ("vllm_server_host", "vllm_server_base_url") if name in config.known]
     if config.own_version in SERVER and mode == "server" and used and all(config.is_unset(name) for name in hosts):
         yield Refusal(
@@ -288,7 +289,7 @@ def rollout(config: SwiftConfig) -> Iterator[Refusal]:
     if config.own_version in ASYNC and "async_generate" in config.known and config.own("async_generate") and mode != "server":
         text = "AssertionError: async generate require vllm_mode == server, "
         yield Refusal(
-            ROLLOUT, ["async_generate", "vllm_mode"], "`async_generate` requires `vllm_mode server`", text, ["set `--vllm_mode server`"]
+            ROLLOUT, ["async_generate", "vllm_mode"], "`async_generate` requires `vllm_mode server`", text, [set_key("vllm_mode", "server")]
         )
 
 
@@ -326,7 +327,7 @@ def own_generations(config: SwiftConfig) -> Iterator[Refusal]:
         text = f"ValueError: steps_per_generation must be > 0, got {made.steps}."
         key = STEPS if each is not None else ACCUMULATION
         message = f"`{key}` is {made.steps}; a generation needs at least one micro batch"
-        yield Refusal(GENERATIONS, [key], message, text, [f"set `--{key} 1`"])
+        yield Refusal(GENERATIONS, [key], message, text, [set_key(key, 1)])
     elif made.size is not None and (made.size % made.per_prompt or not made.size):
         yield indivisible(config, NOT_DIVISIBLE.format(made.size, made.per_prompt, divisors(made.size)))
     elif made.size is not None:
@@ -414,7 +415,7 @@ def no_multiple(size: int, one: int) -> Refusal:
 
 def sizes_twice(text: str) -> Refusal:
     """The refusal of both sizes of a generation."""
-    return Refusal(GENERATIONS, [SIZE, STEPS], f"`{SIZE}` and `{STEPS}` are both set", text, [f"remove `--{STEPS}`"])
+    return Refusal(GENERATIONS, [SIZE, STEPS], f"`{SIZE}` and `{STEPS}` are both set", text, [remove_key(STEPS)])
 
 
 def indivisible(config: SwiftConfig, text: str, fails_at: Stage = "config") -> Refusal:
@@ -443,7 +444,7 @@ def evaluation_of_generations(config: SwiftConfig, text: str, fails_at: Stage = 
         return
     valid = [count for count in range(1, each * world + 1) if each * world % count == 0]
     message = f"the evaluation batch of all processes ({each * world}) is not a multiple of the completions per prompt ({group})"
-    remedy = [f"set `--per_device_eval_batch_size {group}`"]
+    remedy = [set_key("per_device_eval_batch_size", group)]
     yield Refusal(GENERATIONS, ["per_device_eval_batch_size"], message, text.format(world, each, group, valid), remedy, fails_at)
 
 
@@ -455,7 +456,7 @@ def after(config: SwiftConfig) -> Iterator[Refusal]:
     if config.sequence_parallel > 1 and kind not in WITH_SEQUENCE_PARALLEL and config.own_version in SEQUENCE:
         text = NO_SEQUENCE.format(kind)
         message = f"`rlhf_type {kind}` does not support sequence parallelism"
-        yield Refusal(METHOD, ["sequence_parallel_size", "rlhf_type"], message, text, ["set `--sequence_parallel_size 1`"])
+        yield Refusal(METHOD, ["sequence_parallel_size", "rlhf_type"], message, text, [set_key("sequence_parallel_size", 1)])
     yield from padding_free(config)
     yield from conflicts(config)
     full = config.own(config.swift.tuner_key) == "full"
@@ -463,7 +464,7 @@ def after(config: SwiftConfig) -> Iterator[Refusal]:
     if config.own("ref_model") and not without and not (kind in WITH_REFERENCE and full) and config.own_version in REFERENCE:
         text = "ValueError: CPO/ORPO or LoRA training does not require a ref_model to be passed in."
         message = "`ref_model` is for full training with DPO, KTO, PPO or GRPO"
-        yield Refusal(METHOD, ["ref_model", config.swift.tuner_key], message, text, ["remove `--ref_model`"])
+        yield Refusal(METHOD, ["ref_model", config.swift.tuner_key], message, text, [remove_key("ref_model")])
 
 
 def padding_free(config: SwiftConfig) -> Iterator[Refusal]:
@@ -475,4 +476,4 @@ def padding_free(config: SwiftConfig) -> Iterator[Refusal]:
     if feature and config.own_version in PADDING_FREE and kind not in supported:
         text = (NO_PACKING if packs else NO_PADDING_FREE).format(kind)
         message = f"`rlhf_type {kind}` does not support `{feature}`"
-        yield Refusal(METHOD, [feature, "rlhf_type"], message, text, [f"set `--{feature} false`"])
+        yield Refusal(METHOD, [feature, "rlhf_type"], message, text, [set_key(feature, False)])

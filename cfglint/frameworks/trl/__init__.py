@@ -198,8 +198,8 @@ class Trl(Framework):
 
         return fields_of_class(name)
 
-    def field_in_place(self, trainer: str, keyword: str, release: Version) -> str:
-        """The field of the trainer's configuration class that has what a keyword was for: `SFTConfig(max_length=...)`."""
+    def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
+        """The trainer's configuration class, and its field that has what a keyword was for."""
         from cfglint.frameworks.trl.arguments import OLD_NAMES
         from cfglint.frameworks.trl.classes import CLASSES
         from cfglint.frameworks.trl.releases import HISTORY
@@ -209,7 +209,7 @@ class Trl(Framework):
         known = HISTORY.fields(own, release) if own else {}
         renamed = (new for section, old, new, _ in OLD_NAMES if section == own and old == keyword)
         found = next((each for each in (keyword, *renamed) if each in known), "")
-        return f"{name}({found}=...)" if found else ""
+        return (name, found) if found else None
 
 
 FRAMEWORK = Trl()

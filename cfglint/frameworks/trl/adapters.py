@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.peft.adapters import OWN_CODE, Place
 from cfglint.frameworks.peft.lora import Refused
@@ -46,7 +47,9 @@ def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refused]]:
     except Refused as refused:
         written = key if refused.key == COMPUTE else refused.key
         message = refused.message.replace(f"`{COMPUTE}`", f"`{written}`")
-        remedy = refused.remedy.replace(COMPUTE, written)
+        remedy = refused.remedy
+        if isinstance(remedy, Remedy) and refused.key == COMPUTE:
+            remedy = set_key(written, remedy.edit[0].value)
         yield config.setting(written), Refused(written, message, refused.exception, refused.stage, remedy)
 
 

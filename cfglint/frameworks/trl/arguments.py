@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
 from cfglint.frameworks.trl.fields import Fields
 from cfglint.frameworks.trl.releases import HISTORY
@@ -37,14 +38,12 @@ OLD_NAMES: tuple[tuple[str, str, str, Version], ...] = (
     ("rloo", "num_mini_batches", "steps_per_generation", (0, 22, 0)),
     ("rloo", "response_length", "max_completion_length", (0, 22, 0)),
 )
+REFUSED = Reason("file", "a string that the parser refuses")
 EPISODES = "total_episodes"  # of RLOO in the same releases: `max_steps` is their number divided by the accumulation
 
 
 class TrlArguments(Arguments):
-    """The values of a trainer's fields: `given` by the file, or the defaults of its class.
-
-    `undecided` are fields whose value is unknown: the trainer is unknown, or the parser refused the string.
-    """
+    """The values of a trainer's fields: `given` by the file, or the defaults of its class; what its parser refused is unknown."""
 
     def __init__(
         self,
@@ -59,8 +58,8 @@ class TrlArguments(Arguments):
         self.release = release
         self.dict_fields = (*DICT_FIELDS, *(name for name, since in INLINE_JSON.items() if name in fields.types and since <= release))
         super().__init__(values, version, own_defaults)
-        self.undecided = self.undecided | (fields.undecided - self.given.keys()) | refused
-        if "bf16" in fields.own and self["bf16"] is None and not self.undecided & {"bf16", "fp16"}:
+        self.given.update((name, Unknown(REFUSED)) for name in refused)
+        if "bf16" in fields.own and self["bf16"] is None and self.known("fp16"):
             self.defaults = {**self.defaults, "bf16": not self["fp16"]}
             self.given.pop("bf16", None)
 

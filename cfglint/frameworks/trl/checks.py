@@ -72,13 +72,13 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
         return []
     args = config.arguments
     machine = {WORLD: PROCESSES if processes is None else processes, DEVICE: {"type": "cuda"}}
-    defaults = {**args.defaults, **machine, **{name: unknown_field(name) for name in args.undecided}}
+    defaults = {**args.defaults, **machine}
     reported = SIZES if config.batch.problem is not None else ()
     defaults.update((name, unknown_field(name)) for name in reported)
     written = {name: value for name, value in args.given.items() if name not in reported}
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
-    varying = (WORLD, DEVICE, *args.undecided, *reported, *args.redefined)
+    varying = (WORLD, DEVICE, *args.unknown, *reported, *args.redefined)
     return Check(rows, written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
 
 

@@ -137,7 +137,7 @@ def sample_length(value: ConfigValue, config: TrlConfig) -> None:
 
 def evaluates_packed(config: TrlConfig) -> bool:
     """Whether the evaluation set alone is packed."""
-    return bool(config.arguments["eval_packing"]) and config.arguments.eval_strategy not in ("no", None)
+    return bool(config.arguments["eval_packing"]) and config.arguments.eval_strategy in ("steps", "epoch")
 
 
 def packed_length(value: ConfigValue, strategy: ConfigValue, release: Version) -> None:

@@ -7,6 +7,7 @@ arguments and `ModelConfig`.
 from __future__ import annotations
 
 from cfglint.batch.steps import RATIO_TAKEN
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
@@ -35,6 +36,8 @@ USUAL = ("sft", "dpo", "kto", "reward", "grpo", "rloo")  # the trainers that are
 SFT = "sft"
 ALWAYS = ("sft", "dpo", "reward")  # trainers that are older than their classes and took plain TrainingArguments
 
+TRAINER = Reason("program", "the trainer of the file", "`--trainer` names it")
+
 _fields: dict[tuple[Version, tuple[str, ...], Version], Fields] = {}
 
 
@@ -42,11 +45,11 @@ class Fields:
     """The fields of a release for the trainers that the file may be for.
 
     `types` maps a field to the type to which the parser casts a string, `defaults` to its value if the file does not
-    set it; `nullable` are those that may be null. `own` are TRL's own fields, `undecided` those whose default differs between the
-    trainers. `classes` are the tables of the classes next to the trainer's, if the program is known.
+    set it; `nullable` are those that may be null. `own` are TRL's own fields; the default of those that differ between the trainers is
+    not known. `classes` are the tables of the classes next to the trainer's, if the program is known.
     """
 
-    __slots__ = ("_by_length", "defaults", "nullable", "own", "trainers", "transformers", "types", "undecided")
+    __slots__ = ("_by_length", "defaults", "nullable", "own", "trainers", "transformers", "types")
 
     def __init__(self, release: Version, trainers: tuple[str, ...], transformers: Version, classes: tuple[str, ...] | None = None) -> None:
         self.trainers = trainers
@@ -61,9 +64,7 @@ class Fields:
                 self.defaults[field] = row[DEFAULT]
                 self.own.add(field)
                 (self.nullable.add if row[TYPE].endswith(NULL) else self.nullable.discard)(field)
-        self.undecided = differing(release, trainers, transformers)
-        for name in self.undecided:
-            self.defaults[name] = None
+        self.defaults.update(dict.fromkeys(differing(release, trainers, transformers), Unknown(TRAINER)))
         self._by_length: dict[int, list[str]] = {}
 
     def of_program(self, program: ProgramFacts, release: Version) -> Fields:
@@ -75,7 +76,6 @@ class Fields:
         for name, field in program.fields.items():
             found.types[name] = field.kind if field.kind in CAST else "str"
             found.defaults[name] = field.default
-        found.undecided -= program.defaults.keys()
         return found
 
     @property

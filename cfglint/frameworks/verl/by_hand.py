@@ -6,6 +6,7 @@ Source: verl 0.3.0 to 0.7.1 workers/fsdp_workers.py, 0.8.0 and 0.9.1 workers/eng
 from __future__ import annotations
 
 from cfglint.evaluate import Unknown
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.wording import counted
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.verl.sizes import (
@@ -116,7 +117,7 @@ def megatron_workers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     if tree.integer(key) and pp == 1:
         exception = "RuntimeError: pipeline-model-parallel size should be greater than 1 with interleaved schedule"
         message = f"`{key}` requires `pipeline_model_parallel_size` above 1"
-        yield Refusal("VRL013", (key,), message, exception, (f"remove `{key}`",), INIT)
+        yield Refusal("VRL013", (key,), message, exception, (remove_key(key),), INIT)
 
 
 def first_step(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
@@ -226,7 +227,7 @@ def keywords(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
                 exception = f"omegaconf.errors.ConfigKeyError: Key '{name}' not in '{kind}'"
             else:
                 exception = f"{INSTANTIATION} '{target}': {exception}"
-            yield Refusal("VRL030", (key,), f"`{key}` is not a field of `{kind}`", exception, (f"remove `{key}`",), stage)
+            yield Refusal("VRL030", (key,), f"`{key}` is not a field of `{kind}`", exception, (remove_key(key),), stage)
 
 
 def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import re
 
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.refusal import Refusal, Removal, Words
-from cfglint.frameworks.row_evaluation import Evaluation, Raised, value_at, walk
+from cfglint.frameworks.refusal import Refusal, Words
+from cfglint.frameworks.row_evaluation import Raised, value_at, walk
 from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.verl import KIND
@@ -29,7 +28,6 @@ from cfglint.frameworks.verl.sizes import (
 from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Iterator
-from cfglint.source.load_results import copied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,7 +178,6 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
     check = RunCheck(rows, values)
     for each in check.refusals(words):
-        each.help = [hydra(step) for step in each.help]
         if each.kind == OF_ROWS:
             each.message, each.help = too_few(sizes), ["set a smaller batch"]
         elif each.kind == OF_GLOBAL and (key := next((key for key in each.keys if key.endswith("_per_gpu")), "")):
@@ -206,14 +203,6 @@ def known(value: object) -> object:
     return unknown_field("a number") if value is None else value
 
 
-def hydra(step: str | Removal) -> str | Removal:
-    """A remedy as a launch line writes it."""
-    if isinstance(step, Removal):
-        return step
-    text = re.sub(r"`([\w.]+): ([^`]+)`", r"`\1=\2`", step)
-    return text.replace("=true`", "=True`").replace("=false`", "=False`")
-
-
 class RunCheck(Check):
     """The rows of a run; Hydra reports what a class refuses. `failures` has the pages of the refusals where Python fails on a value."""
 
@@ -221,12 +210,6 @@ class RunCheck(Check):
         super().__init__(plan, values, {}, (), lambda *_: None, pages())
         self.failures: dict[int, str] = {}
         self.derived: set[str] = set()  # keys whose value verl takes from another one, at which it is refused, too
-
-    def state(self, evaluation: Evaluation) -> Evaluation:
-        """The values of the moment, whose sections later rows change."""
-        copy = Evaluation(copied(evaluation.values), evaluation.facts)
-        copy.kept, copy.changed = {**evaluation.kept}, {**evaluation.changed}
-        return copy
 
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
         found = super().refusal(raised, *others)

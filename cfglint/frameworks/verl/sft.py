@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from cfglint.batch.nodes import Size
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Batch, Layout
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -205,7 +206,7 @@ def checks(sizes: SftSizes) -> Iterator[Refusal]:
         if tree.value("data.chat_template") is not None and isinstance(tree.value("data.chat_template"), str):
             message = "`data.chat_template` is not supported yet"
             text = "ValueError: Apply Chat template from config is not supported yet."
-            yield Refusal("VRL031", ("data.chat_template",), message, text, ("remove `data.chat_template`",), INIT)
+            yield Refusal("VRL031", ("data.chat_template",), message, text, (remove_key("data.chat_template"),), INIT)
         if rows and parallel and rows % parallel:
             message = f"`{BATCH}` is {rows}, not a multiple of the {parallel} data-parallel ranks"
             text = f"AssertionError: Global batch size {rows} is not divisible by dp size {parallel}"
@@ -214,7 +215,7 @@ def checks(sizes: SftSizes) -> Iterator[Refusal]:
         if (sizes.sequence_parallel or 1) > 1 and tree.is_true("use_remove_padding") is False:
             message = f"`{sizes.parallel_key}` above 1 requires `use_remove_padding=True`"
             text = "AssertionError: Sequence parallel is only supported when remove_padding is enabled"
-            yield Refusal("VRL020", (sizes.parallel_key,), message, text, ("set `use_remove_padding=True`",), INIT)
+            yield Refusal("VRL020", (sizes.parallel_key,), message, text, (set_key("model.use_remove_padding", True),), INIT)
     if sizes.per_rank and micro and micro > 0 and sizes.per_rank % micro and (not sizes.on_engine or tree.since(0, 7, 1)):
         message = f"`{MICRO}` is {micro}, which does not divide the {sizes.per_rank} rows of a step on each GPU"
         text = "AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu"

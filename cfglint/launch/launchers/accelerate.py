@@ -96,7 +96,7 @@ def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None
         option = line.options.given.get("num_processes") if line.options else None
         word = option.word if option is not None else line.call.words[0]
         message = f"`num_processes` is {total}, not a multiple of `num_machines` ({machines}): {line.processes} processes start"
-        line.report("LCH004", "warning", word, "--num_processes", message, remedy=f"pass `--num_processes {line.processes}`")
+        line.report("LCH004", "warning", word, "--num_processes", message, remedy=("num_processes", line.processes))
 
 
 def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:

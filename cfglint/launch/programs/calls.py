@@ -10,7 +10,7 @@ import contextlib
 
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import kind_of_class
-from cfglint.launch.programs import library, line_parsers, loop_objects, object_methods
+from cfglint.launch.programs import hydra, library, line_parsers, loop_objects, object_methods
 from cfglint.launch.programs.branches import Signal
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import STARRED
@@ -127,7 +127,8 @@ class ProgramEvaluation(TrainingLoops):
         owner = frame.slots.get(above.name) if isinstance(above, ast.ClassDef) else None
         if owner is not None and isinstance(owner.data, Class):
             function = function.of(Value(Instance(owner.data, {OPEN: True})), owner.data)
-        self.run_function(function, [], {})
+        others: dict[Any, Value] = {None: unknown(Reason("argument", f"the arguments of `{scope.node.name}()`"))}
+        self.run_function(function, [], others)
 
     def _make(self, call: ast.Call, name: str, scope: Scope, among: dict[ast.Call, MadeCall]) -> None:
         """Record a call with the values that its arguments have wherever the other names of its function are unknown."""
@@ -306,6 +307,9 @@ class ProgramEvaluation(TrainingLoops):
             part = made_object(name, given, named, record, attach)
             if part is not None:
                 return part
+        if name in hydra.INSTANTIATING and given:
+            target, arguments = hydra.target_of(self, given[0], named)
+            return self.external(target, [], arguments, node) if is_framework(target) else unknown()
         kind = loop_objects.kind_of(name)
         if kind:
             found = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)

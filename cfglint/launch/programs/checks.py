@@ -55,9 +55,9 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         if any(joined_at(word) is not None for word in argument.texts):
             continue
         if field is not None:
-            yield from wrong_value(argument, field, program)
+            yield from wrong_value(line, argument, field, program)
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
-            yield without_value(argument, takes, program)
+            yield without_value(line, argument, takes, program)
         elif field is None and argument.texts and program.parses_all:
             yield from wrong_trainer_value(argument, program)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
@@ -96,11 +96,11 @@ def are_words(texts: list[Text]) -> bool:
     return True
 
 
-def wrong_value(argument: Argument, field: Field, program: ProgramFacts) -> Iterator[LineProblem]:
+def wrong_value(line: LaunchLine, argument: Argument, field: Field, program: ProgramFacts) -> Iterator[LineProblem]:
     """The problem of an argument whose value the program does not accept."""
     if not argument.texts:
         if field.takes in ("1", "+"):
-            yield without_value(argument, field.takes, program)
+            yield without_value(line, argument, field.takes, program)
         return
     for word in argument.texts[:1] if field.takes in ONE else argument.texts if field.takes == "+" else ():
         text = word.value
@@ -162,12 +162,12 @@ def option_of(name: str, program: ProgramFacts) -> str:
     return next((option for option in options if option[2:].replace("-", "_") == name), f"--{name}")
 
 
-def without_value(argument: Argument, takes: str, program: ProgramFacts) -> LineProblem:
+def without_value(line: LaunchLine, argument: Argument, takes: str, program: ProgramFacts) -> LineProblem:
     """The problem of an option without the value that it needs."""
     option = option_of(argument.name, program)
     raised = f"error: argument {as_named(argument.name, program)}: expected {'one argument' if takes == '1' else 'at least one argument'}"
     message, remedy = f"`{option}` requires a value", f"write the value after `{option}`"
-    return LineProblem("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy)
+    return LineProblem("LCH013", severity_of(line), argument.word, f"--{argument.name}", message, raised, remedy)
 
 
 def unrecognized(argument: Argument, known: Known) -> LineProblem:

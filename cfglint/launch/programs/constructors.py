@@ -11,8 +11,9 @@ import ast
 from cfglint.evaluate import Unknown
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, Field, ProgramFacts
-from cfglint.launch.programs import unsloth
+from cfglint.launch.programs import hydra, unsloth
 from cfglint.launch.programs.built_call import AcceleratorCall, BuiltCall, EngineConfig
+from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, known_fields, linearized, read_class
 from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.flags import engine_values
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 MOST = 24  # calls of one program that become runs
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 MODULES = frozenset(("model", "module", "parent", "tokenizer"))  # variables whose attributes a program replaces by name
+PACKAGE_OF_NAMES = "trl"  # in place of that of a class of arguments, whose name alone counts
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 
 
@@ -55,6 +57,8 @@ class Constructor(BuiltCall):
         known = self.known
         own = self.own.own
         made = evaluated.call(self)
+        if made.name != self.name:  # another class that Hydra makes an object of
+            made.every = False
         later = set(self._changed(scopes, evaluated.stores if self.call in evaluated.made else frozenset()))
         later |= {name for name, value in set_later(made).items() if isinstance(plain(value), Unknown)}
         later |= known if any(each.is_open for each in made.results) else set()
@@ -180,6 +184,17 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
     found = Constructor(own.base, own, call, scope)
     found.complete = own.complete and not has_own_init(scope, call.func)
     yield found
+
+
+def instantiations(scopes: list[Scope]) -> set[ast.Call]:
+    """The calls with which Hydra makes objects of the classes that configs name."""
+    resolved = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
+    return {call for call, named in resolved if isinstance(named, External) and named.name in hydra.INSTANTIATING}
+
+
+def instantiated(scope: Scope, made: MadeCall) -> Constructor:
+    """A call that makes an object of a class of arguments that a config names."""
+    return Constructor(made.name, read_class(scope.modules, External(f"{PACKAGE_OF_NAMES}.{made.name}")), made.node, scope)
 
 
 def has_own_init(scope: Scope, node: ast.expr) -> bool:

@@ -15,12 +15,16 @@ MOST_NAMES = 100  # of the names at the top of a project, which may be packages
 
 
 class Found(Record):
-    """The file of a program, its package if it is run as a module, and the search path of its imports."""
+    """The file of a program, its package if it is run as a module, and the search path of its imports.
+
+    `entry` is the function that a command of the project calls; the module is then imported, and not run itself.
+    """
 
     path: str
     package: str
     folders: list[str]
     read: Callable[[str], str | None]
+    entry: str = ""
 
 
 def find(line: LaunchLine, project: Project) -> Found | None:
@@ -38,7 +42,7 @@ def find(line: LaunchLine, project: Project) -> Found | None:
         return None
     start = folder if line.module else os.path.dirname(path)
     folders = [each for each in (start, folder, *roots(project)) if each is not None]
-    return Found(path, package, list(dict.fromkeys(folders)), project.read)
+    return Found(path, package, list(dict.fromkeys(folders)), project.read, line.entry)
 
 
 def program_at(path: str, project: Project) -> Found:

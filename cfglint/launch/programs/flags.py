@@ -38,6 +38,7 @@ class Flags:
         self.fields: dict[str, Field] = {}
         self.complete = {each.arg for each in construction.call.keywords} <= PLAIN_KEYWORDS
         self.parses: list[bool] = []
+        self._construction = construction
         self._calls: set[ast.Call] = set()
         self._reset: set[str | None] = set()  # the arguments whose default is set elsewhere; None if that may be any
         scope = construction.scope
@@ -55,6 +56,8 @@ class Flags:
         """Analyse the uses of the parser under some names in a scope."""
         for node in ast.walk(scope.node):
             if not isinstance(node, ast.Name) or node.id not in names or not isinstance(node.ctx, ast.Load):
+                continue
+            if scope is self._construction.scope and not self._construction.is_at(node):
                 continue
             above = scope.module.parent(node)
             call = called(scope.module.parent(above)) if isinstance(above, ast.Attribute) else None

@@ -10,8 +10,8 @@ from cfglint.launch.programs import config_files
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import ProgramModule
-from cfglint.launch.programs.objects import PROJECT, Mapping, Value, unknown, wrapped
-from cfglint.source.annotations import ConfigValue, Iterable
+from cfglint.launch.programs.objects import PROJECT, Mapping, Sequence, Value, unknown, wrapped
+from cfglint.source.annotations import Any, ConfigValue, Iterable
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import GLOBAL, CompositionError, Source
@@ -19,6 +19,10 @@ from cfglint.source.hydra.overrides import ADD, CHANGE, FORCE, HydraOverride, Ov
 from cfglint.source.record import changed
 from cfglint.source.shell.placed_text import UNKNOWN
 
+INSTANTIATING = ("hydra.utils.instantiate", "hydra.utils.call")
+TARGET = "_target_"
+NO_OBJECT = ("_partial_", "_args_")  # keys with which Hydra makes something else of a target than an object by keywords
+FOR_HYDRA = (TARGET, "_convert_", "_recursive_")
 MOST_FILES = 256  # whose values are kept
 PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own
 
@@ -63,6 +67,30 @@ def composed(run: Interpreter, folder: Value, name: Value, words: object, module
         leave_open(result, key.split("."))
     config_files.share_root(result.data, result.data)
     return result
+
+
+def target_of(run: Interpreter, config: Value, named: dict[Any, Value]) -> tuple[str, dict[Any, Value]]:
+    """The class that Hydra makes an object of for a config, empty if it is unknown, and its arguments: the other keys, and those of the
+    call.
+
+    Source: hydra-core 1.3.2 hydra/_internal/instantiate/_instantiate2.py (instantiate, instantiate_node).
+    """
+    mapping = config_files.resolved(run, config).data
+    keys = {**mapping.items, **named} if isinstance(mapping, Mapping) else {}
+    target = keys.get(TARGET)
+    if target is None or not isinstance(target.data, str) or not keys.keys().isdisjoint(NO_OBJECT):
+        return "", {}
+    arguments = {key: unknown() if makes_objects(value) else value for key, value in keys.items() if key not in FOR_HYDRA}
+    if mapping.has_unknown_keys:
+        arguments[None] = unknown()
+    return target.data, arguments
+
+
+def makes_objects(value: Value) -> bool:
+    """Whether Hydra makes objects of parts of a value."""
+    inner = value.data
+    parts = inner.items.values() if isinstance(inner, Mapping) else inner.items if isinstance(inner, Sequence) else ()
+    return (isinstance(inner, Mapping) and TARGET in inner.slots) or any(map(makes_objects, parts))
 
 
 def leave_open(config: Value, path: list[str]) -> None:

@@ -153,13 +153,15 @@ class Interpreter(Branches):
 
     # -- modules
 
-    def run_main(self, module: ProgramModule) -> None:
-        """Evaluate the top level of the program."""
+    def run_main(self, module: ProgramModule, entry: str = "") -> None:
+        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one."""
         frame = Frame(module)
         self.frames[module.path] = frame
-        self._name_module(frame, "__main__")
+        self._name_module(frame, module.path if entry else "__main__")
         with contextlib.suppress(Signal, RecursionError):
             self.block(module.tree.body, frame)
+            if entry in frame.slots:
+                self.called(frame.slots[entry], [], {}, module.tree)
 
     def _name_module(self, frame: Frame, name: str) -> None:
         frame.slots["__name__"] = Value(name)
@@ -596,11 +598,13 @@ class Interpreter(Branches):
         before, first = len(self.conditions), len(self.ways_out)
         try:
             signal = self._signal(function.node.body, frame)
-            if isinstance(signal, End):
+            ways = self._taken(first, Return)
+            if isinstance(signal, End) and not ways:  # else a branch has returned before, and the end is that of the other ones
                 raise signal
-            if not isinstance(signal, Left):
+            goes_on = not isinstance(signal, (End, Left))
+            if goes_on:
                 frame.returned.append(signal.value if isinstance(signal, Return) else NONE)
-            self._merge(self._taken(first, Return), not isinstance(signal, Left), frame.slots)
+            self._merge(ways, goes_on, frame.slots)
         finally:
             self.active.pop()
             del self.conditions[before:], self.ways_out[first:]

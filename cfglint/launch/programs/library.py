@@ -469,6 +469,9 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     if name == "replace" and isinstance(first, (Instance, Built)):
         made = shallow_copy(given[0])
         made.data.slots.update(slots_of(named))
+        after = run.of_class(made_of, "__post_init__", made) if isinstance(first, Instance) and made_of is not None else None
+        if after is not None and isinstance(after.data, Function):  # it is constructed anew
+            run.run_function(after.data, [], {})
         return made
     return unknown()
 

@@ -36,6 +36,7 @@ from cfglint.source.record import Record, changed
 WARMUP = "num_warmup_steps"
 SYNC = "sync_gradients"  # of an `Accelerator`, which `accumulate()` sets
 SEVERAL = "the program takes batches of several data loaders"
+PARTS = "gradients are computed in a further loop within each batch, which may go through parts of it"
 # Conditions of a step that nothing of the number of batches depends on: a loss that is not finite, an overflow.
 RARE = re.compile(r"nan|finite|isinf|skipped|overflow|found_inf|grad_norm")
 
@@ -61,11 +62,12 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     loops = [loop for each in steps for loop in [loop_of_batches(each.place)]]
     loaders = {id(each): each for loop in loops if loop is not None for each in loop.loaders}
     one_at_a_time = all(len({id(each) for each in loop.loaders}) < 2 for loop in loops if loop is not None)
-    loader, lacks = the_loader([*loaders.values()], one_at_a_time)
+    in_parts = goes_through_parts(evaluation)
+    loader, lacks = the_loader([*loaders.values()], one_at_a_time) if not in_parts else (None, PARTS)
     found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
     found.is_whole = made is None or made.every
     found.trains = tuple(dict.fromkeys(each.made.node for each in owners if each.kind == ENGINE and each.made is not None))
-    stepping = how_it_steps(evaluation, steps)
+    stepping = how_it_steps(evaluation, steps) if not in_parts else Stepping(why=PARTS)
     found.why = stepping.why
     accumulates = any(shares_loop(each, event.place) for each in evaluation.accumulated for event in steps)
     found.accumulates = None if stepping.why else accumulates and stepping.turns is None
@@ -177,6 +179,12 @@ def is_of_optimizer(event: Event) -> bool:
 def loop_of_batches(place: Place) -> OpenLoop | None:
     """The innermost loop around a step whose turns take batches of a data loader."""
     return next((each for each in reversed(place.loops) if each.loaders), None)
+
+
+def goes_through_parts(evaluation: ProgramEvaluation) -> bool:
+    """Whether gradients are computed in a loop within the one that takes the batches, as PPO does with what it has generated."""
+    places = [each.place for each in evaluation.events if each.name == BACKWARD]
+    return any(loop_of_batches(each) not in (None, each.loops[-1]) for each in places if each.loops)
 
 
 def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall | None, str]:

@@ -57,9 +57,26 @@ class Construction(Record):
         if not names:
             yield "", None
         for node in ast.walk(self.scope.node):
-            if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
+            if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load) and self.is_at(node):
                 above = module.parent(node)
                 yield (above.attr, called(module.parent(above))) if isinstance(above, ast.Attribute) else ("", None)
+
+    def is_at(self, node: ast.Name) -> bool:
+        """Whether one of its names means this parser at a place, and not what another assignment of the same block gave the name."""
+        statement = self.scope.module.parent(self.call)
+        block = self.scope.module.parent(statement) if statement is not None else None
+        lines = next((each for name in ("body", "orelse", "finalbody") if statement in (each := getattr(block, name, []))), [])
+        others = [each for each in lines if each is not statement and gives_anew(each, node.id)]
+        begins = any(each.lineno < self.call.lineno for each in others)
+        ends = min((each.end_lineno or each.lineno for each in others if each.lineno > self.call.lineno), default=node.lineno)
+        return node.id not in assigned_names(statement) or (node.lineno <= ends and (not begins or node.lineno >= self.call.lineno))
+
+
+def gives_anew(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement gives a name a value that is not made of what it had, as a function that returns its parser does."""
+    if not isinstance(statement, ast.Assign) or name not in assigned_names(statement):
+        return False
+    return not any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(statement.value))
 
 
 def called(node: ast.AST | None) -> ast.Call | None:

@@ -10,7 +10,7 @@ from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, read_class
-from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs
+from cfglint.launch.programs.constructors import MOST, accelerators, constructor, constructors, engine_configs, instantiated, instantiations
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, trains
 from cfglint.launch.programs.flags import Flags, engine_files
@@ -31,13 +31,15 @@ SEARCHED = "sys.path."  # what a program changes if it imports from further fold
 MOST_OF_PATHS = 2000  # steps of the statements that may compute such a folder
 
 
-def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None]) -> ProgramFacts | None:
-    """The facts about a program; None if its file cannot be parsed. `folders` is the search path of its imports."""
+def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None], entry: str = "") -> ProgramFacts | None:
+    """The facts about a program; None if its file cannot be parsed. `folders` is the search path of its imports, `entry` its function
+    that a command of the project calls.
+    """
     modules = Modules(folders, read)
     main = modules.module_of(path, package)
     if main is not None and SEARCHED in main.text:
         modules.folders = with_own_folders(main, folders, read)
-    scopes = reachable(modules, main) if main is not None and main.tree.body else None
+    scopes = reachable(modules, main, entry) if main is not None and main.tree.body else None
     if not scopes:
         return None
     made = constructions(scopes)
@@ -56,16 +58,20 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.not_read = unread_parsers(facts, made)
-    facts.is_called = bool(facts.parser) and not called(scopes).isdisjoint(each.scope for each in made if each.kind)
+    facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(each.scope for each in made if each.kind)
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
-    facts.evaluations = Evaluations(modules, scopes[0].module)
+    facts.evaluations = Evaluations(modules, scopes[0].module, entry)
     calls: list[BuiltCall] = [*constructors(scopes, made)]
+    bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
+    instantiating = instantiations(scopes) if not calls else set()
+    if instantiating:
+        objects = facts.evaluations.under(bare).made.values()
+        calls = [instantiated(scope_around(each.node, each.module, modules), each) for each in objects if each.node in instantiating]
     engines = engine_configs(scopes) if not calls else []
     if not calls and (engines or may_build(modules)):
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         calls = evaluated_calls(evaluated, modules)
-        bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
         trained = [each for each in engines if trains(evaluated.call(each))]
         engines = trained if trained or accelerators(scopes) else engines
         calls = calls or [

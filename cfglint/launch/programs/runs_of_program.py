@@ -18,11 +18,12 @@ MOST_STEPS = 8 * STEPS  # of all evaluations of one program
 
 
 class Evaluations:
-    """The evaluations of a program, by their circumstances. `files` are the contents that stand for those of the project."""
+    """The evaluations of a program, by their circumstances. `entry` is its function that is called, if it is not run itself."""
 
-    def __init__(self, modules: Modules, main: ProgramModule) -> None:
+    def __init__(self, modules: Modules, main: ProgramModule, entry: str = "") -> None:
         self.modules = modules
         self.main = main
+        self.entry = entry
         self.budget = Budget(MOST_STEPS)
         self._known: dict[tuple[object, ...], Evaluated] = {}
 
@@ -33,7 +34,7 @@ class Evaluations:
             if len(self._known) >= MOST:
                 self._known.clear()
             equal = next((each for each in self._known.values() if each.holds_in(context)), None)
-            self._known[key] = Evaluated(self.modules, self.main, context, self.budget, equal)
+            self._known[key] = Evaluated(self.modules, self.main, self.entry, context, self.budget, equal)
         return self._known[key]
 
 
@@ -42,9 +43,11 @@ class Evaluated:
     it has read. `equal` is one with the same results.
     """
 
-    def __init__(self, modules: Modules, main: ProgramModule, context: Context, budget: Budget, equal: Evaluated | None = None) -> None:
+    def __init__(
+        self, modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget, equal: Evaluated | None = None
+    ) -> None:
         self._budget = budget
-        self._repeated: Callable[[], ProgramEvaluation] = lambda: evaluated(modules, main, context, None)[0]
+        self._repeated: Callable[[], ProgramEvaluation] = lambda: evaluated(modules, main, entry, context, None)[0]
         self._alone: dict[ast.Call, MadeCall] = {}
         before, files = budget.spent, len(context.files)
         self._asked: Watched = equal._asked if equal is not None else Watched(context)
@@ -52,7 +55,7 @@ class Evaluated:
         self._evaluation: ProgramEvaluation
         self.complete: bool
         if equal is None:
-            self._evaluation, self.complete = evaluated(modules, main, self._asked, budget)
+            self._evaluation, self.complete = evaluated(modules, main, entry, self._asked, budget)
         else:
             budget.spend(equal.steps)
             context.files += equal.read
@@ -89,21 +92,21 @@ class Evaluated:
         return found
 
 
-def evaluated(modules: Modules, main: ProgramModule, context: Context, budget: Budget | None) -> tuple[ProgramEvaluation, bool]:
+def evaluated(modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None) -> tuple[ProgramEvaluation, bool]:
     """The evaluation of a program, and whether it came to the end."""
     evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-    complete = ran(evaluation, main)
+    complete = ran(evaluation, main, entry)
     if 0 < len(evaluation.commands) <= MOST_COMMANDS:
         lines = (context.changed(words=(each,), spelled=(each,)) for each in evaluation.commands)
         others = [ProgramEvaluation(modules, Budget(STEPS, budget), each) for each in lines]
-        add_commands(evaluation, [each for each in others if ran(each, main)])
+        add_commands(evaluation, [each for each in others if ran(each, main, entry)])
     return evaluation, complete
 
 
-def ran(evaluation: ProgramEvaluation, main: ProgramModule) -> bool:
+def ran(evaluation: ProgramEvaluation, main: ProgramModule, entry: str) -> bool:
     """Evaluate a program; whether that came to the end."""
     try:
-        evaluation.run_main(main)
+        evaluation.run_main(main, entry)
         evaluation.is_complete = True
     except (Exhausted, RecursionError):
         return False

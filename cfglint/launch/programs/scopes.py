@@ -99,12 +99,14 @@ def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
         stack.extend([*ast.iter_child_nodes(each)][::-1])
 
 
-def called(scopes: list[Scope]) -> set[Scope]:
-    """The scopes that run: the top levels, and the functions that they call, or pass to a function that runs them in processes."""
+def called(scopes: list[Scope], entry: str = "") -> set[Scope]:
+    """The scopes that run: the top levels, the `entry`, and the functions that they call, or pass to a function that runs them in
+    processes.
+    """
     by_name: dict[str, list[Scope]] = {}
     for each in scopes:
         by_name.setdefault(getattr(each.node, "name", ""), []).append(each)
-    left = by_name.pop("", [])
+    left = [*by_name.pop("", []), *(by_name.pop(entry, []) if entry else [])]
     found = {*left}
     while left:
         names = {name for call in left.pop().calls() for name in names_run(call)}
@@ -166,10 +168,12 @@ def dotted(node: ast.expr) -> list[str]:
     return [node.id, *parts] if isinstance(node, ast.Name) else []
 
 
-def reachable(modules: Modules, main: ProgramModule) -> list[Scope] | None:
-    """The scopes that a program may run, its own first; None above the limit."""
-    found = [Scope(modules, main, main.tree, is_main=True)]
-    seen: set[ast.AST] = {main.tree}
+def reachable(modules: Modules, main: ProgramModule, entry: str = "") -> list[Scope] | None:
+    """The scopes that a program may run, its own first, then that of its `entry`; None above the limit."""
+    found = [Scope(modules, main, main.tree, is_main=not entry)]
+    called = code_of(Definition(main, main.names[entry])) if entry in main.names else None
+    found += [Scope(modules, main, called)] if called is not None else []
+    seen: set[ast.AST] = {each.node for each in found}
     for scope in found:
         for definition in named_in(scope):
             node = code_of(definition)

@@ -52,8 +52,12 @@ def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edi
 
 
 def inserted(document: CommandDocument, name: str, text: str) -> Edit:
-    """Add an option after the last one, in the form of the others, on a line of its own if these have their own."""
+    """Add an option after the last one, in the form of the others, on a line of its own if these have their own; a variable goes before
+    the command.
+    """
     start, end = document.extent
+    if name.isupper():
+        return Edit(start, start, f"{name}={shell_word(text)} ")
     body = document.text[start:end].rstrip()
     end = start + len(OF_CALLER.sub("", body))  # what the caller of the script adds stays last
     body = document.text[start:end]
@@ -70,8 +74,8 @@ def inserted(document: CommandDocument, name: str, text: str) -> Edit:
 
 
 def option_of(document: CommandDocument, name: str) -> str:
-    """A new option up to its value, as the line writes the others: `--a_b `, `--a-b=`, or `a_b=` for OmegaConf."""
-    if document.assignments:
+    """A new option up to its value, as the line writes the others: `--a_b `, `--a-b=`, or `a_b=` for OmegaConf and variables."""
+    if document.assignments or name.isupper():
         return f"{name}="
     written = [flag for flag in document.flags.values() if flag.startswith("--")]
     if any("-" in flag[2:] for flag in written) and not any("_" in flag for flag in written):
@@ -126,7 +130,7 @@ def size_of(document: CommandDocument) -> str | None:
 
 def size_after(document: CommandDocument, changes: list[Change]) -> str | None:
     """The number of processes after the changes."""
-    asked = [change.text for change in changes if change.kind == REPLACE and change.path == (document.size_key,)]
+    asked = [change.text for change in changes if change.path == (document.size_key,) or change.key.isupper()]
     return unquoted(asked[-1]) if asked else size_of(document)
 
 
@@ -137,7 +141,7 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
     after = document.again(text)
     expected = dict(document.words)
     for change in changes:
-        if change.path in document.around:
+        if change.path in document.around or change.key.isupper():
             continue
         if change.kind == INSERT:
             expected[change.key] = [unquoted(change.text)]

@@ -15,6 +15,8 @@ Place = tuple[str, int, int]  # path, start and end offset in its text
 BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown
 LONGEST_SOURCE = 500
+LONGEST_NAME = 80  # of a variable that has a default
+DEFAULTED = re.compile(r"""\$\{(\w+):?[-=]["']?\Z""")  # before the default of a parameter
 
 
 class TextPart(Record):
@@ -259,3 +261,9 @@ def around_mark(word: Text) -> tuple[Text, Text]:
 def after_mark(word: Text) -> Text:
     """The part of a word after the first `=`."""
     return around_mark(word)[1]
+
+
+def parameter_with_default(text: str, place: int) -> str:
+    """The parameter whose default begins at a place of a script, as `BATCH` in `${BATCH:-4}`; empty elsewhere."""
+    found = DEFAULTED.search(text, max(0, place - LONGEST_NAME), place)
+    return found[1] if found else ""

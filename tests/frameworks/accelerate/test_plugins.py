@@ -25,7 +25,8 @@ def found(report):
         (FSDP, "  fsdp_version: 2\n  fsdp_sharding_strategy: foo\n", False),
         (FSDP, "  fsdp_backward_prefetch: foo\n", True),
         (FSDP, "  fsdp_backward_prefetch: no_prefetch\n", False),
-        (FSDP, "  fsdp_min_num_params: abc\n", True),
+        (FSDP, "  fsdp_min_num_params: abc\n", False),  # nothing reads it under the default policy
+        (FSDP, "  fsdp_auto_wrap_policy: SIZE_BASED_WRAP\n  fsdp_min_num_params: abc\n", True),
         (FSDP, "  fsdp_offload_params: maybe\n", True),
         (FSDP, "  fsdp_use_orig_params: maybe\n", True),
         (FSDP, "  fsdp_version: 2\n  fsdp_use_orig_params: maybe\n", False),

@@ -72,7 +72,8 @@ def test_distributed_types(name, version, refused):
 )
 def test_backends_of_torch_compile(name, version, refused):
     answer = found(f"{GPUS}dynamo_config:\n  dynamo_backend: {name}\n", version)
-    assert answer == [("ACC019", f"ValueError: Unknown dynamo backend: {name.upper()}.")] * refused
+    assert [code for code, _ in answer] == ["ACC019"] * refused
+    assert all(text.startswith(f"ValueError: Unknown dynamo backend: {name.upper()}. Choose between ['") for _, text in answer)
 
 
 def test_a_backend_without_its_prefix_was_read_by_nothing():
@@ -139,7 +140,10 @@ def test_defaults_are_also_those_of_named_constants_and_negative_numbers():
 
 def test_two_kinds_of_sequence_parallelism_are_refused_where_the_check_is():
     sizes = "parallelism_config:\n  parallelism_config_cp_size: 2\n  parallelism_config_sp_size: 2\n"
-    text = "ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive."
+    text = (
+        "ValueError: Context Parallelism (CP) and Sequence Parallelism (SP) are mutually exclusive. Got cp_size=2 and sp_size=2. "
+        "Please set either cp_size=1 or sp_size=1."
+    )
     both = FSDP + "  fsdp_version: 2\n" + sizes
     assert ("ACC016", text) in found(both, "1.13.0")
     assert ("ACC016", text) not in found(both, "1.12.0")
@@ -148,6 +152,7 @@ def test_two_kinds_of_sequence_parallelism_are_refused_where_the_check_is():
 def test_fsdp_without_an_axis_to_shard_over_fails_in_every_release():
     text = "ValueError: FSDP is enabled but the parallelism config has no dimension for FSDP to shard across"
     alone = FSDP + "  fsdp_version: 2\nparallelism_config:\n  parallelism_config_tp_size: 8\n"
-    assert found(alone, "1.15.0") == [("ACC016", text)]
+    [(code, exception)] = found(alone, "1.15.0")
+    assert (code, exception.startswith(text)) == ("ACC016", True)
     [(code, exception)] = found(alone, "1.14.0")
     assert (code, exception.startswith("KeyError: \"Invalid mesh_dim_names ('dp_shard_cp',) specified")) == ("ACC016", True)

@@ -31,7 +31,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.versions import dotted, parse_version
 from release_changes import ReleaseChanges
-from remedies import done, remedies
+from remedies import done, remedies, sentence
 
 HERE = Path(__file__).parent
 PACKAGE = Path(cfglint.__file__).parent / "frameworks" / "axolotl"
@@ -100,7 +100,7 @@ class Case:
         """The refusal with its other keys, the words of axolotl and the remedy; those of pydantic have a record of their own."""
         found = self.found()
         first = next(iter(found.refusals), Refusal("", [], ""))
-        others, remedy = ", ".join(first.keys[1:]), first.help_for(found.values)
+        others, remedy = ", ".join(first.keys[1:]), sentence(first.help_for(found.values))
         raised = first.exception.replace(WRAPPED, "").replace("\n", " ")
         return [self.refusal(), *filter(None, (others and f"also {others}", raised and f"raises {raised}", remedy and f"help: {remedy}"))]
 
@@ -393,7 +393,7 @@ def after_remedies(case):
     values = dict(NEEDED)
     for line in case.lines:
         values |= line
-    for actions in remedies(found[0].help_for(values) or ""):
+    for actions in remedies(sentence(found[0].help_for(values))):
         left = validated([done(copy.deepcopy(values), actions, pointer)], case.gpus, case.release)
         yield actions, found[0].message, [each.message for each in left.refusals]
 

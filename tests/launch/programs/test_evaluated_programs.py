@@ -275,6 +275,30 @@ def test_the_config_of_hydra(words, expected):
     assert values(HYDRA, words, files) == [expected]
 
 
+INSTANTIATED = """
+import hydra
+@hydra.main(config_path='conf', config_name='main')
+def main(cfg):
+    hydra.utils.instantiate(cfg.args{})
+main()"""
+ROWS = "args: {{_target_: transformers.TrainingArguments, output_dir: o, per_device_train_batch_size: {}}}\nrows: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("size", "passed", "words", "expected"),
+    [
+        ("4", "", [], [4]),
+        ("'${rows}'", "", [], [2]),
+        ("4", ", per_device_train_batch_size=cfg.rows", [], [2]),
+        ("4", "", ["args.per_device_train_batch_size=8"], [8]),
+        ("4, max_steps: {_target_: own.steps}", "", [], [4]),
+        ("4, _partial_: true", "", [], []),
+    ],
+)
+def test_arguments_that_hydra_makes_of_a_config(size, passed, words, expected):
+    assert values(INSTANTIATED.format(passed), words, {"conf/main.yaml": ROWS.format(size)}) == expected
+
+
 @pytest.mark.parametrize(("word", "expected"), [("train.rows=<?>", 3), ("size=<?>", None), ("train=<?>", None)])
 def test_an_unknown_word_of_hydra_leaves_its_key_open_or_with_an_unknown_file_everything(word, expected):
     files = {"conf/main.yaml": PRIMARY.replace("${train.rows}", "3"), "conf/train/small.yaml": "rows: 2"}

@@ -74,6 +74,13 @@ def test_what_the_arguments_make_of_the_batch(run, arguments, loader, sizes):
     assert run(PROGRAM.format(arguments, loader))["sizes"] == [sizes]
 
 
+def test_a_batch_whose_parts_are_trained_on_has_no_known_size(run):
+    within = "    for batch in loader:\n        results = generate(batch)\n        for start in range(0, 8, 4):\n"
+    step = "            accelerator.backward(model(results[start : start + 4]))\n        optimizer.step()\n"
+    code = IMPORTS + MADE.format("", "8") + "loader = accelerator.prepare(loader)\nfor epoch in range(2):\n" + within + step
+    assert run(code)["sizes"] == [[None, None, None]]
+
+
 def test_an_accelerator_splits_batches_before_its_first_release(run):
     assert run(PROGRAM.format("split_batches=True", "8"), "--target", "accelerate==0.34.2")["sizes"] == [[2, 1, 8]]
 

@@ -31,9 +31,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     run_main = ProgramEvaluation.run_main
 
-    def noted(self: ProgramEvaluation, module: object) -> None:
+    def noted(self: ProgramEvaluation, module: object, entry: str) -> None:
         found.append(module.path)
-        run_main(self, module)
+        run_main(self, module, entry)
 
     monkeypatch.setattr(ProgramEvaluation, "run_main", noted)
     return found

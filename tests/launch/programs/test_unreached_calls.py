@@ -42,6 +42,18 @@ def test_its_values_are_those_that_its_function_gives_it(code, steps):
     assert (None if isinstance(value, Unknown) else value) == steps
 
 
+def test_what_its_function_hands_on_is_not_known():
+    _, call, evaluated = read("def train(**more):\n    TrainingArguments('out', **more)\nregister(train)")
+    made = evaluated._evaluation.alone(call.call, call.name, call.scope, Budget())
+    assert not made.every
+
+
+def test_a_function_that_fails_after_a_branch_has_returned_goes_on_with_that_branch():
+    tries = "    for _ in range(2):\n        try:\n            return load()\n        except OSError:\n            pass\n"
+    _, call, evaluated = read(f"def opened():\n{tries}    raise OSError\nopened()\nTrainingArguments('out', max_steps=8)")
+    assert evaluated.reached(call) is not None
+
+
 def test_of_a_call_beyond_the_limit_of_steps_only_what_is_written_is_known():
     _, call, evaluated = read("def train():\n    TrainingArguments('out', max_steps=8)\nregister(train)")
     made = evaluated._evaluation.alone(call.call, call.name, call.scope, Budget(0))

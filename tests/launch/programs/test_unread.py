@@ -11,7 +11,7 @@ from cfglint.cli import main
 PARSER = "import argparse\np = argparse.ArgumentParser()\n"
 SIZES = "p.add_argument('--per_device_train_batch_size', type=int, default=4)\np.add_argument('--num_train_epochs', type=int, default=1)\n"
 TRAINER = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
-TRAINED = "Trainer(model=None, args=args).train()\n"
+TRAINED = "{TRAINED}"
 LINE = "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 2 --num_train_epochs 1 --save_total_limit 2\n"
 
 
@@ -195,3 +195,18 @@ def test_the_engine_of_a_model_that_is_not_trained_is_not_the_run(asked):
     found, _ = asked({"train.py": program}, "accelerate launch --num_processes 2 train.py\n")
     assert (found["resolved"]["micro_batch"], found["resolved"]["global_batch"]) == (None, None)
     assert asked({"train.py": program}, "accelerate launch --num_processes 2 train.py\n", "fix", "--global-batch", "256")[1] == 2
+
+
+def test_two_parsers_of_one_name_are_each_read_where_the_name_means_them(tmp_path, monkeypatch, capsys):
+    """The first, strict parser takes the line, the second one the file that it names."""
+    program = (
+        f"{PARSER}p.add_argument('--file')\nargs = p.parse_args()\n{TRAINER}"
+        f"p = HfArgumentParser(TrainingArguments)\n(args,) = p.parse_json_file(json_file=args.file)\n{TRAINED}"
+    )
+    (tmp_path / "train.py").write_text(program)
+    (tmp_path / "train.json").write_text('{"output_dir": "out", "per_device_train_batch_size": 2}')
+    (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py --file train.json\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "run.sh", "--format", "json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert [each["code"] for each in found["diagnostics"] if each["severity"] == "error"] == ["LCH003"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import INFO, unpinned
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks import is_added
@@ -69,7 +70,7 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
             on_key=True,
             fix=fix,
             depends_on=release_of(config, key),
-            help=None if fix else f"remove `{key}`",
+            help=None if fix else remove_key(key),
         )
 
 
@@ -107,7 +108,7 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
                 message,
                 related=(config.setting("distributed_type"),),
                 on_key=True,
-                help=f"set `distributed_type: {types[0]}`, or remove `{name}`",
+                help=set_key("distributed_type", types[0]) | remove_key(name),
             )
 
 
@@ -120,7 +121,7 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
                 where = other_releases(config, key, name)
                 if where.startswith(" before"):
                     message = f"unknown key `{key}` in `{name}` is ignored by accelerate{where}"
-                    yield Finding(setting, message, on_key=True, help=f"remove `{name}.{key}`")
+                    yield Finding(setting, message, on_key=True, help=remove_key(f"{name}.{key}"))
                     continue
                 near = [each for each in schema().nearest((name,), key) if each.path[:-1] == (name,)]
                 meant = next((str(each.path[-1]) for each in near if config.release_has(str(each.path[-1]), name)), "")

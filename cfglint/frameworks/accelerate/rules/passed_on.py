@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import spelled
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.rules import SAGEMAKER
-from cfglint.frameworks.remedies import choice, mistyped, replace
+from cfglint.frameworks.remedies import mistyped, replace
 from cfglint.source.annotations import Iterator
 
-WRAP_POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
-ANY_CASE = (0, 34)  # before, the name of a policy is compared as it is written (utils/dataclasses.py)
-INTEGER_SIZE = (1, 13)  # the default of `fsdp_min_num_params` is an integer from here on
 COUNTS_PROCESSES = (0, 34)  # from here on a missing `num_processes` is added where the type is NO
 NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
 
@@ -54,19 +51,6 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
         )
 
 
-@rule("ACC024")
-def invalid_wrap_policy(config: AccelerateConfig) -> Iterator[Finding]:
-    if config.distributed != "FSDP" or not config.local:
-        return
-    section = config.section("fsdp_config")
-    key = next((name for name in ("fsdp_auto_wrap_policy", "auto_wrap_policy") if name in section), None)
-    value = section.get(key) if key else None
-    if key and value is not None and str(value).upper() not in WRAP_POLICIES:
-        text = f"ValueError: Invalid auto wrap policy: {value}. Must be one of {[*WRAP_POLICIES]}"
-        message = f"`{key}` is {spelled(value)}; it must be one of {', '.join(WRAP_POLICIES)}"
-        yield Finding(config.setting("fsdp_config", key), message, exception=text, help=choice(f"fsdp_config.{key}", value, WRAP_POLICIES))
-
-
 @rule("ACC025")
 def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
     value = config.processes
@@ -89,20 +73,17 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
             f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}",
             related=(config.setting("num_processes"),),
             note="one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own",
-            help=f"set `num_processes: {named * config.processes // each}`, or set `gpu_ids: all`",
+            help=set_key("num_processes", named * config.processes // each) | set_key("gpu_ids", "all"),
         )
 
 
-@rule("ACC027")
-def size_based_wrap_without_size(config: AccelerateConfig) -> Iterator[Finding]:
-    section = config.section("fsdp_config")
-    policy = section.get("fsdp_auto_wrap_policy")
-    if config.distributed != "FSDP" or not config.local or config.version >= INTEGER_SIZE or not isinstance(policy, str):
+@rule("ACC017")
+def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
+    trainer = config.trainer
+    if trainer is None or not config.precision_named or config.uses_deepspeed:
         return
-    name = policy.upper() if config.version >= ANY_CASE else policy
-    if name == "SIZE_BASED_WRAP" and not {"fsdp_min_num_params", "min_num_params"} & set(section):
-        yield Finding(
-            config.setting("fsdp_config", "fsdp_auto_wrap_policy"),
-            "`SIZE_BASED_WRAP` requires `fsdp_min_num_params`",
-            help="add `fsdp_config.fsdp_min_num_params: 100000000`",
-        )
+    own = next((name for name in ("fp16", "bf16") if trainer.get(name)), None)
+    if own and own != config.precision:
+        setting = config.setting("mixed_precision")
+        message = f"`mixed_precision` is {setting.spelled}, which the Trainer's `{own}` overrides"
+        yield Finding(setting, message, related=(trainer.setting(own),), help=remove_key("mixed_precision"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.config import AccelerateConfig
@@ -32,7 +33,7 @@ def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
     if each and config.spawns and machines > 1 and config.processes % machines:
         setting = config.setting("num_processes")
         message = f"`num_processes` is {config.processes}, not a multiple of {machines} machines: only {each * machines} processes start"
-        yield Finding(setting, message, related=(config.setting("num_machines"),), help=f"set `num_processes: {each * machines}`")
+        yield Finding(setting, message, related=(config.setting("num_machines"),), help=set_key("num_processes", each * machines))
 
 
 @rule("ACC008")
@@ -59,7 +60,7 @@ def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
     if starts_one_of_many(config):
         setting = config.setting("distributed_type")
         message = f"`distributed_type` is {setting.spelled}, which starts one process, but `num_processes` is {config.processes}"
-        yield Finding(setting, message, related=(config.setting("num_processes"),), help="set `distributed_type: MULTI_GPU`")
+        yield Finding(setting, message, related=(config.setting("num_processes"),), help=set_key("distributed_type", "MULTI_GPU"))
 
 
 @rule("ACC014")
@@ -71,29 +72,13 @@ def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
     if not isinstance(value, str):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'split'"
         yield Finding(
-            setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=f'set `gpu_ids: "{value}"`, with quotes'
+            setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=set_key("gpu_ids", str(value), ", with quotes")
         )
     elif value != "all" and "," not in value and config.distributed in spawning(config.version) and config.machines == 1:
         words = "on" if config.version >= ONE_ON else "on on"
         text = f"ValueError: Less than two GPU ids were configured and tried to run {words} multiple GPUs."
         message = f"`gpu_ids` names one GPU, but `distributed_type: {config.distributed}` requires at least two"
-        yield Finding(setting, message, exception=text, help="set `gpu_ids: all`, or list the GPUs")
-
-
-@rule("ACC020")
-def missing_main_process_address(config: AccelerateConfig) -> Iterator[Finding]:
-    if config.spawns or not config.local or not isinstance(config.machines, (int, float)) or config.machines <= 1:
-        return
-    for key, label in (("main_process_ip", "IP"), ("main_process_port", "port")):
-        if config.get(key) is None and not config.is_on_tpu:
-            text = f"AssertionError: When using multiple machines, you need to specify the main process {label}."
-            yield Finding(
-                config.absent(key),
-                f"`num_machines` is {config.machines}, which requires `{key}`",
-                exception=text,
-                help="set `main_process_ip` to the address of the first machine" if key.endswith("ip") else f"set `{key}`",
-            )
-            return
+        yield Finding(setting, message, exception=text, help=set_key("gpu_ids", "all") | "list the GPUs")
 
 
 @rule("ACC015")
@@ -108,5 +93,5 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
             setting,
             f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}",
             note=f"accelerate launch starts {counted(config.started, 'process')}",
-            help=f"set `num_processes: {gpus}`, or pass --num_processes to accelerate launch",
+            help=set_key("num_processes", gpus) | "pass --num_processes to accelerate launch",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -54,7 +55,7 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
         help_text = None
         if isinstance(setting.value, bool) and "a string" in fault.needed:
             word = setting.node.raw if setting.node is not None else ""
-            help_text = f"remove `{setting.name}`" if word.lower() in ("true", "false") else f'quote it: `"{word}"`'
+            help_text = remove_key(setting.name) if word.lower() in ("true", "false") else f'quote it: `"{word}"`'
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"replace it with `warmup_ratio: {setting.value}`, a fraction of the steps"
         yield Finding(
@@ -116,7 +117,7 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
             setting,
             f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl{other_releases(config, setting.path)}",
             on_key=True,
-            help=help_text or f"remove `{setting.name}`",
+            help=help_text or remove_key(setting.name),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, Fix
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -61,7 +62,7 @@ def axolotl_steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
             config.place(("ddp",)),
             f"with `ddp: false` axolotl computes the number of steps for 1 process, but {world} processes run",
             note=f"a step consumes {world} times the samples that the number of steps is computed with",
-            help="remove `ddp`",
+            help=remove_key("ddp"),
         )
 
 
@@ -75,7 +76,7 @@ def axolotl_never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
         yield Finding(
             config.place(("evals_per_epoch",)),
             "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)",
-            help="set `val_set_size: 0.05`, or remove `evals_per_epoch`",
+            help=set_key("val_set_size", 0.05) | remove_key("evals_per_epoch"),
             severity=INFO if model.val_set_size == 0 and config.get("val_set_size") is not None else None,
         )
     elif count and not model.eval_steps and not model.eval_strategy and model.num_epochs and count * model.num_epochs <= 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.axolotl.batch import streams
 from cfglint.frameworks.axolotl.config import AxolotlConfig
@@ -50,7 +51,7 @@ def axolotl_optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
             config.place(("optimizer",)),
             f"`optimizer: {name}` is accepted, but axolotl cannot build it",
             exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue.",
-            help="set `optimizer: adamw_torch_8bit`, or another one",
+            help=set_key("optimizer", "adamw_torch_8bit") | "another one",
         )
 
 
@@ -60,7 +61,7 @@ def axolotl_empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
         yield Finding(
             config.place(("learning_rate",)),
             "`learning_rate` is empty; a number is required",
-            help="set `learning_rate: 2.0e-5`, or another number",
+            help=set_key("learning_rate", 2e-05) | "another number",
         )
 
 
@@ -97,7 +98,7 @@ def axolotl_schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
                 config.place(("lr_scheduler_kwargs", key)),
                 f"`lr_scheduler: one_cycle` has no parameter `{key}`",
                 exception=text,
-                help=f"remove `lr_scheduler_kwargs.{key}`",
+                help=remove_key(f"lr_scheduler_kwargs.{key}"),
                 on_key=True,
             )
 
@@ -163,7 +164,7 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
         config.place(("val_set_size",)),
         "`val_set_size` is null; a number is required",
         exception=text,
-        help="set `val_set_size: 0.1`" + ("" if asked else ", or set `val_set_size: 0` for no evaluation"),
+        help=set_key("val_set_size", 0.1) | (None if asked else set_key("val_set_size", 0, " for no evaluation")),
     )
 
 
@@ -175,7 +176,7 @@ def axolotl_validation_takes_all(config: AxolotlConfig) -> Iterator[Finding]:
             config.place(("val_set_size",)),
             "`val_set_size: 1` is the ratio 1.0, which has to be below 1; only numbers above 1 are counts of samples",
             exception="ValueError: test_size=1.0 should be either positive and smaller than the number of samples",
-            help="set `val_set_size: 2`, or set `val_set_size: 0.1`",
+            help=set_key("val_set_size", 2) | set_key("val_set_size", 0.1),
         )
 
 
@@ -192,5 +193,5 @@ def axolotl_8bit_weights_sharded(config: AxolotlConfig) -> Iterator[Finding]:
             "`load_in_8bit` is true, but FSDP 1 shards floating-point weights only",
             related=(config.place(("fsdp",)),),
             note="torch refuses to wrap such a model (ValueError: Cannot flatten integer dtype tensors)",
-            help="set `load_in_8bit: false`, or use `load_in_4bit: true` with `adapter: qlora`",
+            help=set_key("load_in_8bit", False) | "use `load_in_4bit: true` with `adapter: qlora`",
         )

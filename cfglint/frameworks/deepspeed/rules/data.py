@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -26,7 +27,7 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path in SECTIONS:
         value = config.get(*path, default={})
         if not isinstance(value, dict) and config.looks_up(*path):
-            yield mistyped(config.setting(*path), "an object", not_attribute(value, "get"), f"remove `{'.'.join(path)}`")
+            yield mistyped(config.setting(*path), "an object", not_attribute(value, "get"), remove_key(".".join(path)))
 
 
 @rule("DSP060")
@@ -39,7 +40,7 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.setting(*path),
             "`curriculum_learning` is enabled without `curriculum_metrics`",
             exception=raised,
-            help="add `curriculum_metrics`, or set `data_efficiency.data_sampling.curriculum_learning.enabled` to false",
+            help="add `curriculum_metrics`" | set_key("data_efficiency.data_sampling.curriculum_learning.enabled", False),
         )
 
 
@@ -65,7 +66,7 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.setting(*path),
             "`dynamic_batching` is enabled without `max_tokens`",
             exception=raised,
-            help=f"set `{'.'.join(path)}.max_tokens`, or set `{'.'.join(path)}.enabled` to false",
+            help=f"set `{'.'.join(path)}.max_tokens`" | set_key(f"{'.'.join(path)}.enabled", False),
         )
 
 
@@ -90,7 +91,7 @@ def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
                 config.setting(*path),
                 f"`random_ltd` is enabled without `{key}`",
                 exception=f"KeyError: '{key}'",
-                help=f"add `{key}`, or set `{'.'.join(path)}.enabled` to false",
+                help=f"add `{key}`" | set_key(f"{'.'.join(path)}.enabled", False),
             )
     schedule = section.get("random_ltd_schedule")
     for key in LTD_SCHEDULE_KEYS:
@@ -104,5 +105,5 @@ def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
             setting,
             "`layer_token_lr_schedule` is enabled, but not implemented in DeepSpeed",
             exception="NotImplementedError",
-            help=f"set `{setting.name}` to false",
+            help=set_key(setting.name, False),
         )

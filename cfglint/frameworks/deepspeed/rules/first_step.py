@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -62,7 +63,7 @@ def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "zenflow"),
             "`zenflow` requires ZeRO stage 1, 2 or 3",
             exception=raised,
-            help="remove `zero_optimization.zenflow`, or use ZeRO",
+            help=remove_key("zero_optimization.zenflow") | "use ZeRO",
             depends_on=config.rest,
         )
 

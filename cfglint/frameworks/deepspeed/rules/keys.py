@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from cfglint.findings.diagnostic import INFO, WARNING, Fix
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
@@ -83,7 +84,7 @@ def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(
                 config.setting(str(key)),
                 f"`{key}` is ignored: it exists from DeepSpeed {dotted(since)} on",
-                help=f"remove `{key}`, or use DeepSpeed {dotted(since)} or later",
+                help=remove_key(key) | f"use DeepSpeed {dotted(since)} or later",
                 on_key=True,
             )
 
@@ -125,7 +126,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
 
         known = load("deepspeed").lookup(tuple(str(step) for step in setting.path))
         text = f"`{setting.name}` is not supported by DeepSpeed {dotted(config.version)}"
-        upgrade = f"remove `{setting.name}`, or use DeepSpeed {known.since} or later" if known is not None and known.since else None
+        upgrade = (remove_key(setting.name) | f"use DeepSpeed {known.since} or later") if known is not None and known.since else None
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
@@ -144,7 +145,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         exception=fault.exception,
         fix=fix,
         on_key=True,
-        help=None if fix else f"remove `{section}.{setting.path[-1]}`",
+        help=None if fix else remove_key(f"{section}.{setting.path[-1]}"),
     )
 
 
@@ -244,7 +245,9 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     others = 0
     if "data_parallel_size" in config.values and "sequence_parallel_size" not in config.values and config.version >= MESH_SINCE:
         setting, message = config.setting("data_parallel_size"), "`data_parallel_size` is ignored without `sequence_parallel_size`"
-        yield Finding(setting, message, on_key=True, help="remove `data_parallel_size`: the data-parallel size follows from the GPUs")
+        yield Finding(
+            setting, message, on_key=True, help=remove_key("data_parallel_size", ": the data-parallel size follows from the GPUs")
+        )
     for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)
@@ -252,11 +255,11 @@ def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
             yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
         elif path[-1].isidentifier() and not path[-1].startswith(REMARKS) and others < MOST_OTHERS:
             others += 1
-            message, help_text = ignored(setting, ""), f"remove `{setting.name}`"
+            message = ignored(setting, "")
             if len(path) == 1:
-                yield Finding(setting, message, severity=INFO, on_key=True, help=f"{help_text}, unless the program reads it")
+                yield Finding(setting, message, severity=INFO, on_key=True, help=f"remove `{setting.name}`, unless the program reads it")
             else:
-                yield Finding(setting, message, on_key=True, help=help_text)
+                yield Finding(setting, message, on_key=True, help=remove_key(setting.name))
 
 
 def ignored_keys(values: ConfigMapping, version: Version) -> Iterator[tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import INFO, WARNING
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import spelled
@@ -46,7 +47,7 @@ def zero_3_key_at_lower_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
                 f"`{written}` has no effect with ZeRO stage {config.stage}; it requires stage 3",
                 severity=INFO if is_for_any_stage(setting) else None,
                 on_key=True,
-                help=f"set `zero_optimization.stage` to 3, or remove `zero_optimization.{written}`",
+                help=set_key("zero_optimization.stage", 3) | remove_key(f"zero_optimization.{written}"),
             )
 
 
@@ -73,7 +74,7 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
             severity=INFO if is_for_any_stage(setting) else None,
             note="the parameters stay on the GPU",
             on_key=True,
-            help="set `zero_optimization.stage` to 3, or remove `zero_optimization.offload_param`",
+            help=set_key("zero_optimization.stage", 3) | remove_key("zero_optimization.offload_param"),
         )
 
 
@@ -88,7 +89,7 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
             setting,
             text,
             note="the optimizer still becomes its CPU version",
-            help="set `zero_optimization.stage` to 2, or remove `zero_optimization.offload_optimizer`",
+            help=set_key("zero_optimization.stage", 2) | remove_key("zero_optimization.offload_optimizer"),
         )
     elif config.offload == "nvme":
         text = f'`offload_optimizer.device` is "nvme", which requires ZeRO stage 3, but the stage is {config.stage}'
@@ -96,7 +97,7 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
             setting,
             text,
             note="the optimizer states go to CPU memory",
-            help='set `zero_optimization.stage` to 3, or set `zero_optimization.offload_optimizer.device` to "cpu"',
+            help=set_key("zero_optimization.stage", 3) | set_key("zero_optimization.offload_optimizer.device", "cpu"),
         )
 
 
@@ -108,7 +109,7 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(
             setting,
             f"`super_offload` has no effect with ZeRO stage {config.stage}; it requires stage 3",
-            help="set `zero_optimization.stage` to 3, or remove `zero_optimization.offload_optimizer.super_offload`",
+            help=set_key("zero_optimization.stage", 3) | remove_key("zero_optimization.offload_optimizer.super_offload"),
         )
 
 
@@ -121,7 +122,7 @@ def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]
                     config.at("zero_optimization", key),
                     f"`{key}` has no effect with ZeRO stage 3",
                     on_key=True,
-                    help=f"remove `zero_optimization.{key}`",
+                    help=remove_key(f"zero_optimization.{key}"),
                 )
 
 
@@ -168,7 +169,7 @@ def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = config.values["datastates_ckpt"]
         if value is not False:
             text = f"`datastates_ckpt` is {spelled(value)}, which turns it on: only false turns it off"
-            yield Finding(config.setting("datastates_ckpt"), text, help="set `datastates_ckpt` to false")
+            yield Finding(config.setting("datastates_ckpt"), text, help=set_key("datastates_ckpt", False))
 
 
 @rule("DSP109")
@@ -182,7 +183,7 @@ def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
             if config.get(*outer, "enabled") is False:
                 inner = config.setting("data_efficiency", *path, "enabled")
                 text = f"`{'.'.join(outer)}.enabled` is false, but does not turn off `{path[1]}`"
-                yield Finding(config.setting(*outer, "enabled"), text, related=(inner,), help=f"set `{inner.name}` to false")
+                yield Finding(config.setting(*outer, "enabled"), text, related=(inner,), help=set_key(inner.name, False))
 
 
 @rule("DSP110")
@@ -228,7 +229,7 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
             text,
             on_key=True,
             note="the batch sizes no longer agree with each other",
-            help=f"set `gradient_accumulation_steps` to {spelled(interval)}" if isinstance(interval, int) else None,
+            help=set_key("gradient_accumulation_steps", interval) if isinstance(interval, int) else None,
         )
 
 
@@ -265,7 +266,7 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
     mode = optimizer.params.get("adam_w_mode")
     if optimizer.name == "adam" and mode is None and optimizer.params.get("weight_decay") not in (None, 0, 0.0, "auto"):
         text = "`Adam` with weight decay runs as AdamW (`adam_w_mode` defaults to true)"
-        advice = 'set `optimizer.type` to "AdamW", or set `optimizer.params.adam_w_mode` to false'
+        advice = set_key("optimizer.type", "AdamW") | set_key("optimizer.params.adam_w_mode", False)
         yield Finding(config.setting("optimizer", "type"), text, help=advice)
     elif optimizer.name == "adamw" and mode is False:
         text = "`adam_w_mode: false` has no effect with `AdamW`: weight decay stays decoupled"
@@ -273,5 +274,5 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.setting("optimizer", "params", "adam_w_mode"),
             text,
             severity=WARNING,
-            help='set `optimizer.type` to "Adam", or remove `optimizer.params.adam_w_mode`',
+            help=set_key("optimizer.type", "Adam") | remove_key("optimizer.params.adam_w_mode"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -33,7 +34,7 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
                 config.at("zero_optimization", key),
                 text,
                 exception=exception,
-                help=f'set `{path}.nvme_path` to a folder on a local disk, or set `{path}.device` to "cpu"',
+                help=f"set `{path}.nvme_path` to a folder on a local disk" | set_key(f"{path}.device", "cpu"),
             )
 
 
@@ -46,7 +47,7 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
         raised = "AssertionError: Hybrid Optimizer Only Supports DeepSpeedCPUAdam"
         setting = config.at("zero_optimization", "offload_optimizer", "ratio")
         text = f"`ratio` below 1 requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
-        yield Finding(setting, text, exception=raised, help="remove `zero_optimization.offload_optimizer.ratio`", depends_on=config.rest)
+        yield Finding(setting, text, exception=raised, help=remove_key("zero_optimization.offload_optimizer.ratio"), depends_on=config.rest)
 
 
 @rule("DSP116")
@@ -57,7 +58,7 @@ def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "offload_optimizer", "ratio"),
             "`ratio` below 1 keeps groups of parameters on the GPU, which is incompatible with `device: nvme`",
             note="the groups are swapped to the memory of the CPU; with several groups the step on the GPU fails",
-            help='set `zero_optimization.offload_optimizer.device` to "cpu", or remove `zero_optimization.offload_optimizer.ratio`',
+            help=set_key("zero_optimization.offload_optimizer.device", "cpu") | remove_key("zero_optimization.offload_optimizer.ratio"),
         )
 
 
@@ -74,7 +75,7 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             setting,
             text,
             exception=f"KeyError: '{lacking}'",
-            help="set `zero_optimization.offload_optimizer.super_offload` to false",
+            help=set_key("zero_optimization.offload_optimizer.super_offload", False),
             depends_on=config.rest,
         )
 
@@ -94,7 +95,7 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
     if strategy == "auto":
         if isinstance(select, int):
             text = f'`select_interval` is {select}; it must be "auto" when `select_strategy` is "auto"'
-            yield Finding(setting, text, exception=OVERWRITTEN, help='set `zero_optimization.zenflow.select_interval` to "auto"')
+            yield Finding(setting, text, exception=OVERWRITTEN, help=set_key("zero_optimization.zenflow.select_interval", "auto"))
     elif isinstance(select, str):
         raised = "ValueError: If don't use auto select strategy, select_interval must be a number."
         text = f"`select_interval` is {spelled(select)}; it must be an integer when `select_strategy` is {spelled(strategy)}"
@@ -105,7 +106,7 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
             setting,
             f"`select_interval` is {select}, less than `update_interval` ({update})",
             exception=raised,
-            help=f"set `zero_optimization.zenflow.select_interval` to {update}",
+            help=set_key("zero_optimization.zenflow.select_interval", update),
         )
 
 
@@ -120,7 +121,7 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "zenflow", "offload"),
             "`zenflow.offload` requires `overlap_comm`",
             exception=raised,
-            help="set `zero_optimization.overlap_comm` to true, or set `zero_optimization.zenflow.offload` to false",
+            help=set_key("zero_optimization.overlap_comm", True) | set_key("zero_optimization.zenflow.offload", False),
         )
     elif config.stage != 3 and config.offload == "none":
         raised = "ValueError: Zenflow must be used with cpu offload"
@@ -128,7 +129,7 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "zenflow"),
             "`zenflow` requires `offload_optimizer`",
             exception=raised,
-            help='set `zero_optimization.offload_optimizer.device` to "cpu"',
+            help=set_key("zero_optimization.offload_optimizer.device", "cpu"),
         )
 
 
@@ -157,6 +158,6 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
                 text,
                 exception=raised,
                 on_key=True,
-                help=f"remove `optimizer.params.{key}`",
+                help=remove_key(f"optimizer.params.{key}"),
                 depends_on=config.rest,
             )

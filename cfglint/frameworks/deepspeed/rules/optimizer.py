@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
@@ -29,7 +30,7 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
             setting,
             text,
             exception="TypeError: 'module' object is not callable",
-            help='set `optimizer.type` to "AdamW", or another optimizer',
+            help=set_key("optimizer.type", "AdamW") | "another optimizer",
             depends_on=config.rest,
         )
         return
@@ -46,11 +47,13 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield Finding(setting, text, exception=raised, help=replacement, depends_on=config.rest)
 
 
-def adamw_instead(optimizer: Optimizer) -> str:
+def adamw_instead(optimizer: Optimizer) -> Remedy:
     """How to use AdamW: the parameters of another optimizer have to go."""
-    others = [key for key in optimizer.arguments if key not in SHARED_WITH_ADAMW]
-    removals = "".join(f", and remove `optimizer.params.{key}`" for key in others)
-    return f'set `optimizer.type` to "AdamW"{removals}'
+    remedy = set_key("optimizer.type", "AdamW")
+    for key in optimizer.arguments:
+        if key not in SHARED_WITH_ADAMW:
+            remedy &= remove_key(f"optimizer.params.{key}")
+    return remedy
 
 
 @rule("DSP041")
@@ -86,7 +89,7 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
                 text,
                 exception=unexpected(optimizer, key),
                 on_key=True,
-                help=f"remove `optimizer.params.{key}`",
+                help=remove_key(f"optimizer.params.{key}"),
                 depends_on=config.rest,
             )
 
@@ -114,7 +117,9 @@ def invalid_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
             continue
         setting = config.setting("optimizer", "params", key)
         text = f"`optimizer.params.{key}` is {setting.spelled}, which {optimizer.class_name} does not accept"
-        yield Finding(setting, text, exception=raised, help=f"remove `optimizer.params.{key}` for the default", depends_on=config.rest)
+        yield Finding(
+            setting, text, exception=raised, help=remove_key(f"optimizer.params.{key}", " for the default"), depends_on=config.rest
+        )
 
 
 def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
@@ -181,4 +186,4 @@ def lamb_needs_dynamic_scale(config: DeepSpeedConfig) -> Iterator[Finding]:
     if optimizer is not None and optimizer.name == "lamb" and scale:
         raised = "AssertionError: DeepSpeed lamb optimizer requires dynamic loss scaling"
         text = f"`fp16.loss_scale` is {config.at('fp16', 'loss_scale').spelled}; Lamb requires 0, dynamic loss scaling"
-        yield Finding(config.at("fp16", "loss_scale"), text, exception=raised, help="set `fp16.loss_scale` to 0", depends_on=config.rest)
+        yield Finding(config.at("fp16", "loss_scale"), text, exception=raised, help=set_key("fp16.loss_scale", 0), depends_on=config.rest)

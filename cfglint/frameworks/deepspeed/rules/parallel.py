@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
@@ -19,11 +20,11 @@ def invalid_log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
     if value is None or not config.looks_up("log_level"):
         return
     if not isinstance(value, str):
-        yield mistyped(config.setting("log_level"), "a string", not_attribute(value, "lower"), 'set `log_level` to "info"')
+        yield mistyped(config.setting("log_level"), "a string", not_attribute(value, "lower"), set_key("log_level", "info"))
     elif value.lower() not in LEVELS:
         raised = f"ValueError: {value.lower()} is not one of the valid logging levels."
         text = f"`log_level` is {spelled(value)}; it must be {listed(map(spelled, LEVELS))}"
-        yield Finding(config.setting("log_level"), text, exception=raised, help=choice("log_level", value, LEVELS, quoted=True))
+        yield Finding(config.setting("log_level"), text, exception=raised, help=choice("log_level", value, LEVELS))
 
 
 @rule("DSP071")
@@ -62,7 +63,9 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.version >= SIZES_COMPARED and inner is not None and inner["tp_size"] not in (1, size):
         raised = f"ValueError: tensor_parallel.tp.tp_size ({inner['tp_size']}) does not match tensor_parallel.autotp_size ({size})."
         text = f"`tensor_parallel.tp.tp_size` is {inner['tp_size']}, but `autotp_size` is {size}"
-        yield Finding(config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init", help="remove `tensor_parallel.tp`")
+        yield Finding(
+            config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init", help=remove_key("tensor_parallel.tp")
+        )
 
 
 @rule("DSP072")
@@ -75,7 +78,7 @@ def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]
             config.setting("expert_parallel", "load_balance_coeff"),
             text,
             exception=raised,
-            help="remove `expert_parallel.load_balance_coeff`",
+            help=remove_key("expert_parallel.load_balance_coeff"),
         )
 
 
@@ -88,7 +91,7 @@ def invalid_expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
 
     for key, message in refusals(config, section):
         setting = config.setting("expert_parallel", key) if key else config.setting("expert_parallel")
-        yield Finding(setting, message, exception=f"ValueError: {message}", help="set `expert_parallel.enabled` to false")
+        yield Finding(setting, message, exception=f"ValueError: {message}", help=set_key("expert_parallel.enabled", False))
 
 
 def module_names(config: DeepSpeedConfig) -> ConfigValue:
@@ -122,4 +125,4 @@ def checkpoint_writer_without_data_parallel(config: DeepSpeedConfig) -> Iterator
         raised = "AttributeError: 'UniversalParallelInfo' object has no attribute 'dp_rank'"
         setting = config.setting("checkpoint", "writer")
         text = "`checkpoint.writer` requires `data_parallel`"
-        yield Finding(setting, text, exception=raised, help='set `checkpoint.writer.data_parallel` to "replica"', depends_on=config.rest)
+        yield Finding(setting, text, exception=raised, help=set_key("checkpoint.writer.data_parallel", "replica"), depends_on=config.rest)

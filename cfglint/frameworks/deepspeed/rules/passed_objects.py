@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.source.annotations import Iterator
@@ -35,5 +36,5 @@ def offload_of_torch_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "offload_optimizer"),
             f"`zero_optimization.offload_optimizer` requires `DeepSpeedCPUAdam`, but the program passes `{made}`",
             exception=RAISED.format(made),
-            help="pass `DeepSpeedCPUAdam` to `deepspeed.initialize`, or set `zero_force_ds_cpu_optimizer` to false",
+            help="pass `DeepSpeedCPUAdam` to `deepspeed.initialize`" | set_key("zero_force_ds_cpu_optimizer", False),
         )

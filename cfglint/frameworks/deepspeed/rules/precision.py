@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -44,7 +45,7 @@ def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
             "`fp16.enabled` and `bf16.enabled` are both true",
             related=(other,),
             exception=raised,
-            help="set `fp16.enabled` to false, or set `bf16.enabled` to false",
+            help=set_key("fp16.enabled", False) | set_key("bf16.enabled", False),
         )
 
 
@@ -67,13 +68,13 @@ def master_weights_with_unsupported_zero_stage(config: DeepSpeedConfig) -> Itera
                     f"`{section}.{key}` requires ZeRO stage 1, 2 or 3, but the stage is 0",
                     exception=raised,
                     related=(config.at("zero_optimization", "stage"),),
-                    help=f"remove `{section}.{key}`",
+                    help=remove_key(f"{section}.{key}"),
                 )
     bf16 = config.section("bf16")
     if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
         raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
         text = "`bf16.bf16_optimizer_states` requires `bf16_master_weights_and_grads`"
-        remedy = "set `bf16.bf16_master_weights_and_grads` to true, or set `bf16.bf16_optimizer_states` to false"
+        remedy = set_key("bf16.bf16_master_weights_and_grads", True) | set_key("bf16.bf16_optimizer_states", False)
         yield Finding(config.at("bf16", "bf16_optimizer_states"), text, exception=raised, help=remedy)
 
 
@@ -83,7 +84,7 @@ def fp16_at_stage_2(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
         setting = config.at("fp16", "fp16_master_weights_and_grads")
         text = f"`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 in this release, but the stage is {config.stage}"
-        remedy = "remove `fp16.fp16_master_weights_and_grads`, or use DeepSpeed 0.18.3 or later"
+        remedy = remove_key("fp16.fp16_master_weights_and_grads") | "use DeepSpeed 0.18.3 or later"
         yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
 
 
@@ -101,7 +102,7 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("fp16", "fp16_master_weights_and_grads"),
             text,
             exception=raised,
-            help="remove `fp16.fp16_master_weights_and_grads`, or remove `bf16.bf16_master_weights_and_grads`",
+            help=remove_key("fp16.fp16_master_weights_and_grads") | remove_key("bf16.bf16_master_weights_and_grads"),
             depends_on=config.rest,
         )
         return
@@ -119,7 +120,7 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at(section, key),
             text,
             exception=raised,
-            help=f'set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW, or remove `{section}.{key}`',
+            help='set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW' | remove_key(f"{section}.{key}"),
             depends_on=config.rest,
         )
 
@@ -157,7 +158,7 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
             setting,
             text,
             exception=raised,
-            help=f"set `data_types.grad_accum_dtype` to {spelled(config.precision)}",
+            help=set_key("data_types.grad_accum_dtype", config.precision),
             depends_on=config.rest,
         )
     elif config.stage == 0 and config.has_optimizer:
@@ -167,13 +168,11 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
             text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {needed}" + (
                 ", the model's type" if needed == config.precision else " with bf16"
             )
-            yield Finding(
-                setting, text, exception=raised, help=f"set `data_types.grad_accum_dtype` to {spelled(needed)}", depends_on=config.rest
-            )
+            yield Finding(setting, text, exception=raised, help=set_key("data_types.grad_accum_dtype", needed), depends_on=config.rest)
     elif config.stage == 0 and not config.has_optimizer and found == "fp16" and config.version >= CHECKED_WITHOUT_OPTIMIZER:
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
-        yield Finding(setting, text, exception=raised, help='set `data_types.grad_accum_dtype` to "fp32"', depends_on=config.rest)
+        yield Finding(setting, text, exception=raised, help=set_key("data_types.grad_accum_dtype", "fp32"), depends_on=config.rest)
 
 
 def type_without_zero(config: DeepSpeedConfig, asked: str) -> str:
@@ -212,7 +211,7 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
                 text,
                 exception=f"ValueError: {value!r} is not a valid DtypeEnum",
                 note=UNRESOLVED if value == "auto" else None,
-                help=f"remove `data_types.{key}`, or write one of {', '.join(SHORT_NAMES)}",
+                help=remove_key(f"data_types.{key}") | f"write one of {', '.join(SHORT_NAMES)}",
             )
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
@@ -244,7 +243,7 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
             text,
             related=(related,),
             note="the weights are converted, and autocast converts on top of that",
-            help=f"set `torch_autocast.enabled` to false, or set `{related.name}` to false",
+            help=set_key("torch_autocast.enabled", False) | set_key(related.name, False),
         )
 
 
@@ -257,5 +256,5 @@ def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
             f"`bfloat16` is ignored, because {reason}",
             on_key=True,
             note="its content is not checked",
-            help="remove `bfloat16`",
+            help=remove_key("bfloat16"),
         )

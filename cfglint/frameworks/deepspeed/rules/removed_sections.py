@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -25,13 +26,13 @@ def content(config: DeepSpeedConfig, key: str, value: object) -> Iterator[Findin
     """Findings about the value of one of the sections."""
     if not isinstance(value, dict):
         raised = not_attribute(value, "keys" if key == "sparse_attention" else "get")
-        yield mistyped(config.setting(key), "an object", raised, f"remove `{key}`")
+        yield mistyped(config.setting(key), "an object", raised, remove_key(key))
     elif key in NEED_ENABLED and "enabled" not in value:
         yield Finding(
             config.setting(key),
             f"`{key}` has no `enabled`, which {config.release} requires",
             exception="KeyError: 'enabled'",
-            help=f"set `{key}.enabled` to false, or remove `{key}`",
+            help=set_key(f"{key}.enabled", False) | remove_key(key),
         )
     elif key == "sparse_attention" and value.get("mode", "fixed") not in SPARSE_MODES:
         raised = f"NotImplementedError: Given sparsity mode, {value['mode']}, has not been implemented yet!"
@@ -40,7 +41,7 @@ def content(config: DeepSpeedConfig, key: str, value: object) -> Iterator[Findin
             config.setting(key, "mode"),
             text,
             exception=raised,
-            help=choice("sparse_attention.mode", value["mode"], SPARSE_MODES, quoted=True),
+            help=choice("sparse_attention.mode", value["mode"], SPARSE_MODES),
         )
 
 
@@ -83,7 +84,7 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
 def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object) -> Finding:
     """The finding for a value that has to be an object."""
     setting = config.setting(*path)
-    return mistyped(setting, "an object", not_attribute(value, "keys"), f"remove `{setting.name}`")
+    return mistyped(setting, "an object", not_attribute(value, "keys"), remove_key(setting.name))
 
 
 def compression_part(config: DeepSpeedConfig, name: str, part: object) -> Iterator[Finding]:
@@ -100,19 +101,18 @@ def compression_part(config: DeepSpeedConfig, name: str, part: object) -> Iterat
         if shared.get(key, choices[0]) not in choices:
             setting = config.setting(*path, "shared_parameters", key)
             text = f"`{setting.name}` is {setting.spelled}; it must be one of {', '.join(choices)}"
-            remedy = choice(setting.name, setting.value, choices, quoted=True)
+            remedy = choice(setting.name, setting.value, choices)
             yield Finding(setting, text, exception=f"AssertionError: Invalid {name} {key}", help=remedy)
             return
     if name == "head_pruning" and shared.get("enabled") and "num_heads" not in shared:
         setting = config.setting(*path, "shared_parameters")
         text = f"`{setting.name}` has no `num_heads`, which `head_pruning` requires"
-        remedy = f"set `{setting.name}.num_heads`, or set `{setting.name}.enabled` to false"
+        remedy = f"set `{setting.name}.num_heads`" | set_key(f"{setting.name}.enabled", False)
         yield Finding(setting, text, exception="AssertionError: num_heads must be specified for head pruning", help=remedy)
     elif "different_groups" not in part:
         setting = config.setting(*path)
-        remedy = f"set `{setting.name}.different_groups`"
         message = f"`{setting.name}` has no `different_groups`, which is required"
-        yield Finding(setting, message, exception="KeyError: 'different_groups'", help=remedy)
+        yield Finding(setting, message, exception="KeyError: 'different_groups'", help=f"set `{setting.name}.different_groups`")
     else:
         yield from groups(config, name, part["different_groups"])
 
@@ -153,7 +153,7 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         setting,
         f"`fp16.initial_scale_power` is {spelled(power)}; it must be a number below 1024",
         exception=raised,
-        help="set `fp16.initial_scale_power` to 16, the default",
+        help=set_key("fp16.initial_scale_power", 16, ", the default"),
     )
 
 
@@ -177,6 +177,6 @@ def weight_quantization_without_fp16(config: DeepSpeedConfig) -> Iterator[Findin
             config.setting("compression_training", "weight_quantization"),
             "`weight_quantization` in the optimizer step requires fp16",
             related=(config.at("fp16", "enabled"),),
-            help="set `compression_training.weight_quantization.shared_parameters.quantize_weight_in_forward` to true, "
-            "or set `fp16.enabled` to true",
+            help=set_key("compression_training.weight_quantization.shared_parameters.quantize_weight_in_forward", True)
+            | set_key("fp16.enabled", True),
         )

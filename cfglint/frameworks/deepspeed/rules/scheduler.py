@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -27,7 +28,7 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     name = section["type"]
     setting = config.setting("scheduler", "type")
     if not isinstance(name, str):
-        raised, remedy = "TypeError: attribute name must be string", 'set `scheduler.type` to "WarmupLR", or another scheduler'
+        raised, remedy = "TypeError: attribute name must be string", set_key("scheduler.type", "WarmupLR") | "another scheduler"
         yield mistyped(setting, "a string", raised, remedy)
         return
     if has_own(name, config.version) or name in TORCH:
@@ -37,7 +38,7 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
     meant = next((known for known in (*own, *TORCH) if known.lower() == name.lower()), None)
     if meant is None:
         text = f"`scheduler.type` is {spelled(name)}, which neither DeepSpeed nor torch has"
-        yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, own, quoted=True))
+        yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, own))
         return
     fix = replace(setting, meant, f"write {meant}", safe=True)
     yield Finding(setting, f"`scheduler.type` is {spelled(name)}, which is unknown: names are case-sensitive", exception=raised, fix=fix)
@@ -92,7 +93,7 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
             f"{scheduler.name} has no parameter `{key}`",
             exception=raised,
             on_key=True,
-            help=f"remove `scheduler.params.{key}`",
+            help=remove_key(f"scheduler.params.{key}"),
         )
     lacking = missing(scheduler)
     if lacking:
@@ -252,4 +253,4 @@ def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     value = scheduler.params.get("warmup_type", "log")
     if value not in ("log", "linear") and not (value == "auto" and config.open):
         text = f'`warmup_type` is {spelled(value)}, which is unknown: the warm-up is logarithmic ("log")'
-        yield Finding(at(config, "warmup_type"), text, help='set `scheduler.params.warmup_type` to "linear", or to "log"')
+        yield Finding(at(config, "warmup_type"), text, help=set_key("scheduler.params.warmup_type", "linear") | 'to "log"')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
@@ -48,15 +49,15 @@ def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
                 )
 
 
-def fault_help(setting: Setting, needed: str) -> str:
+def fault_help(setting: Setting, needed: str) -> Remedy:
     """The instruction to write the number or boolean that a string spells, if one is required; else to remove the key."""
     text = setting.value.strip().lower() if isinstance(setting.value, str) else ""
     if BOOLEAN in needed and text in ("true", "false"):
-        return f"set `{setting.name}` to {text}"
+        return set_key(setting.name, text == "true")
     number = as_number(text)
     if number is not None and INTEGER in needed and number.is_integer():
-        return f"set `{setting.name}` to {int(number)}"
-    return f"set `{setting.name}` to {text}" if number is not None and needed == NUMBER else f"remove `{setting.name}` for the default"
+        return set_key(setting.name, int(number))
+    return set_key(setting.name, number) if number is not None and needed == NUMBER else remove_key(setting.name, " for the default")
 
 
 def as_number(text: str) -> float | None:
@@ -125,7 +126,7 @@ def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(timers, dict):
         inner = timers.get("throughput", {})
         if not isinstance(inner, dict):
-            yield mistyped(config.setting("timers", "throughput"), "an object", unpacking(inner), "remove `timers.throughput`")
+            yield mistyped(config.setting("timers", "throughput"), "an object", unpacking(inner), remove_key("timers.throughput"))
     elif not isinstance(timers, (str, list)):
         yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
     elif "throughput" in timers:
@@ -141,6 +142,4 @@ def no_mapping(config: DeepSpeedConfig, key: str, exception: str) -> Finding:
     """The finding for a section that is not a mapping."""
     value = config.values.get(key)
     text = "a list" if isinstance(value, list) else spelled(value)
-    return Finding(
-        config.setting(key), f"`{key}` is {text}, not an object", exception=exception, help=f"remove `{key}`, or write an object"
-    )
+    return Finding(config.setting(key), f"`{key}` is {text}, not an object", exception=exception, help=remove_key(key) | "write an object")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
@@ -45,14 +46,14 @@ def invalid_communication_type(config: DeepSpeedConfig) -> Iterator[Finding]:
         if value is None or not config.looks_up(key):
             continue
         if not isinstance(value, str):
-            yield mistyped(config.setting(key), "a string", not_attribute(value, "lower"), f"remove `{key}`")
+            yield mistyped(config.setting(key), "a string", not_attribute(value, "lower"), remove_key(key))
         elif value.lower() not in allowed:
             raised = f"ValueError: Invalid communication_data_type. Supported data types: {list(named)}. Got: {value.lower()}"
             yield Finding(
                 config.setting(key),
                 f'`{key}` is {spelled(value)}; it must be "{named[0]}", "{named[1]}" or "{named[2]}"',
                 exception=raised,
-                help=choice(key, value, named, quoted=True),
+                help=choice(key, value, named),
             )
 
 
@@ -69,7 +70,7 @@ def invalid_gradient_allreduce_op(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.setting("gradient_allreduce_op"),
             text,
             exception=raised,
-            help=choice("gradient_allreduce_op", value, ALLREDUCE_OPS, quoted=True),
+            help=choice("gradient_allreduce_op", value, ALLREDUCE_OPS),
         )
 
 
@@ -86,7 +87,7 @@ def invalid_checkpoint_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield from writer_value(config, writer, "data_parallel")
     elif writer is not None:
         setting = config.setting("checkpoint", "writer")
-        yield mistyped(setting, "an object", not_attribute(writer, "get"), "remove `checkpoint.writer`")
+        yield mistyped(setting, "an object", not_attribute(writer, "get"), remove_key("checkpoint.writer"))
 
 
 def tag_validation(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
@@ -94,13 +95,13 @@ def tag_validation(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[
     value = section.get("tag_validation", "WARN")
     setting = config.setting("checkpoint", "tag_validation")
     if not isinstance(value, str):
-        yield mistyped(setting, "a string", not_attribute(value, "upper"), "remove `checkpoint.tag_validation` for the default, Warn")
+        yield mistyped(
+            setting, "a string", not_attribute(value, "upper"), remove_key("checkpoint.tag_validation", " for the default, Warn")
+        )
     elif value.upper() not in CHOICES["checkpoint", "tag_validation"]:
         raised = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {value.upper()}"
         text = f'`checkpoint.tag_validation` is {spelled(value)}; it must be "warn", "ignore" or "fail"'
-        yield Finding(
-            setting, text, exception=raised, help=choice("checkpoint.tag_validation", value, ("Warn", "Ignore", "Fail"), quoted=True)
-        )
+        yield Finding(setting, text, exception=raised, help=choice("checkpoint.tag_validation", value, ("Warn", "Ignore", "Fail")))
 
 
 def pipeline_stage(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[Finding]:
@@ -108,7 +109,7 @@ def pipeline_stage(config: DeepSpeedConfig, section: ConfigMapping) -> Iterator[
     parallel = section.get("parallel_write", {})
     if not isinstance(parallel, dict):
         setting = config.setting("checkpoint", "parallel_write")
-        yield mistyped(setting, "an object", not_attribute(parallel, "get"), "remove `checkpoint.parallel_write`")
+        yield mistyped(setting, "an object", not_attribute(parallel, "get"), remove_key("checkpoint.parallel_write"))
         return
     value = parallel.get("pipeline_stage", False)
     if value not in (True, False):
@@ -127,11 +128,11 @@ def writer_value(config: DeepSpeedConfig, writer: ConfigMapping, key: str) -> It
     value, choices = writer.get(key), CHOICES["checkpoint", "writer", key]
     setting = config.setting("checkpoint", "writer", key)
     if value is not None and not isinstance(value, str):
-        yield mistyped(setting, "a string", not_attribute(value, "upper"), f"remove `{setting.name}`")
+        yield mistyped(setting, "a string", not_attribute(value, "upper"), remove_key(setting.name))
     elif value is not None and value.upper() not in choices:
         raised = f"AssertionError: writer contains invalid value {value.upper()} for {key}, expecting one of {list(choices)}"
         text = f"`{setting.name}` is {spelled(value)}; it must be {listed(spelled(choice.lower()) for choice in choices)}"
-        yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices], quoted=True))
+        yield Finding(setting, text, exception=raised, help=choice(setting.name, value, [each.lower() for each in choices]))
 
 
 @rule("TYP107")
@@ -166,7 +167,7 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
             setting,
             f"`torch_autocast.dtype` is {spelled(value)}, not a known data type",
             exception=raised,
-            help='set `torch_autocast.dtype` to "bfloat16"',
+            help=set_key("torch_autocast.dtype", "bfloat16"),
         )
     if "lower_precision_safe_modules" not in section:
         return
@@ -174,10 +175,10 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("torch_autocast", "lower_precision_safe_modules")
     if not isinstance(names, (list, str, dict)):
         raised = f"TypeError: '{type(names).__name__}' object is not iterable"
-        yield mistyped(setting, "a list", raised, f"remove `{setting.name}`, or write a list")
+        yield mistyped(setting, "a list", raised, remove_key(setting.name) | "write a list")
     elif not all(isinstance(name, str) for name in names):
         raised = f"ValueError: Invalid module names for torch autocast: {names}. Expected list of strings."
-        yield mistyped(setting, "a list of strings", raised, f"remove `{setting.name}`, or write a list of strings")
+        yield mistyped(setting, "a list of strings", raised, remove_key(setting.name) | "write a list of strings")
 
 
 @rule("TYP109")
@@ -214,12 +215,12 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
                 config.setting("autotuning", key),
                 f"`autotuning.{key}` is empty",
                 exception=raised,
-                help=f"remove `autotuning.{key}` for the default",
+                help=remove_key(f"autotuning.{key}", " for the default"),
             )
     info = section.get("model_info")
     if info is not None and not isinstance(info, dict):
         setting = config.setting("autotuning", "model_info")
-        yield mistyped(setting, "an object", not_attribute(info, "get"), "remove `autotuning.model_info`")
+        yield mistyped(setting, "an object", not_attribute(info, "get"), remove_key("autotuning.model_info"))
 
 
 @rule("TYP111")
@@ -230,7 +231,7 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
     name, params = section["type"], section.get("params")
     if not isinstance(name, str):
         setting = config.setting("optimizer", "type")
-        yield mistyped(setting, "a string", not_attribute(name, "lower"), 'set `optimizer.type` to "AdamW", or another name')
+        yield mistyped(setting, "a string", not_attribute(name, "lower"), set_key("optimizer.type", "AdamW") | "another name")
     elif params is not None and not isinstance(params, dict):
         setting = config.setting("optimizer", "params")
         yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
@@ -240,7 +241,7 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
 def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     size = config.values.get("vocabulary_size")
     if size and not isinstance(size, (int, float)):
-        remedy = "remove the quotes, or remove `vocabulary_size`" if isinstance(size, str) else "remove `vocabulary_size`"
+        remedy = ("remove the quotes" if isinstance(size, str) else None) | remove_key("vocabulary_size")
         yield mistyped(config.setting("vocabulary_size"), "a number", modulo(size), remedy)
     optimizer = config.optimizer
     if optimizer is None or not isinstance(optimizer.params, dict) or "max_grad_norm" not in optimizer.params:
@@ -248,8 +249,8 @@ def value_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     norm = optimizer.params["max_grad_norm"]
     if not isinstance(norm, (int, float)):
         raised = f"TypeError: '>' not supported between instances of '{type(norm).__name__}' and 'int'"
-        remedy = "remove `optimizer.params.max_grad_norm`, and set top-level `gradient_clipping`"
-        yield mistyped(config.setting("optimizer", "params", "max_grad_norm"), "a number", raised, remedy)
+        advice = "remove `optimizer.params.max_grad_norm`, and set top-level `gradient_clipping`"
+        yield mistyped(config.setting("optimizer", "params", "max_grad_norm"), "a number", raised, advice)
 
 
 def modulo(value: object) -> str:

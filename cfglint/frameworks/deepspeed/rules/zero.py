@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import any_of, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -44,7 +45,7 @@ def unsupported_gradient_sum(config: DeepSpeedConfig) -> Iterator[Finding]:
         if there:
             raised = f"ValueError: gradient_allreduce_op='sum' is not supported with {name}"
             text = f'`gradient_allreduce_op` is "sum", which {name} does not support'
-            yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help='set `gradient_allreduce_op` to "mean"')
+            yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help=set_key("gradient_allreduce_op", "mean"))
 
 
 @rule("DSP011")
@@ -94,16 +95,16 @@ def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
     clips = isinstance(norm, (int, float)) and norm > 0
     for there, theirs, ours, remedy in (
         (uses_bf16_optimizer(config), bf16, "", ""),
-        (clips, "requires gradient_clipping=0", norm_required(config, norm), "set `gradient_clipping` to 0"),
-        (config.zero["zenflow"] is not None, "does not support ZenFlow", "", "remove `zero_optimization.zenflow`"),
-        (config.offload != "none", "does not support optimizer offload", "", "remove `zero_optimization.offload_optimizer`"),
+        (clips, "requires gradient_clipping=0", norm_required(config, norm), set_key("gradient_clipping", 0)),
+        (config.zero["zenflow"] is not None, "does not support ZenFlow", "", remove_key("zero_optimization.zenflow")),
+        (config.offload != "none", "does not support optimizer offload", "", remove_key("zero_optimization.offload_optimizer")),
     ):
         if there:
             yield Finding(
                 config.at("zero_optimization", "compute_grad_norm"),
                 f"`compute_grad_norm: false` {ours or theirs}",
                 exception=f"ValueError: zero_optimization.compute_grad_norm=false {theirs}",
-                help=", or ".join(filter(None, (remedy, "set `zero_optimization.compute_grad_norm` to true"))),
+                help=any_of(remedy, set_key("zero_optimization.compute_grad_norm", True)),
                 depends_on=config.rest,
             )
             return
@@ -131,7 +132,7 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.setting("gradient_predivide_factor"),
             text,
             exception=raised,
-            help="set `gradient_predivide_factor` to 1.0, or set `zero_optimization.reduce_scatter` to false",
+            help=set_key("gradient_predivide_factor", 1.0) | set_key("zero_optimization.reduce_scatter", False),
         )
     if config.values.get("prescale_gradients", False):
         raised = f"AssertionError: pre-scale gradients is not yet supported with ZeRO-{stage} with reduce scatter enabled"
@@ -140,7 +141,7 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.setting("prescale_gradients"),
             text,
             exception=raised,
-            help="set `prescale_gradients` to false, or set `zero_optimization.reduce_scatter` to false",
+            help=set_key("prescale_gradients", False) | set_key("zero_optimization.reduce_scatter", False),
         )
 
 
@@ -153,7 +154,7 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "allgather_bucket_size"),
             f"`allgather_bucket_size` is {size}; it must be even",
             exception=raised,
-            help=f"set `zero_optimization.allgather_bucket_size` to {size + 1}",
+            help=set_key("zero_optimization.allgather_bucket_size", size + 1),
             depends_on=config.rest,
         )
 
@@ -181,7 +182,7 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", key),
             f"`{key}` is incompatible with Muon and ZeRO stage 3",
             exception=raised,
-            help=f"set `zero_optimization.{key}` to false, or use another optimizer",
+            help=set_key(f"zero_optimization.{key}", False) | "use another optimizer",
             depends_on=config.rest,
         )
     elif quantized and scatter is False:
@@ -191,7 +192,7 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
             config.at("zero_optimization", "reduce_scatter"),
             text,
             exception=raised,
-            help="set `zero_optimization.reduce_scatter` to true",
+            help=set_key("zero_optimization.reduce_scatter", True),
             depends_on=config.rest,
         )
 
@@ -222,7 +223,7 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
             setting,
             message,
             exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2",
-            help="set `managed_gradient_accumulation` to true, or set `zero_optimization.overlap_comm` to false",
+            help=set_key("managed_gradient_accumulation", True) | set_key("zero_optimization.overlap_comm", False),
         )
     if config.section("compile")["deepcompile"]:
         message = "`managed_gradient_accumulation: false` is incompatible with DeepCompile"
@@ -230,7 +231,7 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
             setting,
             message,
             exception=f"{text} is not supported with DeepCompile",
-            help="set `managed_gradient_accumulation` to true, or set `compile.deepcompile` to false",
+            help=set_key("managed_gradient_accumulation", True) | set_key("compile.deepcompile", False),
         )
 
 
@@ -255,5 +256,5 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
             "`zero_hpz_partition_size` requires an optimizer, and none is set",
             [config.absent("optimizer")],
             exception=raised,
-            help="add an `optimizer` section, or remove `zero_optimization.zero_hpz_partition_size`",
+            help="add an `optimizer` section" | remove_key("zero_optimization.zero_hpz_partition_size"),
         )

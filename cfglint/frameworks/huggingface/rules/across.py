@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
@@ -76,7 +77,7 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
             setting,
             "`zero_optimization` is missing; the Trainer requires this section",
             exception=found.exception,
-            help="add `zero_optimization: {stage: 0}` to the DeepSpeed config, or remove `deepspeed`",
+            help="add `zero_optimization: {stage: 0}` to the DeepSpeed config" | remove_key("deepspeed"),
         )
 
 
@@ -89,7 +90,7 @@ def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Fin
         yield Finding(
             launch.setting("optimizer"),
             "`optimizer` requires a `scheduler` section in this release of transformers",
-            help="add a `scheduler` section, or remove `optimizer`",
+            help="add a `scheduler` section" | remove_key("optimizer"),
         )
 
 

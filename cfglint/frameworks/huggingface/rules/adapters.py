@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import counted
@@ -127,7 +128,7 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
                 f"`device_map` puts the quantised model of each of {processes} processes on the first GPU",
                 exception="ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than",
                 depends_on=doubts(call),
-                help='set `device_map={"": PartialState().process_index}`, or remove `device_map`',
+                help='set `device_map={"": PartialState().process_index}`' | remove_key("device_map"),
             )
         if uses_fsdp1(config) and quantization.lacks_storage(call.quantization.values):
             key, node = call.quantization.find(("load_in_4bit",))

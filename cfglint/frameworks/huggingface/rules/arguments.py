@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -10,7 +11,7 @@ from cfglint.frameworks.huggingface.rules import article, lost_strategy, of, pla
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 
-NO_EMPTYING = "remove `torch_empty_cache_steps` to keep the cache"
+NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
 
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
@@ -27,7 +28,9 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
     if config.parsed and config.arguments.lacks("output_dir"):
         yield Finding(
-            config.absent("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
+            config.absent("output_dir"),
+            "`output_dir` is missing; it is required before transformers 4.49",
+            help=set_key("output_dir", "out"),
         )
 
 
@@ -87,10 +90,10 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
             yield Finding(lost, message, related=related, exception=refusal.exception, depends_on=unset, fix=fix, on_key=True)
 
 
-def matched(key: str, when: object) -> str:
+def matched(key: str, when: str) -> Remedy:
     """The instruction to give checkpoints and evaluations the same strategy."""
-    without = "set `load_best_model_at_end: false`"
-    return f"{without}, or set `{key}: steps`" if when == "no" else f"set `save_strategy: {when}`, or {without}"
+    without = set_key("load_best_model_at_end", False)
+    return (without | set_key(key, "steps")) if when == "no" else set_key("save_strategy", when) | without
 
 
 def is_joined(config: TrainerConfig) -> bool:
@@ -114,7 +117,7 @@ def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Find
         yield Finding(
             setting,
             "`use_configured_state: true` works only in a training script that builds an `Accelerator` before its arguments",
-            help="remove `accelerator_config.use_configured_state`",
+            help=remove_key("accelerator_config.use_configured_state"),
             depends_on=config.rest,
         )
 
@@ -125,7 +128,7 @@ def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "ddp_backend"),
             "`ddp_backend` requires a process group, but 1 GPU runs without a launcher",
-            help="remove `ddp_backend`, or start the run with torchrun",
+            help=remove_key("ddp_backend") | "start the run with torchrun",
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.cards import CPU, Card
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.card_support import emulates_bf16, has_bf16, has_tf32, lacks_kernels, torch_has_bf16, torch_in_words, torch_release
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -29,7 +30,7 @@ def tf32_unsupported(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(
         of(config, "tf32"),
         f"`tf32` requires compute capability 8.0, and the card is {config.facts.card.described}",
-        help="set `tf32: false`",
+        help=set_key("tf32", False),
     )
 
 
@@ -58,11 +59,11 @@ def refused_half(config: TrainerConfig) -> str | None:
     return name if has_bf16(card, torch_release(config.facts), version) is False else None
 
 
-def remedy(name: str, card: Card) -> str:
+def remedy(name: str, card: Card) -> Remedy:
     """What to write in the place of bf16."""
     if card.device == CPU:
-        return "set `use_cpu: true`"
-    return f"set `{name.replace('bf16', 'fp16')}: true` and `{name}: false`" if card.is_cuda else f"set `{name}: false`"
+        return set_key("use_cpu", True)
+    return set_key(name.replace("bf16", "fp16"), True) & set_key(name, False) if card.is_cuda else set_key(name, False)
 
 
 def refusal(release: Version, card: Card) -> str:
@@ -96,7 +97,7 @@ def compile_unsupported(config: TrainerConfig) -> Iterator[Finding]:
         return
     if args["torch_compile"] is True and args["torch_compile_backend"] in (None, "inductor"):
         text = f"`torch_compile` requires compute capability 7.0, and the card is {card.described}"
-        yield Finding(of(config, "torch_compile"), text, help="set `torch_compile: false`")
+        yield Finding(of(config, "torch_compile"), text, help=set_key("torch_compile", False))
 
 
 @rule("GPU204")

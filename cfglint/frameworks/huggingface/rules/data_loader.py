@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -31,12 +32,12 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
     if config.version >= ZERO_IS_A_LIMIT and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
-        remedy = "set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`"
+        remedy = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
         yield Finding(setting, message, related=(size,), exception=text, help=remedy)
     elif config.version < ZERO_IS_A_LIMIT and config.launched is False:
         text = "TypeError: 'NoneType' object is not subscriptable"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
-        remedy = "set `dataloader_drop_last: false`, or a smaller `per_device_train_batch_size`"
+        remedy = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step", help=remedy)
 
 
@@ -48,7 +49,7 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         return
     if workers < 0:
         text = "ValueError: num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
-        remedy = "set `dataloader_num_workers: 0` to load in the main process"
+        remedy: Remedy | str = set_key("dataloader_num_workers", 0, " to load in the main process")
         message = f"`dataloader_num_workers` is {workers}; it must be >= 0"
         yield Finding(of(config, "dataloader_num_workers"), message, exception=text, help=remedy)
         return
@@ -64,7 +65,7 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         if enabled and workers == 0:
             unset = config.unset("dataloader_num_workers")
             message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
-            remedy = f"set `dataloader_num_workers: 2`, or remove `{name}`"
+            remedy = set_key("dataloader_num_workers", 2) | remove_key(name)
             yield Finding(of(config, name), message, exception=f"ValueError: {text}", depends_on=unset, help=remedy)
     if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
         text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
@@ -84,5 +85,5 @@ def invalid_prefetch_factor(config: TrainerConfig) -> Iterator[Finding]:
             f"`dataloader_prefetch_factor` is {value}; it must be above 0",
             exception="ValueError: prefetch_factor option should be non-negative" if negative else "AssertionError",
             fails_at=None if negative else "first-step",
-            help="set `dataloader_prefetch_factor: 2`, which is the default",
+            help=set_key("dataloader_prefetch_factor", 2, ", which is the default"),
         )

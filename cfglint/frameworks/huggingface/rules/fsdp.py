@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
@@ -75,7 +76,7 @@ def _modern_values(section: FsdpSection) -> Iterator[Finding]:
     if section.version == 2 and isinstance(state, str) and state.upper() in (LOCAL, "2"):
         text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
         message = f"`fsdp_config.state_dict_type` is {shown(state)}, which FSDP2 does not support"
-        remedy = "set `fsdp_config.state_dict_type: SHARDED_STATE_DICT`"
+        remedy: Remedy | str = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
         yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
 
 
@@ -111,7 +112,7 @@ def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "fsdp"),
             "`fsdp` requires distributed training, but 1 GPU runs without a launcher",
-            help="remove `fsdp`, or start the run on several GPUs with torchrun or accelerate launch",
+            help=remove_key("fsdp") | "start the run on several GPUs with torchrun or accelerate launch",
         )
 
 
@@ -137,7 +138,7 @@ def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Findin
             message,
             related=(config.setting(key),),
             exception=text,
-            help=f"remove `fsdp_config.activation_checkpointing`, or set `{key}: false`",
+            help=remove_key("fsdp_config.activation_checkpointing") | set_key(key, False),
         )
 
 
@@ -152,7 +153,7 @@ def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(
         config.setting(key),
         f"`{key}` gathers the parameters that FSDP shards once more in the backward pass",
-        help=f"set `fsdp_config.activation_checkpointing: true`, and remove `{key}`",
+        help=set_key("fsdp_config.activation_checkpointing", True) & remove_key(key),
     )
 
 
@@ -171,7 +172,7 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
             message,
             related=(of(config, "load_best_model_at_end"),),
             exception=text,
-            help="set `save_only_model: false`, or set `load_best_model_at_end: false`",
+            help=set_key("save_only_model", False) | set_key("load_best_model_at_end", False),
         )
     elif (
         sharded
@@ -184,7 +185,7 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "save_only_model"),
             message,
             exception=text,
-            help="set `fsdp_config.state_dict_type: FULL_STATE_DICT`, or set `save_only_model: false`",
+            help=set_key("fsdp_config.state_dict_type", "FULL_STATE_DICT") | set_key("save_only_model", False),
         )
 
 
@@ -196,7 +197,7 @@ def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
             config.setting("fsdp_config"),
             "`fsdp_config` is ignored, because `fsdp` is off",
             on_key=True,
-            help="set `fsdp` too, or remove `fsdp_config`",
+            help="set `fsdp` too" | remove_key("fsdp_config"),
         )
 
 
@@ -208,5 +209,5 @@ def unknown_fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
     for key in section.values:
         if isinstance(key, str) and key not in KNOWN:
             yield Finding(
-                section.place(key), f"unknown key `{key}` in `fsdp_config` is ignored", on_key=True, help=f"remove `fsdp_config.{key}`"
+                section.place(key), f"unknown key `{key}` in `fsdp_config` is ignored", on_key=True, help=remove_key(f"fsdp_config.{key}")
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -50,7 +51,7 @@ def _unused(config: TrainerConfig, key: ConfigValue, message: str, near: str | N
         exception=not_used(config, key),
         on_key=True,
         fix=_renamed(setting, near) if near else None,
-        help=None if near else f"remove `{key}`",
+        help=None if near else remove_key(key),
     )
 
 
@@ -147,19 +148,21 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
             if key not in known:
                 text = f"ValueError: The config file at {value} had unknown keys ([{key!r}])"
                 message = f"unknown key `{key}` in {value}, the file that `accelerator_config` names"
-                remedy = f"remove it from {value}, or write one of {listed(known)}"
-                yield Finding(config.setting("accelerator_config"), message, exception=text, help=remedy)
+                advice = f"remove it from {value}, or write one of {listed(known)}"
+                yield Finding(config.setting("accelerator_config"), message, exception=text, help=advice)
         return
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
-        yield Finding(config.setting("accelerator_config"), message, exception=text, help="remove `accelerator_config`, or write a mapping")
+        yield Finding(
+            config.setting("accelerator_config"), message, exception=text, help=remove_key("accelerator_config") | "write a mapping"
+        )
         return
     for key in value:
         if key not in known:
             text = f"TypeError: AcceleratorConfig.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `accelerator_config`"
-            remedy = f"remove `accelerator_config.{key}`, or write one of {listed(known)}"
+            remedy = remove_key(f"accelerator_config.{key}") | f"write one of {listed(known)}"
             yield Finding(config.setting("accelerator_config", key), message, exception=text, on_key=True, help=remedy)
 
 
@@ -173,7 +176,7 @@ def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
             config.setting(*path),
             f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping",
             exception=text,
-            help="remove `accelerator_config.gradient_accumulation_kwargs`, or write a mapping",
+            help=remove_key("accelerator_config.gradient_accumulation_kwargs") | "write a mapping",
         )
     for key in config.accumulation_kwargs:
         if key not in ACCUMULATION_KEYS:
@@ -184,5 +187,6 @@ def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
                 message,
                 exception=text,
                 on_key=True,
-                help=f"remove `accelerator_config.gradient_accumulation_kwargs.{key}`, or write one of {listed(list(ACCUMULATION_KEYS))}",
+                help=remove_key(f"accelerator_config.gradient_accumulation_kwargs.{key}")
+                | f"write one of {listed(list(ACCUMULATION_KEYS))}",
             )

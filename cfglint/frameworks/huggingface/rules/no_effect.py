@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
@@ -39,7 +40,7 @@ def empty_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "deepspeed"),
             "`deepspeed` is empty, so DeepSpeed is not used",
             note="the run starts as without the key",
-            help="remove `deepspeed`, or write the DeepSpeed config",
+            help=remove_key("deepspeed") | "write the DeepSpeed config",
         )
 
 
@@ -73,7 +74,7 @@ def conflicting_checkpointing_keys(config: TrainerConfig) -> Iterator[Finding]:
         old, new = f"gradient_checkpointing{suffix}", f"activation_checkpointing{suffix}"
         both = given.get(old) is not None and given.get(new) is not None
         if has_field(new, config.version) and both and given[old] != given[new]:
-            yield Finding(of(config, old), f"`{old}` is overridden by `{new}`", related=(of(config, new),), help=f"remove `{old}`")
+            yield Finding(of(config, old), f"`{old}` is overridden by `{new}`", related=(of(config, new),), help=remove_key(old))
 
 
 @rule("HFT064")
@@ -85,7 +86,7 @@ def unused_checkpointing_kwargs(config: TrainerConfig) -> Iterator[Finding]:
             unused,
             f"`{unused.name}` is ignored, because `{switch.name}` is false",
             related=(switch,),
-            help=f"set `{switch.name}: true`, or remove `{unused.name}`",
+            help=set_key(switch.name, True) | remove_key(unused.name),
         )
 
 
@@ -98,7 +99,7 @@ def best_model_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "load_best_model_at_end"),
             message,
             related=(strategy(config),),
-            help=f"set `{strategy(config).name}: epoch` and `save_strategy: epoch`, or remove `load_best_model_at_end`",
+            help=(set_key(strategy(config).name, "epoch") & set_key("save_strategy", "epoch")) | remove_key("load_best_model_at_end"),
         )
 
 
@@ -115,7 +116,7 @@ def unused_step_interval(config: TrainerConfig) -> Iterator[Finding]:
                 of(config, name),
                 f"`{name}` is ignored, because `{key}` is {shown(unit)}",
                 related=(config.setting(key),),
-                help=f"set `{key}: steps`, or remove `{name}`",
+                help=set_key(key, "steps") | remove_key(name),
             )
 
 
@@ -128,7 +129,7 @@ def non_blocking_without_pinned_memory(config: TrainerConfig) -> Iterator[Findin
             setting,
             message,
             related=(of(config, "dataloader_pin_memory"),),
-            help="set `dataloader_pin_memory: true`, or remove `accelerator_config.non_blocking`",
+            help=set_key("dataloader_pin_memory", True) | remove_key("accelerator_config.non_blocking"),
         )
 
 
@@ -142,5 +143,5 @@ def overridden_per_device_batch_size(config: TrainerConfig) -> Iterator[Finding]
                 config.setting(new),
                 f"`{new}` is overridden by `{old}` ({given[old]})",
                 related=(config.setting(old),),
-                help=f"remove `{old}`, or remove `{new}`",
+                help=remove_key(old) | remove_key(new),
             )

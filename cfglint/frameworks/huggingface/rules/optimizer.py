@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -56,17 +57,17 @@ def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
         return
     if is_number(args["adam_epsilon"]) and not args["adam_epsilon"] >= 0:
         text = f"ValueError: Invalid epsilon value: {args['adam_epsilon']}"
-        remedy = "set `adam_epsilon: 1.0e-8`, which is the default"
+        remedy = set_key("adam_epsilon", 1e-08, ", which is the default")
         yield Finding(of(config, "adam_epsilon"), f"`adam_epsilon` is {args['adam_epsilon']}; it must be >= 0", exception=text, help=remedy)
     for index, name in enumerate(("adam_beta1", "adam_beta2")):
         value = args[name]
         if is_number(value) and not 0 <= value < 1:
             text = f"ValueError: Invalid beta parameter at index {index}: {value}"
-            remedy = f"set `{name}: {0.9 if name == 'adam_beta1' else 0.999}`, which is the default"
+            remedy = set_key(name, 0.9 if name == "adam_beta1" else 0.999, ", which is the default")
             yield Finding(of(config, name), f"`{name}` is {value}; it must be >= 0 and < 1", exception=text, help=remedy)
         elif is_number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
             text = "ValueError: betas must be either both floats or both Tensors"
-            remedy = f"set `{name}: {float(value)}`"
+            remedy = set_key(name, float(value))
             yield Finding(of(config, name), f"`{name}` is {shown(value)}, an integer; it must be a float", exception=text, help=remedy)
 
 
@@ -114,7 +115,7 @@ def refused_by_torch(config: TrainerConfig, given: dict[str, str]) -> Iterator[F
         text = "ValueError: Nesterov momentum requires a momentum and zero dampening"
         message = "`nesterov` in `optim_args` requires `momentum` above 0, and no `dampening`"
         kept = [f"{name}={value}" for name, value in given.items() if name not in ("momentum", "dampening")]
-        yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `optim_args: {','.join((*kept, 'momentum=0.9'))}`")
+        yield Finding(of(config, "optim_args"), message, exception=text, help=set_key("optim_args", ",".join((*kept, "momentum=0.9"))))
 
 
 def conversion_error(convert: Callable[[str], float], text: str) -> ValueError | None:
@@ -148,7 +149,7 @@ def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
             setting,
             f"`optim: {optimizer}` does not support multiple processes (DDP)",
             exception=text,
-            help=f"set `optim: {optimizer.removesuffix('_layerwise')}`",
+            help=set_key("optim", optimizer.removesuffix("_layerwise")),
         )
     if config.arguments["optim_target_modules"] is None:
         text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
@@ -160,7 +161,7 @@ def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
             f"`optim: {optimizer}` requires `optim_target_modules`",
             exception=text,
             depends_on=unset,
-            help="set `optim_target_modules: all-linear`",
+            help=set_key("optim_target_modules", "all-linear"),
         )
     accumulation = accumulation_steps(config).value
     if optimizer.endswith("layerwise") and accumulation != 1:
@@ -172,5 +173,5 @@ def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
             setting,
             message,
             exception=text,
-            help=f"set `gradient_accumulation_steps: 1`, or set `optim: {optimizer.removesuffix('_layerwise')}`",
+            help=set_key("gradient_accumulation_steps", 1) | set_key("optim", optimizer.removesuffix("_layerwise")),
         )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.findings.diagnostic import IN_BRANCH, Fix, unpinned
+from cfglint.findings.diagnostic import IN_BRANCH, unpinned
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import of_package
@@ -13,12 +14,13 @@ from cfglint.frameworks.base import Framework
 from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Iterator
-from cfglint.source.document import Node
+from cfglint.source.annotations import Any, Iterator
+from cfglint.source.document import Document, Node
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.program import ImportedNames, TrainerCall
+    from cfglint.source.change import Edit
 
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
@@ -67,8 +69,7 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows
                 exception=f"TypeError: {call.name}.__init__() got an unexpected keyword argument {key.raw!r}",
                 depends_on=unknowns(call, config),
                 on_key=True,
-                help=(advice := remedy(key.raw, call, framework, rows, release)),
-                fix=None if config.without_remedies else in_call(config, call, key.raw, advice),
+                **remedy(config, call, key.raw, other_name(key.raw, rows, release), framework.field_in_place(call.name, key.raw, release)),
             )
 
 
@@ -88,40 +89,39 @@ def message(name: str, call: TrainerCall, rows: tuple[Row, ...], release: Versio
     return f"unknown argument `{name}` is not accepted by {call.name}"
 
 
-def remedy(name: str, call: TrainerCall, framework: Framework, rows: tuple[Row, ...], release: Version) -> str:
-    """What to write in the place of a keyword."""
+def other_name(name: str, rows: tuple[Row, ...], release: Version) -> str:
+    """The name that a keyword has in a release; empty if it has none."""
     accepted = names_at(rows, release)
-    renamed = next((row[NEW_NAME] for row in rows if row[NAME] == name and row[NEW_NAME] in accepted), "")
-    former = next((row[NAME] for row in rows if row[NEW_NAME] == name and row[NAME] in accepted), "")
-    if renamed or former:
-        return f"write `{renamed or former}=` in its place"
-    field = framework.field_in_place(call.name, name, release)
-    return f"remove `{name}`, and set `{field}`" if field else f"remove `{name}`"
+    others = [row[NEW_NAME] for row in rows if row[NAME] == name] + [row[NAME] for row in rows if row[NEW_NAME] == name]
+    return next((each for each in others if each in accepted), "")
 
 
-def in_call(config: TrainerConfig, call: TrainerCall, name: str, advice: str) -> Fix | None:
-    """The fix that does what `remedy` says; a literal moves into the call of the configuration class if that is in the same file."""
+def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> dict[str, Any]:
+    """What to write in the place of a keyword, and the fix that does it; a literal moves into the call of the configuration class if that
+    is in the same file.
+    """
     from cfglint.findings.fix_builders import outside
     from cfglint.source.change import DELETE, INSERT, RENAME, Change
     from cfglint.source.python.call import CallDocument
 
-    removed = (call.document, Change(DELETE, (name,)))
-    if advice.startswith("write "):
-        is_known = config.facts.is_known(call.package)
-        fix = outside([(call.document, Change(RENAME, (name,), advice.split("`")[1].removesuffix("=")))], advice, is_known)
-        if fix is not None:
-            fix.by_release = not is_known
-        return fix
-    if ", and set " not in advice:
-        return outside([removed], advice, False)
-    target, _, field = advice.split("`")[3].removesuffix("=...)").partition("(")
-    made, node, given = config.documents[0], call.document.find((name,))[1], call.document.find(("args",))[1]
-    if node is not None and given is not None and text_of(call, node) == f"{text_of(call, given)}.{field}":
-        return outside([removed], advice, False)  # `args` has it
-    if not isinstance(made, CallDocument) or made.name != target or made.path != call.document.path or field in made.values or node is None:
-        return None
-    text = text_of(call, node)
-    return outside([removed, (made, Change(INSERT, (), field, text))], advice, False) if is_literal(text) else None
+    made, advice, is_known = config.documents[0], f"remove `{name}`", False
+    removal: tuple[Document, Change | Edit] = (call.document, Change(DELETE, (name,)))
+    parts = [removal]
+    if other:
+        advice, is_known = f"write `{other}=` in its place", config.facts.is_known(call.package)
+        parts = [(call.document, Change(RENAME, (name,), other))]
+    elif field is not None:
+        advice = f"remove `{name}`, and set `{field[0]}({field[1]}=...)`"
+        node, args = call.document.find((name,))[1], call.document.find(("args",))[1]
+        text = text_of(call, node) if node is not None else ""
+        if args is None or text != f"{text_of(call, args)}.{field[1]}":  # `args` does not have it yet
+            is_there = isinstance(made, CallDocument) and (made.name, made.path) == (field[0], call.document.path)
+            is_free = is_there and made.find((field[1],))[0] is None
+            parts = [removal, (made, Change(INSERT, (), field[1], text))] if is_free and is_literal(text) else []
+    fix = outside(parts, advice, is_known) if parts and not config.without_remedies else None
+    if fix is not None and other:
+        fix.by_release = not is_known
+    return {"help": advice, "fix": fix}
 
 
 def text_of(call: TrainerCall, node: Node) -> str:
@@ -195,7 +195,7 @@ def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding
             config.setting(),
             f"the model is loaded with `device_map` {program.spreads}, and {processes} processes are started",
             note="accelerate refuses such a model in several processes (ValueError)",
-            help="start one process with `python`, or remove `device_map`",
+            help="start one process with `python`" | remove_key("device_map"),
         )
 
 

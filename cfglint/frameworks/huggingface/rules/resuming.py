@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.data.checkpoint import Checkpoint
 from cfglint.data.engine_state import engine_state, engine_tags
 from cfglint.evaluate import Reason
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
@@ -162,7 +163,7 @@ def checkpoint_of_another_engine(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(both[0].setting, text, exception=exception, depends_on=doubts(both[0]), help=remedy)
 
 
-def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: DeepSpeedConfig) -> tuple[str, str, str] | None:
+def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: DeepSpeedConfig) -> tuple[str, str, Remedy | str] | None:
     """(what is wrong, exception, remedy) of a checkpoint that the engine does not load; None where its names do not tell."""
     name, remedy = checkpoint.path, "use the DeepSpeed config of the run that saved it"
     if universal(config):
@@ -170,7 +171,7 @@ def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: Dee
             return None
         text = f"`load_universal` is true, and `{name}` was not converted: it has no file `latest_universal`"
         exception = f"ValueError: Invalid for universal checkpoint: {name}/latest_universal does not exist"
-        return text, exception, "convert the checkpoint with `ds_to_universal.py`, or remove `load_universal`"
+        return text, exception, "convert the checkpoint with `ds_to_universal.py`" | remove_key("load_universal")
     saved, stage, world = engine_state(checkpoint), engine.stage, config.world_size
     if saved is None or stage is None:
         return None
@@ -207,7 +208,7 @@ def checkpoint_of_another_form(config: TrainerConfig) -> Iterator[Finding]:
         exception=f"FileNotFoundError: [Errno 2] No such file or directory: '{name}/{missing}'" if missing else UNREADABLE,
         related=(place,) if place.document is not None else (),
         depends_on=doubts(both[0]),
-        help=f"set `{place.name}: {form}`",
+        help=set_key(place.name, form),
     )
 
 

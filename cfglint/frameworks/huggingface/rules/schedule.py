@@ -6,6 +6,7 @@ from math import isnan
 
 from cfglint.batch.steps import LAST_EVALUATED, RATIO_TAKEN, ZERO_IS_A_LIMIT
 from cfglint.findings.diagnostic import INFO
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import ACCUMULATION, INFINITE, accumulation_steps, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -41,7 +42,7 @@ def without_number(config: TrainerConfig, name: str, bounds: str) -> Iterator[Fi
     if isinstance(value, float) and isnan(value):
         text = "ValueError: cannot convert float NaN to integer"
         message = f"`{name}` is NaN; it must be a number {bounds}"
-        yield Finding(of(config, name), message, exception=text, fails_at="init", help=f"set `{name}: 0` for no warm-up")
+        yield Finding(of(config, name), message, exception=text, fails_at="init", help=set_key(name, 0, " for no warm-up"))
 
 
 @rule("STP004")
@@ -68,7 +69,7 @@ def overridden_epochs(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "num_train_epochs"),
             f"`num_train_epochs` is overridden by `max_steps` ({limit})",
             related=related,
-            help="remove `num_train_epochs`, or remove `max_steps`",
+            help=remove_key("num_train_epochs") | remove_key("max_steps"),
         )
 
 
@@ -96,7 +97,7 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     if type(limit) is int and limit == 0 and config.version >= ZERO_IS_A_LIMIT:
         yield Finding(
-            of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help="set `max_steps: -1` for no limit"
+            of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help=set_key("max_steps", -1, " for no limit")
         )
     if is_number(epochs) and epochs <= 0 and is_number(limit) and limit < 0:
         yield Finding(
@@ -110,7 +111,7 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
             accumulation,
             f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer does not check it",
             note="the number of steps per epoch is negative or 0",
-            help=f"set `{ACCUMULATION}: 1`",
+            help=set_key(ACCUMULATION, 1),
         )
 
 
@@ -137,7 +138,7 @@ def conflicting_warmup(config: TrainerConfig) -> Iterator[Finding]:
         of(config, ignored),
         f"`{ignored}` is overridden by `{used}` ({args[used]})",
         related=(of(config, used),),
-        help=f"remove `{ignored}`",
+        help=remove_key(ignored),
     )
 
 
@@ -150,7 +151,7 @@ def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "warmup_steps"),
             message,
-            help=f"set `warmup_steps: {count}` if that is meant, or a value below 1 for a fraction of the run",
+            help=set_key("warmup_steps", count, " if that is meant") | "a value below 1 for a fraction of the run",
         )
 
 
@@ -166,7 +167,9 @@ def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
                     of(config, name),
                     f"`{name}` is ignored: `lr_scheduler_type: {kind}` has no warm-up",
                     related=related,
-                    help=f"set `lr_scheduler_type: {kind}_with_warmup`, or remove `{name}`" if kind == "constant" else f"remove `{name}`",
+                    help=(set_key("lr_scheduler_type", f"{kind}_with_warmup") | remove_key(name))
+                    if kind == "constant"
+                    else remove_key(name),
                 )
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
         related = (of(config, "lr_scheduler_type"),)
@@ -174,7 +177,7 @@ def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "lr_scheduler_kwargs"),
             f"`lr_scheduler_kwargs` is ignored with `lr_scheduler_type: {kind}`",
             related=related,
-            help="remove `lr_scheduler_kwargs`",
+            help=remove_key("lr_scheduler_kwargs"),
         )
 
 
@@ -188,7 +191,7 @@ def large_evaluation_batch(config: TrainerConfig) -> Iterator[Finding]:
         related = (of(config, "per_device_train_batch_size"),)
         default = "" if of(config, "per_device_eval_batch_size").written else " by default"
         message = f"`per_device_eval_batch_size` is {evaluation}{default}, far more than the training batch ({train})"
-        remedy, note = f"set `per_device_eval_batch_size: {train}`", "the first evaluation may run out of memory"
+        remedy, note = set_key("per_device_eval_batch_size", train), "the first evaluation may run out of memory"
         yield Finding(of(config, "per_device_eval_batch_size"), message, related=related, note=note, help=remedy)
 
 
@@ -205,5 +208,5 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     if done < meant and total % every:
         text = f"`eval_steps` is {ratio}, so every {every:,} of {total:,} steps: the last {total % every:,} steps are not evaluated"
         yield Finding(
-            of(config, "eval_steps"), text, note="the best model is one from before them", help=f"set `eval_steps: {total // meant}`"
+            of(config, "eval_steps"), text, note="the best model is one from before them", help=set_key("eval_steps", total // meant)
         )

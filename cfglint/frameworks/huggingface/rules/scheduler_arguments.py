@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -14,7 +15,7 @@ from cfglint.source.numbers import is_number
 
 Requirements = Iterator[tuple[str, str]]  # our message, the exception
 
-MIN_RATE = "set `lr_scheduler_kwargs: {min_lr_rate: 0.1}`, or a `min_lr`"
+MIN_RATE = set_key("lr_scheduler_kwargs", {"min_lr_rate": 0.1}) | "a `min_lr`"
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
 COMMON = ("last_epoch",)
 # Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
@@ -64,7 +65,6 @@ NUMBERS_NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
 }
 SOUND = {"num_decay_steps": 1, "num_stable_steps": 1, "min_lr_rate": 0.1}  # of the arguments without which some schedule is not built
 REQUIRED = {
-    "last_epoch": "-1",
     "lr_end": "a number below the learning rate",
     "min_lr": "a number",
     "min_lr_rate": "a fraction such as 0.1",
@@ -89,7 +89,7 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
         setting = of(config, "lr_scheduler_kwargs")
-        remedy: str | None = "remove `lr_scheduler_kwargs`"
+        remedy: Remedy | None = remove_key("lr_scheduler_kwargs")
         yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
         return
     keywords: ConfigMapping = given or {}
@@ -129,7 +129,7 @@ def unknown_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig)
             message,
             exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}",
             on_key=True,
-            help=f"remove `lr_scheduler_kwargs.{key}`",
+            help=remove_key(f"lr_scheduler_kwargs.{key}"),
         )
 
 
@@ -166,7 +166,9 @@ def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig)
         fails_at=fails_at,
         fix=spelled_as_number(place),
         depends_on=(*config.unset("lr_scheduler_type", "lr_scheduler_kwargs"), *config.other_parsers),
-        help=f"set `lr_scheduler_kwargs.{key}` to {REQUIRED[key]}",
+        help=f"set `lr_scheduler_kwargs.{key}` to {REQUIRED[key]}"
+        if key in REQUIRED
+        else remove_key(f"lr_scheduler_kwargs.{key}", " for the default"),
     )
 
 

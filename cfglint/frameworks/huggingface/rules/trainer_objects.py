@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import IN_BRANCH
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.huggingface.batch import wanted_steps
@@ -28,11 +29,11 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
         if EARLY_STOPPING not in call.callbacks:
             continue
         if config.version < METRIC_ALONE and best is False:
-            key, text, remedy = "load_best_model_at_end", "load_best_model_at_end = True", "set `load_best_model_at_end: true`"
+            key, text, remedy = "load_best_model_at_end", "load_best_model_at_end = True", set_key("load_best_model_at_end", True)
         elif metric is None and best is False and args["lr_scheduler_type"] != "reduce_lr_on_plateau":
-            key, text, remedy = "metric_for_best_model", "metric_for_best_model to be defined", 'set `metric_for_best_model: "loss"`'
+            key, text, remedy = "metric_for_best_model", "metric_for_best_model to be defined", set_key("metric_for_best_model", "loss")
         elif when == "no" and "evaluation_strategy" not in config.values:  # else its former name is the cause
-            key, text, remedy = args.strategy_key, "IntervalStrategy of steps or epoch", f"set `{args.strategy_key}: epoch`"
+            key, text, remedy = args.strategy_key, "IntervalStrategy of steps or epoch", set_key(args.strategy_key, "epoch")
         else:
             continue
         yield of_call(
@@ -67,7 +68,7 @@ def trainer_calls(config: TrainerConfig) -> tuple[TrainerCall, ...]:
     return program.trainer_calls if program is not None else ()
 
 
-def of_call(call: TrainerCall, key: str, message: str, field: Setting, exception: str, remedy: str) -> Finding:
+def of_call(call: TrainerCall, key: str, message: str, field: Setting, exception: str, remedy: Remedy | str) -> Finding:
     """The finding about a keyword of a call that builds a trainer, and a field of its arguments that it requires."""
     node = next((pair for pair in call.document.roots[0].pairs() if pair[0].raw == key), None)
     setting = Setting((key,), call.document.values[key], WRITTEN, call.document, node[1], node[0]) if node is not None else field

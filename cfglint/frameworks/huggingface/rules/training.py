@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -51,7 +52,7 @@ def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "save_strategy"),
             "`save_strategy: best` requires `metric_for_best_model`",
             depends_on=config.unset("metric_for_best_model"),
-            help="set `metric_for_best_model: loss`",
+            help=set_key("metric_for_best_model", "loss"),
         )
 
 
@@ -65,7 +66,7 @@ def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
             setting,
             f"`num_steps` is incompatible with `gradient_accumulation_steps`, which is {own}",
             related=related,
-            help="remove `accelerator_config.gradient_accumulation_kwargs.num_steps`",
+            help=remove_key("accelerator_config.gradient_accumulation_kwargs.num_steps"),
         )
 
 
@@ -79,7 +80,7 @@ def unsupported_batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
         if wrapper:
             text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
             yield Finding(
-                setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text, help="remove `auto_find_batch_size`"
+                setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text, help=remove_key("auto_find_batch_size")
             )
             return
     launch = config.deepspeed
@@ -87,7 +88,7 @@ def unsupported_batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     if isinstance(section, dict) and section.get("stage") == 3:
         text = "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
         yield Finding(
-            setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text, help="remove `auto_find_batch_size`"
+            setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text, help=remove_key("auto_find_batch_size")
         )
 
 
@@ -98,7 +99,7 @@ def unknown_compile_backend(config: TrainerConfig) -> Iterator[Finding]:
         return
     setting = of(config, "torch_compile_backend")
     if not isinstance(value, str):
-        yield mistyped(setting, "a string", not_attribute(value, "upper"), "set `torch_compile_backend: inductor`")
+        yield mistyped(setting, "a string", not_attribute(value, "upper"), set_key("torch_compile_backend", "inductor"))
     elif value.lower() not in COMPILERS:
         text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
         yield Finding(
@@ -129,7 +130,9 @@ def seed_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
     if isinstance(value, int) and not 0 <= value < SEEDS:
         text = "ValueError: Seed must be between 0 and 2**32 - 1"
         message = f"`seed` is {value}; it must be between 0 and {SEEDS - 1}"
-        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help="set `seed: 42`, which is the default")
+        yield Finding(
+            of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help=set_key("seed", 42, ", which is the default")
+        )
 
 
 @rule("HFT046")
@@ -155,7 +158,7 @@ def negative_noise_alpha(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "neftune_noise_alpha"),
             f"`neftune_noise_alpha` is {value}; it must be >= 0",
             exception=text,
-            help="remove `neftune_noise_alpha` for no noise",
+            help=remove_key("neftune_noise_alpha", " for no noise"),
         )
 
 
@@ -170,7 +173,7 @@ def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "deepspeed"),
             f"`deepspeed` is {shown(value)}; it must be a mapping or a file name",
             exception=text,
-            help="remove `deepspeed`, or name a DeepSpeed config",
+            help=remove_key("deepspeed") | "name a DeepSpeed config",
         )
 
 
@@ -190,7 +193,7 @@ def invalid_checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
     if refused is not None:
         name, message, text = refused
         place = config.setting(arguments.written(field), name)
-        yield Finding(place, message, exception=text, on_key=True, help=f"remove `{field}.{name}`")
+        yield Finding(place, message, exception=text, on_key=True, help=remove_key(f"{field}.{name}"))
 
 
 def refused_reentrant(given: ConfigMapping, names: list[ConfigValue]) -> tuple[str, str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -130,7 +131,7 @@ def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(
                 config.setting(name),
                 f"`{name}` is the boolean {shown(value)}, which counts as {int(value)}",
-                help=f"set `{name}: {int(value)}` if that is meant",
+                help=set_key(name, int(value), " if that is meant"),
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import unpinned
+from cfglint.findings.remedy import Remedy, remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks._releases import RELEASES
@@ -55,7 +56,7 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
                 setting,
                 f"`mixed_precision` is {setting.spelled}; it must be one of {', '.join(PRECISIONS)}",
                 exception=raised,
-                help=choice("mixed_precision", value, PRECISIONS, quoted=True),
+                help=choice("mixed_precision", value, PRECISIONS),
             )
     yield from accumulation_twice(config)
 
@@ -84,11 +85,11 @@ def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding
     )
 
 
-def remedy_of(name: str) -> str:
+def remedy_of(name: str) -> Remedy | str:
     """What to do about an argument that the release does not accept."""
     if name in MOVED:
         return f"pass `{name}` to `DataLoaderConfiguration`, as `dataloader_config=`"
-    return INSTEAD.get(name, f"remove `{name}`")
+    return INSTEAD.get(name) or remove_key(name)
 
 
 def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ import re
 
 from cfglint.findings.diagnostic import ERROR, Fix
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework
@@ -40,7 +41,7 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
             problem.message,
             severity=problem.severity,
             exception=problem.exception or None,
-            help=problem.remedy or None,
+            help=set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None,
             for_any_parser=problem.of_launcher,
         )
 
@@ -60,7 +61,7 @@ def broken_line_continuation(config: LaunchConfig) -> Iterator[Finding]:
     for finding in problems(config, "LCH001"):
         place = finding.setting.node
         if place is not None and not config.without_remedies:
-            finding.fix = continued(config.command, place.start, finding.help or "", finding.severity == ERROR)
+            finding.fix = continued(config.command, place.start, str(finding.help or ""), finding.severity == ERROR)
         yield finding
 
 

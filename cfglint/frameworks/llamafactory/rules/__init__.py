@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.rule import Finding
-from cfglint.frameworks.huggingface.batch import OTHER_STEPS, wanted_steps
+from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.source.annotations import Iterator
 
@@ -15,7 +16,7 @@ def conflict(
     message: str,
     exception: str,
     needs: tuple[str, ...] = (),
-    remedy: str | None = None,
+    remedy: Remedy | str | None = None,
 ) -> Finding:
     """A finding about a field that is incompatible with others; `needs` are those whose default matters."""
     return Finding(
@@ -36,6 +37,6 @@ def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
     for refusal in config.refusals:
         if refusal.kind == code:
             if (code, refusal.key) == STREAMED:
-                refusal.help = (wanted_steps(config).removesuffix(OTHER_STEPS), "set `streaming: false`")
+                refusal.help = (Remedy(wanted_steps(config).alternatives[:1]), set_key("streaming", False))
             places = [config.field(path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]
             yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.history import DEFAULT
@@ -53,7 +54,7 @@ def validation_takes_all(config: LlamaFactoryConfig) -> Iterator[Finding]:
             config.field("val_size"),
             "`val_size: 1.0` is a ratio, which has to be below 1",
             exception=ALL_HELD_OUT,
-            help="set `val_size: 0.1`, or set `val_size: 1` for one sample",
+            help=set_key("val_size", 0.1) | set_key("val_size", 1, " for one sample"),
         )
 
 
@@ -67,7 +68,7 @@ def mixing_without_replacement(config: LlamaFactoryConfig) -> Iterator[Finding]:
             "`mix_strategy: interleave_once` requires a release of datasets that LLaMA-Factory 0.9.5 refuses",
             exception="ValueError: all_exhausted_without_replacement is not supported. Please enter a valid stopping_strategy.",
             note="LLaMA-Factory requires datasets up to 4.0.0, which do not have this strategy",
-            help="set `mix_strategy: concat`, or set `mix_strategy: interleave_over`",
+            help=set_key("mix_strategy", "concat") | set_key("mix_strategy", "interleave_over"),
         )
 
 
@@ -80,7 +81,7 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
             config.field("train_on_prompt"),
             message,
             related=(config.field("template"),),
-            help="set `train_on_prompt: false`, or another `template`",
+            help=set_key("train_on_prompt", False) | "another `template`",
         )
 
 

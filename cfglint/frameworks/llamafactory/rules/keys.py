@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
@@ -55,13 +56,13 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         exception = refusal(key, unknown)
         removed = removal(key, config)
         if removed is not None:
-            remedy = None if removed[1] else f"remove `{key}`"
+            remedy = None if removed[1] else remove_key(key)
             yield Finding(setting, removed[0], exception=exception, fix=removed[1], on_key=True, help=remedy)
             continue
         near = nearest(key, config) if isinstance(key, str) and not config.without_remedies else None
         message = f"unknown key `{key}` is not accepted by LLaMA-Factory" + (f"; did you mean `{near}`?" if near else "")
         yield Finding(
-            setting, message, exception=exception, fix=renamed(setting, near), on_key=True, help=None if near else f"remove `{key}`"
+            setting, message, exception=exception, fix=renamed(setting, near), on_key=True, help=None if near else remove_key(key)
         )
 
 
@@ -152,4 +153,4 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.readable and config.arguments.lacks("output_dir"):
         owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
         message = "`output_dir` is required before transformers 4.49"
-        yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help="set `output_dir: out`")
+        yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help=set_key("output_dir", "out"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
@@ -61,6 +62,6 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
         if config.own(switch) and config.own(name):
             text = f"ValueError: Per-layer {title} does not support gradient accumulation."
             message = f"`{name}` requires `gradient_accumulation_steps: 1`"
-            remedy = f"set `gradient_accumulation_steps: 1`, or set `{name}: false`"
+            remedy = set_key("gradient_accumulation_steps", 1) | set_key(name, False)
             yield conflict(config, name, "gradient_accumulation_steps", message=message, exception=text, remedy=remedy)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
@@ -21,7 +22,7 @@ def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.parsed and not config.trains and not config.evaluates and not config.arguments["do_predict"] and config.stage != "ppo":
         written = "do_train" in config.values
         message = "`do_train` is false" if written else "`do_train` is missing and false by default"
-        yield Finding(config.field("do_train"), f"{message}: nothing is trained or evaluated", help="set `do_train: true`")
+        yield Finding(config.field("do_train"), f"{message}: nothing is trained or evaluated", help=set_key("do_train", True))
 
 
 @rule("LLF081")
@@ -30,7 +31,7 @@ def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
         return  # the removed name of the strategy is the finding
     if config.trains and config.held_out and not config.evaluates and not config.arguments["do_predict"]:
         message = "`val_size` holds samples out of training, but nothing is evaluated"
-        yield Finding(config.field("val_size"), message, help="set `eval_strategy: epoch`, or remove `val_size`")
+        yield Finding(config.field("val_size"), message, help=set_key("eval_strategy", "epoch") | remove_key("val_size"))
 
 
 @rule("LLF082")
@@ -38,7 +39,7 @@ def packing_not_used(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if config.own("packing") and config.stage in ("rm", "ppo", "dpo", "kto"):
         message = f"`packing` has no effect with `stage: {config.stage}`"
         note = "the only trace is a `cutoff_len` that is one token shorter"
-        yield Finding(config.field("packing"), message, related=(config.field("stage"),), note=note, help="remove `packing`")
+        yield Finding(config.field("packing"), message, related=(config.field("stage"),), note=note, help=remove_key("packing"))
 
 
 @rule("LLF083")
@@ -143,7 +144,7 @@ def option_without_its_switch(config: LlamaFactoryConfig) -> Iterator[Finding]:
             first = config.field(used[0])
             others = f" (also {', '.join(f'`{name}`' for name in used[1:])})" if used[1:] else ""
             message = f"`{used[0]}` has no effect without {needed}{others}"
-            yield Finding(first, message, help=f"add {needed}, or remove `{used[0]}`" if ": " in needed else f"remove `{used[0]}`")
+            yield Finding(first, message, help=(f"add {needed}" | remove_key(used[0])) if ": " in needed else remove_key(used[0]))
 
 
 @rule("LLF087")

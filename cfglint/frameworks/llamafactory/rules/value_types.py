@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
@@ -101,7 +102,7 @@ def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]
         )
 
 
-def chosen(name: str, value: object, allowed: tuple[Any, ...]) -> str:
+def chosen(name: str, value: object, allowed: tuple[Any, ...]) -> Remedy | str:
     """The line to write: the type from the mapping in the model's own config."""
     kind = value.get("rope_type", value.get("type")) if isinstance(value, dict) else value
     return choice(name, kind, allowed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
@@ -63,7 +64,7 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                     fault.explained(setting, setting.name or name),
                     exception=fault.exception,
                     depends_on=config.other_parsers if tried else (),
-                    help=None if isinstance(setting.value, dict) else f"remove `{setting.name}` for the default",
+                    help=None if isinstance(setting.value, dict) else remove_key(setting.name, " for the default"),
                 )
         if name == "zero_optimization":
             yield from _replaced_keys(config, read.given)
@@ -98,7 +99,7 @@ def _replaced_keys(config: NeoXConfig, given: Collection[str]) -> Iterator[Findi
                 text,
                 exception=raised,
                 on_key=True,
-                help=f"remove `{'zero_optimization.' + old}`",
+                help=remove_key("zero_optimization." + old),
             )
 
 
@@ -111,7 +112,7 @@ def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...]
     if fault.kind == TWICE:
         message = set_twice(setting)
     fix = rename(setting, near, f"rename to `{near}`", safe) if near else None
-    return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=None if fix else f"remove `{setting.name}`")
+    return Finding(setting, message, exception=fault.exception, fix=fix, on_key=True, help=None if fix else remove_key(setting.name))
 
 
 def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None, bool]:
@@ -154,7 +155,7 @@ def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
     section = engine_value(config, "elasticity")
     if isinstance(section, dict) and section.get("enabled") and not section.get("ignore_non_elastic_batch_info"):
         message = "`elasticity` is incompatible with the batch sizes that GPT-NeoX passes to DeepSpeed"
-        yield Finding(engine_setting(config, "elasticity"), message, help="set `elasticity.ignore_non_elastic_batch_info: true`")
+        yield Finding(engine_setting(config, "elasticity"), message, help=set_key("elasticity.ignore_non_elastic_batch_info", True))
 
 
 @rule("NEO093")
@@ -179,7 +180,7 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
         )
         equation = f"micro batch {micro} x accumulation {accumulation} x data parallel {data_parallel}"
         message = f"`{TOTAL}` is {total} in the config that DeepSpeed gets, but {equation} = {micro * accumulation * data_parallel}"
-        yield Finding(setting, message, exception=text, help=f"remove `deepspeed_extra_args.{names[0]}`")
+        yield Finding(setting, message, exception=text, help=remove_key(f"deepspeed_extra_args.{names[0]}"))
 
 
 @rule("NEO094")
@@ -198,19 +199,19 @@ def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     curriculum = engine_value(config, "curriculum_learning")
     if isinstance(curriculum, dict) and "enabled" not in curriculum:
         message = "`curriculum_learning` has no key `enabled`, which is required"
-        remedy = "set `curriculum_learning.enabled: false`"
+        remedy = set_key("curriculum_learning.enabled", False)
         yield Finding(engine_setting(config, "curriculum_learning"), message, exception="KeyError: 'enabled'", help=remedy)
     elastic = engine_value(config, "elasticity")
     if isinstance(elastic, dict) and elastic.get("enabled"):
         for name in ("max_train_batch_size", "micro_batch_sizes"):
             if name not in elastic:
                 text = f"ElasticityConfigError: Elasticity config missing {name}"
-                remedy = f"set `elasticity.{name}`, or set `elasticity.enabled: false`"
+                remedy = f"set `elasticity.{name}`" | set_key("elasticity.enabled", False)
                 message = f"`elasticity` has no key `{name}`, which is required"
                 yield Finding(engine_setting(config, "elasticity"), message, exception=text, help=remedy)
     if "wall_clock_breakdown" in config.values and engine_value(config, "wall_clock_breakdown") is None:
         text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
-        remedy = "set `wall_clock_breakdown: false`"
+        remedy = set_key("wall_clock_breakdown", False)
         yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null, not a boolean", exception=text, help=remedy)
     yield from _checkpoint(config)
     sparse = engine_value(config, "sparse_attention")
@@ -218,9 +219,8 @@ def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
     if mode not in SPARSE_MODES:
         text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
         setting = engine_setting(config, "sparse_attention", "mode")
-        remedy = choice("sparse_attention.mode", mode, SPARSE_MODES)
         message = f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}"
-        yield Finding(setting, message, exception=text, help=remedy)
+        yield Finding(setting, message, exception=text, help=choice("sparse_attention.mode", mode, SPARSE_MODES))
 
 
 def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
@@ -261,5 +261,5 @@ def extra_args_precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
                 setting,
                 message,
                 related=(config.setting("precision"),),
-                help=f"remove `deepspeed_extra_args.{name}`",
+                help=remove_key(f"deepspeed_extra_args.{name}"),
             )

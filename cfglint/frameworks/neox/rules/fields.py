@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
@@ -60,7 +61,7 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
                 exception=f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'",
                 fix=fix,
                 on_key=True,
-                help=None if fix else f"remove `{as_written(config, name)}`",
+                help=None if fix else remove_key(as_written(config, name)),
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import gcd
 
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
@@ -46,7 +47,7 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
             message,
             related=related,
             exception=text,
-            help="set `pipe_parallel_size: 0`, or set `zero_optimization.stage: 1`",
+            help=set_key("pipe_parallel_size", 0) | set_key("zero_optimization.stage", 1),
         )
     if pipe <= 1 and is_number(tensor) and tensor is not None and tensor > 1:
         text = "SystemExit: ZeRO stage 2/3 and model paralleism are not currently supported simultaneously"
@@ -56,7 +57,7 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
             message,
             related=related,
             exception=text,
-            help="set `model_parallel_size: 1`, or set `zero_optimization.stage: 1`",
+            help=set_key("model_parallel_size", 1) | set_key("zero_optimization.stage", 1),
         )
 
 
@@ -78,7 +79,7 @@ def size_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting(name),
             f"{message}, which is not divisible by `model_parallel_size` ({ranks})",
-            help=f"set `model_parallel_size` to a divisor of {divisor}" if divisor > 1 else "set `model_parallel_size: 1`",
+            help=f"set `model_parallel_size` to a divisor of {divisor}" if divisor > 1 else set_key("model_parallel_size", 1),
             related=(config.setting("model_parallel_size"),),
             exception="AssertionError" if name == "moe_num_experts" else f"AssertionError: {size} is not divisible by {ranks}",
         )
@@ -122,7 +123,7 @@ def mlp_layers_differ_in_width(config: NeoXConfig) -> Iterator[Finding]:
         config.setting(name),
         f"`{name}` gives an MLP whose first layer has {output} outputs and whose second layer has {second} inputs",
         related=(config.setting("mlp_multiple_of"), config.setting("activation")),
-        help=f"set `intermediate_size: {multiple * -(-width // multiple)}`" if name != "expansion_factor" else None,
+        help=set_key("intermediate_size", multiple * -(-width // multiple)) if name != "expansion_factor" else None,
         depends_on=config.rest,
     )
 
@@ -136,7 +137,7 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
             config.setting("rotary_pct"),
             message,
             exception="AssertionError",
-            help=f"set `rotary_pct: {fraction / 100}`" if 1 < fraction <= 100 else "set `rotary_pct: 1.0`",
+            help=set_key("rotary_pct", fraction / 100) if 1 < fraction <= 100 else set_key("rotary_pct", 1.0),
         )
 
 
@@ -150,14 +151,14 @@ def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
         value = config.argument(name)
         if value is None:
             text = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
-            yield Finding(config.setting(name), f"`{name}` is null, not a probability", exception=text, help=f"set `{name}: 0`")
+            yield Finding(config.setting(name), f"`{name}` is null, not a probability", exception=text, help=set_key(name, 0))
         elif is_number(value) and (value < 0 or value > 1):
             text = f"ValueError: dropout probability has to be between 0 and 1, but got {value}"
             yield Finding(
                 config.setting(name),
                 f"`{name}` is {value}; it must be between 0 and 1",
                 exception=text,
-                help=f"set `{name}: {value / 100}`" if 1 < value <= 100 else f"set `{name}: 0`",
+                help=set_key(name, value / 100) if 1 < value <= 100 else set_key(name, 0),
             )
 
 
@@ -201,7 +202,7 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     if is_number(hidden) and hidden % 32:
         message = f"`hidden_size` is {hidden}; RWKV layers require a multiple of 32"
         yield Finding(
-            config.setting("hidden_size"), message, exception="AssertionError", help=f"set `hidden_size: {-(-hidden // 32) * 32}`"
+            config.setting("hidden_size"), message, exception="AssertionError", help=set_key("hidden_size", -(-hidden // 32) * 32)
         )
     if inner is None:
         if not elsewhere(config, "dim_att"):
@@ -210,7 +211,7 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
                 config.setting("attention_config"),
                 "`attention_config` has RWKV layers, which require `dim_att`",
                 exception=text,
-                help=f"set `dim_att: {hidden}`" if is_number(hidden) else "set `dim_att`",
+                help=set_key("dim_att", hidden) if is_number(hidden) else "set `dim_att`",
             )
     elif is_number(inner) and (inner % 32 or (is_number(heads) and heads and inner % heads)):
         yield Finding(
@@ -233,7 +234,7 @@ def invalid_pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
             message,
             exception=text,
             severity=severity,
-            help="set `pipe_partition_method: uniform`, or set `pipe_partition_method: parameters`",
+            help=set_key("pipe_partition_method", "uniform") | set_key("pipe_partition_method", "parameters"),
         )
 
 
@@ -289,7 +290,7 @@ def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
             message,
             related=(config.setting("norm"),),
             exception=text,
-            help="set `layernorm_fusion: false`, or set `norm: layernorm`",
+            help=set_key("layernorm_fusion", False) | set_key("norm", "layernorm"),
         )
     fused = config.argument("onnx_safe") and config.argument("bias_gelu_fusion")
     if fused and config.argument("activation") == "gelu" and transformer(config):
@@ -301,7 +302,7 @@ def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
             message,
             related=(config.setting("onnx_safe"),),
             exception=text,
-            help="set `bias_gelu_fusion: false`, or set `onnx_safe: false`",
+            help=set_key("bias_gelu_fusion", False) | set_key("onnx_safe", False),
         )
 
 
@@ -329,4 +330,4 @@ def unsupported_orthogonal_init(config: NeoXConfig) -> Iterator[Finding]:
     for name in ("init_method", "output_layer_init_method"):
         if config.argument(name) == "orthogonal" and config.argument("mup_init_scale"):
             message = f"`{name}: orthogonal` is broken in this release of GPT-NeoX"
-            yield Finding(config.setting(name), message, help=f"set `{name}: scaled_orthogonal`")
+            yield Finding(config.setting(name), message, help=set_key(name, "scaled_orthogonal"))

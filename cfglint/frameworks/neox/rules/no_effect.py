@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
@@ -91,14 +92,16 @@ def ignored_precision_section(config: NeoXConfig) -> Iterator[Finding]:
             config.setting("bf16", "enabled"),
             message,
             related=(config.setting("precision"),),
-            help="set `bf16.enabled: true`, or remove `bf16`",
+            help=set_key("bf16.enabled", True) | remove_key("bf16"),
         )
 
 
-def to_bfloat16(config: NeoXConfig) -> str:
+def to_bfloat16(config: NeoXConfig) -> Remedy:
     """The instruction to train in bfloat16, which needs a ZeRO section."""
-    section = "" if "zero_optimization" in config.values else " and `zero_optimization: {stage: 0}`"
-    return f"set `precision: bfloat16`{section}, and remove `fp16`"
+    remedy = set_key("precision", "bfloat16")
+    if "zero_optimization" not in config.values:
+        remedy &= set_key("zero_optimization", {"stage": 0})
+    return remedy & remove_key("fp16")
 
 
 @rule("PRC305")
@@ -177,7 +180,7 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 related=related,
                 on_key=True,
-                help=f"remove `deepspeed_extra_args.{key}`, or remove `{key}`",
+                help=remove_key(f"deepspeed_extra_args.{key}") | remove_key(key),
             )
 
 
@@ -268,7 +271,7 @@ def num_gpus_ignored(config: NeoXConfig) -> Iterator[Finding]:
     alone = config.argument("hostfile") is None and config.argument("global_num_gpus") is None
     if alone and gpus is not None and is_number(count) and count > 0 and count != gpus:
         message = f"`num_gpus` is {count}, but without a hostfile the batch size is computed for {counted(gpus, 'GPU')}"
-        remedy = f"set `global_num_gpus: {count}`, or limit the visible GPUs (CUDA_VISIBLE_DEVICES)"
+        remedy = set_key("global_num_gpus", count) | "limit the visible GPUs (CUDA_VISIBLE_DEVICES)"
         yield Finding(config.setting("num_gpus"), message, help=remedy)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from cfglint.data.checkpoint import step_of
 from cfglint.data.engine_state import STEP, engine_state, engine_tags
 from cfglint.evaluate import Reason
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.deepspeed.checkpoints import other_processes
@@ -41,7 +42,7 @@ def missing_iteration(config: NeoXConfig) -> Iterator[Finding]:
             exception=f"ValueError: Unable to load checkpoint for iteration {iteration}. Available iterations: {steps}",
             related=(resumed.setting,),
             depends_on=doubts(resumed),
-            help=f"set `{ITERATION}` to {steps[-1]}",
+            help=set_key(ITERATION, steps[-1]),
         )
 
 
@@ -80,7 +81,7 @@ def value_of_another_run(config: NeoXConfig) -> Iterator[Finding]:
                 exception=exception,
                 related=(resumed.setting,),
                 depends_on=doubts(resumed),
-                help=f"set `{name}: {saved[name]}`",
+                help=set_key(name, saved[name]),
             )
     if config.argument("override_lr_scheduler") or config.argument("use_checkpoint_lr_scheduler") or config.argument("no_load_optim"):
         return
@@ -94,7 +95,7 @@ def value_of_another_run(config: NeoXConfig) -> Iterator[Finding]:
             exception=f"AssertionError: {SCHEDULE}",
             related=(resumed.setting,),
             depends_on=doubts(resumed),
-            help=f"set `override_lr_scheduler: true`, or `lr_decay_iters: {before}`",
+            help=set_key("override_lr_scheduler", True) | f"`lr_decay_iters: {before}`",
         )
 
 
@@ -106,5 +107,5 @@ def train_iters_reached(config: NeoXConfig) -> Iterator[Finding]:
             resumed.setting,
             f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: nothing is trained",
             related=(config.setting("train_iters"),),
-            help=f"increase `train_iters`, or remove `{FOLDER}`",
+            help="increase `train_iters`" | remove_key(FOLDER),
         )

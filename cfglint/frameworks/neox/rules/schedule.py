@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
@@ -72,5 +73,5 @@ def non_positive_interval(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(
                 config.setting(name),
                 f"`{name}` is {describe(value)}; it must be positive: the workers divide by it {moment}",
-                help=f"remove `{name}` for the default",
+                help=remove_key(name, " for the default"),
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import inf
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
@@ -68,7 +69,7 @@ def non_positive_seed(config: NeoXConfig) -> Iterator[Finding]:
     if seed is None or (is_number(seed) and seed <= 0):
         text = f"ValueError: Seed ({seed}) should be a positive integer."
         yield Finding(
-            config.setting("seed"), f"`seed` is {describe(seed)}; it must be a positive integer", exception=text, help="set `seed: 1234`"
+            config.setting("seed"), f"`seed` is {describe(seed)}; it must be a positive integer", exception=text, help=set_key("seed", 1234)
         )
 
 
@@ -114,7 +115,7 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 related=(config.setting("train_epochs"),),
                 exception=f"ValueError: {text}",
-                help=f"remove `train_epochs`, or remove `{name}`",
+                help=remove_key("train_epochs") | remove_key(name),
             )
 
 
@@ -124,7 +125,7 @@ def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.absent("optimizer"),
             "`optimizer` is missing; it is required for training",
-            help="add `optimizer: {type: Adam, params: {lr: 0.0006}}`",
+            help=set_key("optimizer", {"type": "Adam", "params": {"lr": 0.0006}}),
         )
 
 
@@ -147,7 +148,9 @@ def unexpected_optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 exception=text,
                 on_key=True,
-                help=f"remove `optimizer.params.{key}`" + (" and set top-level `gradient_clipping`" if key == "max_grad_norm" else ""),
+                help="remove `optimizer.params.max_grad_norm` and set top-level `gradient_clipping`"
+                if key == "max_grad_norm"
+                else remove_key(f"optimizer.params.{key}"),
             )
 
 
@@ -165,9 +168,7 @@ def _twice(config: NeoXConfig, name: str) -> Iterator[Finding]:
         exception=text,
         fix=remove(setting, "remove it: the top-level value is the same") if same else None,
         on_key=True,
-        help=None
-        if same
-        else f"remove `optimizer.params.weight_decay`, and set top-level `weight_decay` to {spelled(params['weight_decay'])}",
+        help=None if same else remove_key("optimizer.params.weight_decay") & set_key("weight_decay", params["weight_decay"]),
     )
 
 
@@ -197,7 +198,7 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
             config.setting("optimizer", "params", key),
             message,
             exception=exception,
-            help=f"remove `optimizer.params.{key}` for the default",
+            help=remove_key(f"optimizer.params.{key}", " for the default"),
         )
 
 
@@ -215,7 +216,7 @@ def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
             message,
             related=(config.setting("use_mup"),),
             exception=text,
-            help="set `optimizer.type: Adam`, or set `use_mup: false`",
+            help=set_key("optimizer.type", "Adam") | set_key("use_mup", False),
         )
 
 
@@ -246,11 +247,13 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
             setting,
             f"`checkpoint_factor` is {factor}; with `checkpoint_scale: linear` it must be an integer",
             exception=text,
-            help=f"set `checkpoint_factor: {max(1, round(factor))}`" if abs(factor) < inf else None,
+            help=set_key("checkpoint_factor", max(1, round(factor))) if abs(factor) < inf else None,
         )
     elif scale == "log" and factor <= 1:
         message = f"`checkpoint_factor` is {factor}; with `checkpoint_scale: log` it must be greater than 1"
-        yield Finding(setting, message, exception="AssertionError", help="set `checkpoint_factor: 2`, or set `checkpoint_scale: linear`")
+        yield Finding(
+            setting, message, exception="AssertionError", help=set_key("checkpoint_factor", 2) | set_key("checkpoint_scale", "linear")
+        )
 
 
 @rule("NEO076")
@@ -262,7 +265,7 @@ def unsupported_preference_training(config: NeoXConfig) -> Iterator[Finding]:
     if pipe is not None and pipe >= 1:
         text = "AssertionError: Pipeline parallel is currently unsupported when using any of kto, dpo, rm. Set pipe_parallel_size to 0"
         message = f"`pipe_parallel_size: {pipe}` enables the pipeline engine, which `train_impl: {kind}` does not support"
-        yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text, help="set `pipe_parallel_size: 0`")
+        yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text, help=set_key("pipe_parallel_size", 0))
     elif kind == "kto" and config.batch.micro_batch.value == 1 and not elsewhere(config, "train_micro_batch_size_per_gpu"):
         text = "AssertionError: For KTO training, the train_micro_batch_size_per_gpu must be greater than 1."
         message = f"`{config.batch.micro_batch.name}` is 1; `train_impl: kto` requires at least 2"
@@ -281,7 +284,7 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
             setting,
             message,
             related=(config.setting("zero_optimization", "stage"),),
-            help="set `log_gradient_noise_scale: false`, or set `zero_optimization.stage: 0`",
+            help=set_key("log_gradient_noise_scale", False) | set_key("zero_optimization.stage", 0),
         )
 
 
@@ -291,4 +294,4 @@ def sequence_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("sequence_parallel") and type(ranks) is int and type(length) is int and length % ranks:
         related = (config.setting("model_parallel_size"),)
         message = f"`seq_length` ({length}) must be a multiple of `model_parallel_size` ({ranks}) with sequence parallelism"
-        yield Finding(config.setting("seq_length"), message, related=related, help=f"set `seq_length: {-(-length // ranks) * ranks}`")
+        yield Finding(config.setting("seq_length"), message, related=related, help=set_key("seq_length", -(-length // ranks) * ranks))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.refusal import Refusal
@@ -23,14 +24,14 @@ def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Fi
 
 def with_processes(config: SwiftConfig | MegatronSwiftConfig, refusal: Refusal) -> Fix | None:
     """The fix that starts the processes that a remedy names, before the command or where the variable is set."""
-    remedy, document = str(next(iter(refusal.help), "")), config.documents[0]
-    if not remedy.startswith(f"set `{SIZE}=") or config.without_remedies or not isinstance(document, CommandDocument):
+    remedy, document = next(iter(refusal.help), None), config.documents[0]
+    step = next(iter(remedy.edit), None) if isinstance(remedy, Remedy) else None
+    if step is None or step.key != SIZE or config.without_remedies or not isinstance(document, CommandDocument):
         return None
     from cfglint.findings.fix_builders import outside
     from cfglint.source.change import REPLACE, Change, Edit
 
-    assignment = remedy.split("`")[1]
-    if document.find((SIZE,))[1] is not None:
-        return outside([(document, Change(REPLACE, (SIZE,), text=assignment.partition("=")[2]))], remedy, False)
-    start = document.extent[0]
-    return outside([(document, Edit(start, start, f"{assignment} "))], remedy, False)
+    start, title = document.extent[0], f"set `{SIZE}={step.value}`"
+    is_set = document.find((SIZE,))[1] is not None
+    change = Change(REPLACE, (SIZE,), text=str(step.value)) if is_set else Edit(start, start, f"{SIZE}={step.value} ")
+    return outside([(document, change)], title, False)

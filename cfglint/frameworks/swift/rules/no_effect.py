@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import Iterator
@@ -15,7 +16,7 @@ def no_evaluation_set(config: SwiftConfig) -> Iterator[Finding]:
             config.setting("eval_strategy"),
             f"`eval_strategy {written}` has no effect: there is no evaluation set",
             note="ms-swift sets it to `no`",
-            help="give `--val_dataset`, or set `--split_dataset_ratio 0.01`",
+            help="give `--val_dataset`" | set_key("split_dataset_ratio", 0.01),
         )
 
 
@@ -25,7 +26,7 @@ def quantization_without_method(config: SwiftConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("quant_bits"),
             "`quant_bits` has no effect without `quant_method`: the weights are not quantized",
-            help="set `--quant_method bnb`, or remove `--quant_bits`",
+            help=set_key("quant_method", "bnb") | remove_key("quant_bits"),
         )
 
 
@@ -35,7 +36,7 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("torch_dtype"),
             "`torch_dtype float32` trains with fp16 mixed precision",
-            help="set `--torch_dtype bfloat16`, or add `--fp16 false`",
+            help=set_key("torch_dtype", "bfloat16") | set_key("fp16", False),
         )
 
 
@@ -50,5 +51,5 @@ def model_spread_over_gpus(config: SwiftConfig) -> Iterator[Finding]:
             config.devices_setting,
             message,
             note=f"data parallel is {local}",
-            help=f"set `NPROC_PER_NODE={seen}` to train on {seen} samples at once",
+            help=set_key("NPROC_PER_NODE", seen, f" to train on {seen} samples at once"),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.trl.batch import (
@@ -67,7 +68,10 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
         elif isinstance(value, float):
             text = "TypeError: an integer is required"
         yield Finding(
-            of(config, name), f"`{name}` is {value}; it must be a positive integer", exception=text, help=f"remove `{name}` for the default"
+            of(config, name),
+            f"`{name}` is {value}; it must be a positive integer",
+            exception=text,
+            help=remove_key(name, " for the default"),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
@@ -69,10 +70,10 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
                 exception=refusal(key, value, config),
                 on_key=True,
                 fix=fix,
-                help=None if near else f"remove `{key}`",
+                help=None if near else remove_key(key),
             )
         else:
-            remedy = None if near else f"remove `{key}`"
+            remedy = None if near else remove_key(key)
             yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix, help=remedy)
 
 
@@ -205,7 +206,7 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
                 exception=refusal(key, value, config),
                 fix=fix,
                 on_key=True,
-                help=None if fix else f"remove `{key}`",
+                help=None if fix else remove_key(key),
             )
         else:
             yield Finding(
@@ -215,7 +216,7 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
                 fix=fix,
                 on_key=True,
                 note=f"it is ignored{effect}",
-                help=None if fix else f"remove `{key}`",
+                help=None if fix else remove_key(key),
             )
 
 
@@ -298,7 +299,7 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
                 setting,
                 message,
                 exception=f"SystemExit: 2 (Accelerate launch command: error: {raised})",
-                help=f"remove `{key}`, or write a value that it accepts",
+                help=remove_key(key) | "write a value that it accepts",
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -35,7 +36,7 @@ def enabled(config: TrlConfig) -> bool:
 
 def with_adapters(config: TrlConfig, exception: str) -> Finding:
     """The finding that Liger's loss does not support LoRA."""
-    related, remedy = (of(config, switch(config)),), f"set `{switch(config)}: false`, or remove `use_peft`"
+    related, remedy = (of(config, switch(config)),), set_key(switch(config), False) | remove_key("use_peft")
     message = f"`use_peft` is not supported with `{switch(config)}`"
     return Finding(of(config, "use_peft"), message, related=related, exception=exception, help=remedy)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import FORK_KEYS
@@ -46,7 +47,7 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
             f"`{given[0]}`{others} has no effect without `use_vllm: true`",
             on_key=True,
             related=related,
-            help="set `use_vllm: true`, or remove the `vllm_` options",
+            help=set_key("use_vllm", True) | "remove the `vllm_` options",
         )
 
 
@@ -65,7 +66,7 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
                 of(config, name),
                 f"`{name}` has no effect without `sync_ref_model: true`",
                 on_key=True,
-                help=f"set `sync_ref_model: true`, or remove `{name}`",
+                help=set_key("sync_ref_model", True) | remove_key(name),
             )
 
 
@@ -79,7 +80,7 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
             of(config, given[0]),
             f"`{given[0]}` has no effect without `use_peft: true`: the complete model is trained",
             on_key=True,
-            help="set `use_peft: true`, or remove the `lora_` options",
+            help=set_key("use_peft", True) | "remove the `lora_` options",
         )
 
 
@@ -94,7 +95,7 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
                 f"`{name}` requires adapters, and `use_peft` is false",
                 related=(of(config, "use_peft"),),
                 note="a quantized model cannot be trained itself",
-                help="set `use_peft: true`",
+                help=set_key("use_peft", True),
             )
 
 
@@ -107,7 +108,7 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
             setting,
             '`num_generations_eval` has no effect: `eval_strategy` is "no"',
             on_key=True,
-            help="set `eval_strategy: epoch`, or remove `num_generations_eval`",
+            help=set_key("eval_strategy", "epoch") | remove_key("num_generations_eval"),
         )
 
 
@@ -117,7 +118,7 @@ def dpo_padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "padding_free"),
             "`padding_free` is not supported by the DPO trainer from TRL 0.29.0 on, which turns it off",
-            help="remove `padding_free`",
+            help=remove_key("padding_free"),
         )
 
 
@@ -167,7 +168,7 @@ def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
             of(config, "gradient_checkpointing_kwargs"),
             message,
             related=(of(config, "use_peft"), *zero_setting(config)),
-            help="remove `gradient_checkpointing_kwargs.use_reentrant`",
+            help=remove_key("gradient_checkpointing_kwargs.use_reentrant"),
         )
 
 
@@ -188,7 +189,7 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
 @rule("TRL080")
 def null_means_bf16(config: TrlConfig) -> Iterator[Finding]:
     if "bf16" in config.values and config.values["bf16"] is None and config.arguments["bf16"]:
-        yield Finding(config.setting("bf16"), "`bf16` is null, which turns bf16 on", help="set `bf16: true`, or set `bf16: false`")
+        yield Finding(config.setting("bf16"), "`bf16` is null, which turns bf16 on", help=set_key("bf16", True) | set_key("bf16", False))
 
 
 @rule("TRL088")
@@ -206,5 +207,5 @@ def packing_without_flash_attention(config: TrlConfig) -> Iterator[Finding]:
         of(config, joined),
         f"`{joined}` requires a flash attention implementation, and `attn_implementation` is {shown(name)}",
         note="the samples of a row are not kept apart",
-        help=f"set `{'model_init_kwargs.' * (of_code is not None)}attn_implementation: flash_attention_2`, or set `{joined}: false`",
+        help=set_key(f"{'model_init_kwargs.' * (of_code is not None)}attn_implementation", "flash_attention_2") | set_key(joined, False),
     )

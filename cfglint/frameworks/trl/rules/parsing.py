@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.config import TrlConfig
@@ -63,7 +64,8 @@ def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
             else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(each.kind, each.kind)
         )
         message = f"`{each.name}` is the string {shown(each.value)}, which cannot be converted to {need}"
-        yield Finding(setting, message, exception=f"SystemExit: 2 ({each.text})", fix=meant_number(setting, each), help=f"write {need}")
+        text, others = f"SystemExit: 2 ({each.text})", config.other_parsers if config.has_own_keys else ()
+        yield Finding(setting, message, exception=text, fix=meant_number(setting, each), help=f"write {need}", depends_on=others)
 
 
 def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
@@ -99,7 +101,9 @@ def parses_script_arguments(config: TrlConfig) -> bool:
 def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
     if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete and not config.lacks_class:
         yield Finding(
-            config.setting("output_dir"), "`output_dir` is missing; it is required before transformers 4.49", help="set `output_dir: out`"
+            config.setting("output_dir"),
+            "`output_dir` is missing; it is required before transformers 4.49",
+            help=set_key("output_dir", "out"),
         )
 
 
@@ -112,9 +116,9 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
         if not isinstance(entries, dict):
             name = "DatasetConfig" if isinstance(entries, str) else type(entries).__name__
             text = f"TypeError: {name!r} object is not iterable"
-            remedy = "write a list of mappings, such as `datasets: [{path: org/data}]`"
+            advice = "write a list of mappings, such as `datasets: [{path: org/data}]`"
             message = f"`datasets` is {shown(entries)}; it must be a list of mappings"
-            yield Finding(of(config, "datasets"), message, exception=text, help=remedy)
+            yield Finding(of(config, "datasets"), message, exception=text, help=advice)
         return
     keys = ENTRY.fields("dataset", config.trl_version)
     for index, entry in enumerate(entries):
@@ -123,7 +127,7 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
         unknown = next((key for key in entry if key not in keys), None)
         if unknown is not None:
             text = f"TypeError: DatasetConfig.__init__() got an unexpected keyword argument {unknown!r}"
-            remedy = f"remove `datasets.{index}.{unknown}`, or write one of {', '.join(keys)}"
+            remedy = remove_key(f"datasets.{index}.{unknown}") | f"write one of {', '.join(keys)}"
             message = f"unknown key `{unknown}` in an entry of `datasets`"
             yield Finding(config.setting("datasets", index, unknown), message, exception=text, on_key=True, help=remedy)
         elif "path" not in entry:
@@ -132,7 +136,7 @@ def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
                 config.setting("datasets", index),
                 "`path` is missing in an entry of `datasets`",
                 exception=text,
-                help=f"set `datasets.{index}.path: {entry['name']}` and remove `datasets.{index}.name`"
+                help=(set_key(f"datasets.{index}.path", entry["name"]) & remove_key(f"datasets.{index}.name"))
                 if entry.keys() == {"name"}
                 else f"set `datasets.{index}.path`",
             )

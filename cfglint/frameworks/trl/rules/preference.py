@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.trl.batch import WITHOUT_KL
 from cfglint.frameworks.trl.config import TrlConfig
@@ -24,7 +25,9 @@ def dpo_loss_combination(config: TrlConfig) -> Iterator[Finding]:
     if config.trl_version in KTO_PAIR_ARGUMENT and config.only("dpo") and "kto_pair" in losses(config):
         text = "ValueError: Support for kto_pair has been removed in DPOTrainer. Please use KTOTrainer."
         message = "`loss_type: kto_pair` is not supported by DPO"
-        yield Finding(of(config, "loss_type"), message, exception=text, help="set `loss_type: sigmoid`, or train with the script `kto`")
+        yield Finding(
+            of(config, "loss_type"), message, exception=text, help=set_key("loss_type", "sigmoid") | "train with the script `kto`"
+        )
 
 
 SYNC_WITHOUT_MODEL = Releases((0, 9, 2), (0, 29, 0), "DPO without a reference model")
@@ -50,11 +53,11 @@ def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
         return
     if synchronizes(config) and peft(config):
         text = "NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not supported."
-        remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
+        remedy = set_key("sync_ref_model", False) | set_key("use_peft", False)
         yield Finding(setting, "`sync_ref_model` does not support LoRA", related=(of(config, "use_peft"),), exception=text, help=remedy)
     elif config.only("dpo") and config.trl_version in SYNC_WITHOUT_MODEL and peft(config):
         text = "ValueError: You currently cannot use `ref_model=None` with TR-DPO method. Please provide `ref_model`."
-        remedy = "set `sync_ref_model: false`, or set `use_peft: false`"
+        remedy = set_key("sync_ref_model", False) | set_key("use_peft", False)
         yield Finding(
             setting, "`sync_ref_model` is incompatible with `use_peft`", related=(of(config, "use_peft"),), exception=text, help=remedy
         )
@@ -73,7 +76,7 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
             of(config, "precompute_ref_log_probs"),
             message,
             related=(of(config, key),),
-            help=f"set `precompute_ref_log_probs: false`, or set `{key}: false`",
+            help=set_key("precompute_ref_log_probs", False) | set_key(key, False),
         )
 
 
@@ -98,7 +101,7 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
             of(config, "train_sampling_strategy"),
             message,
             exception=text,
-            help="set `train_sampling_strategy: sequential`, or remove `train_sampling_strategy`",
+            help=set_key("train_sampling_strategy", "sequential") | remove_key("train_sampling_strategy"),
         )
     elif isinstance(micro.value, int) and micro.value == 1:
         head = "Batch size is 1 (too small)" if config.trl_version in ANY_LOSS else "Actual (not effective) batch size must be > 1"
@@ -117,7 +120,7 @@ def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "max_length"),
             "`max_length` is null, and the reward trainer of this release requires a number",
-            help="set `max_length: 1024`",
+            help=set_key("max_length", 1024),
         )
 
 
@@ -132,4 +135,6 @@ def reward_adapter_task(config: TrlConfig) -> Iterator[Finding]:
     if adapts and config.only("reward") and peft(config) and task in ("CAUSAL_LM", "SEQ_2_SEQ_LM"):
         setting, related = of(config, "lora_task_type"), (of(config, "use_peft"),)
         message = f'`lora_task_type` is {shown(task)}; a reward model with LoRA requires "SEQ_CLS"'
-        yield Finding(setting, message, related=related, depends_on=config.unset("lora_task_type"), help="set `lora_task_type: SEQ_CLS`")
+        yield Finding(
+            setting, message, related=related, depends_on=config.unset("lora_task_type"), help=set_key("lora_task_type", "SEQ_CLS")
+        )

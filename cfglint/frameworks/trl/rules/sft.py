@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
@@ -52,7 +53,7 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
             f"`packing` requires `{name}`",
             related=(of(config, "packing"),),
             exception=text,
-            help=f"set `{name}: 1024`, or set `packing: false`",
+            help=set_key(name, 1024) | set_key("packing", False),
         )
 
 
@@ -68,7 +69,7 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
             message,
             related=(of(config, "max_length"),),
             depends_on=config.unset("packing"),
-            help="set `packing: true`, or set `max_length: null`",
+            help=set_key("packing", True) | set_key("max_length", None),
         )
 
 
@@ -130,7 +131,7 @@ def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
     if chunked and peft(config) and adapts_head(args["lora_target_modules"]):
         text = "ValueError: `loss_type='chunked_nll'` is not supported when `lm_head` is wrapped by a PEFT adapter"
         message = "`lora_target_modules` contains lm_head, which the loss chunked_nll does not support"
-        related, remedy = (of(config, "loss_type"),), "set `loss_type: nll`, or remove lm_head from `lora_target_modules`"
+        related, remedy = (of(config, "loss_type"),), set_key("loss_type", "nll") | "remove lm_head from `lora_target_modules`"
         yield Finding(of(config, "lora_target_modules"), message, related=related, exception=text, help=remedy)
 
 
@@ -147,5 +148,8 @@ def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
         text = 'ValueError: `liger_kernel_config={"fused_linear_cross_entropy": True}` is not supported: it replaces the model\'s forward'
         message = "`fused_linear_cross_entropy` of Liger is not supported by TRL's trainers"
         yield Finding(
-            of(config, "liger_kernel_config"), message, exception=text, help="set `liger_kernel_config.fused_linear_cross_entropy: false`"
+            of(config, "liger_kernel_config"),
+            message,
+            exception=text,
+            help=set_key("liger_kernel_config.fused_linear_cross_entropy", False),
         )

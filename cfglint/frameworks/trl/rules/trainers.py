@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import wanted_steps
@@ -60,7 +61,7 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
             "`selective` does not support ZeRO-3 with LoRA",
             related=(of(config, "use_peft"),),
             exception=text,
-            help="remove `gradient_checkpointing_kwargs.selective`, or use ZeRO stage 2",
+            help=remove_key("gradient_checkpointing_kwargs.selective") | "use ZeRO stage 2",
         )
     elif not on:
         text = f"{head} requires `gradient_checkpointing=True`."
@@ -69,7 +70,7 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
             "`selective` requires `gradient_checkpointing`",
             related=(of(config, "gradient_checkpointing"),),
             exception=text,
-            help="set `gradient_checkpointing: true`, or remove `gradient_checkpointing_kwargs`",
+            help=set_key("gradient_checkpointing", True) | remove_key("gradient_checkpointing_kwargs"),
         )
     elif given.get("use_reentrant"):
         text = f"{head} requires non-reentrant gradient checkpointing."
@@ -77,7 +78,7 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
             setting,
             "`selective` is incompatible with `use_reentrant: true`",
             exception=text,
-            help="set `gradient_checkpointing_kwargs.use_reentrant: false`",
+            help=set_key("gradient_checkpointing_kwargs.use_reentrant", False),
         )
 
 
@@ -191,7 +192,7 @@ def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
             setting,
             "`dispatch_batches` is true; streamed data requires false",
             related=(of(config, "dataset_streaming"),),
-            help="set `accelerator_config.dispatch_batches: false`",
+            help=set_key("accelerator_config.dispatch_batches", False),
         )
 
 
@@ -227,7 +228,7 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
         return
     trainer = config.trainers[0].upper()
     for name, what in (("model_init_kwargs", "model"), ("ref_model_init_kwargs", "ref_model")):
-        if config.arguments[name] is None:
+        if config.arguments[name] is None or not config.arguments.known(name):
             continue
         passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
         text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
@@ -235,7 +236,7 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
             of(config, name),
             f"`{name}` is not accepted: the script loads the model itself",
             exception=text,
-            help=f"remove `{name}`",
+            help=remove_key(name),
             depends_on=config.rest,
         )
 
@@ -250,7 +251,7 @@ def streaming_not_supported(config: TrlConfig) -> Iterator[Finding]:
         key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
         name = config.trainers[0].upper()
         text = f"NotImplementedError: Iterable datasets are not yet supported in {name}Trainer. Please use a standard dataset instead."
-        yield Finding(of(config, key), f"streamed data is not supported by {name}", exception=text, help=f"set `{key}: false`")
+        yield Finding(of(config, key), f"streamed data is not supported by {name}", exception=text, help=set_key(key, False))
 
 
 LAYER_ENDS = ("_proj", "query_key_value", "c_attn", "c_proj", "out_proj", "Wqkv", "fc1", "fc2", "lin1", "lin2")  # of inner layers
@@ -267,7 +268,7 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
             f"`lora_target_modules` has a single name, {name}, which is a pattern for the complete name of a module",
             related=(of(config, "use_peft"),),
             exception=text,
-            help=f'set `lora_target_modules: ".*{name}"`',
+            help=set_key("lora_target_modules", f".*{name}"),
         )
 
 
@@ -300,7 +301,7 @@ def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
             of(config, "precompute_ref_log_probs"),
             "`precompute_ref_log_probs` is incompatible with ZeRO-3",
             related=(of(config, "deepspeed"),),
-            help="set `precompute_ref_log_probs: false`, or use ZeRO stage 2",
+            help=set_key("precompute_ref_log_probs", False) | "use ZeRO stage 2",
         )
 
 
@@ -310,7 +311,7 @@ def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, "include_tokens_per_second"),
             f"`include_tokens_per_second` does not support {config.trainers[0].upper()}",
-            help="set `include_tokens_per_second: false`",
+            help=set_key("include_tokens_per_second", False),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix, unpinned
+from cfglint.findings.remedy import Remedy, remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.verl.config import RefusedWord, VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
@@ -87,6 +88,7 @@ def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
     assert refused.override is not None
     key = refused.override.key
     similar, fix = likely(config, key), None
+    remedy: Remedy | str
     if refused.options:
         message = f"`{key}` has no option `{refused.override.value}` in {config.release}"
         remedy = f"write one of {', '.join(f'`{key}={each}`' for each in refused.options)}"
@@ -95,7 +97,7 @@ def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
     else:
         message = f"`{key}` is not a key of the config of {config.release}"
         is_own = refused.override.sign != DELETE
-        remedy = f"remove it, or write `+{refused.override.text}` if the program reads it" if is_own else f"remove `{refused.text}`"
+        remedy = f"remove it, or write `+{refused.override.text}` if the program reads it" if is_own else remove_key(refused.text)
         fix = appended(config, key, f"write `+{refused.override.text}`") if is_own and not config.without_remedies else None
     return Finding(
         config.word_setting(refused),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import counted
@@ -86,7 +87,7 @@ def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
             yield Finding(
                 clip,
                 f"`{section}.grad_clip` is not read by the engine, which clips at `{section}.optim.clip_grad` ({real.spelled})",
-                help=f"set `{section}.optim.clip_grad={clip.spelled}`",
+                help=set_key(f"{section}.optim.clip_grad", clip.value),
             )
 
 
@@ -101,7 +102,7 @@ def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
                 steps,
                 f"`lr_warmup_steps` is 0, which means that `lr_warmup_steps_ratio` ({ratio.spelled}) counts",
                 related=[ratio],
-                help=f"set `{section}.optim.lr_warmup_steps_ratio=0` for a run without warm-up",
+                help=set_key(f"{section}.optim.lr_warmup_steps_ratio", 0, " for a run without warm-up"),
             )
 
 
@@ -114,7 +115,7 @@ def offered_gpus_differ(config: VerlConfig) -> Iterator[Finding]:
     yield Finding(
         config.setting(PER_NODE),
         f"`{PER_NODE}` is {sizes.gpus_per_node}, but the launch offers {offered} GPUs: {what}",
-        help=f"set `{PER_NODE}={offered}`",
+        help=set_key(PER_NODE, offered),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
@@ -19,7 +20,7 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
     written, layers, attention = config.argument("attention_config"), config.argument("num_layers"), config.derived.attention
     if written is None and attention is not None and attention.layers != layers:
         text = "AssertionError: Length of attention config list must equal num_layers"
-        remedy = "set `num_layers` to a positive number"
+        remedy: Remedy | str = "set `num_layers` to a positive number"
         message = f"`num_layers` is {describe(layers)}; it must not be negative"
         yield Finding(config.setting("num_layers"), message, exception=text, help=remedy)
     if not isinstance(written, list):
@@ -32,7 +33,7 @@ def invalid_attention_config(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(setting, f"`attention_config` cannot be expanded: {error.partition(': ')[2]}", exception=error, help=remedy)
         return
     if layers is not None and attention.layers != layers:
-        remedy = f"set `num_layers: {attention.layers}`, or make the patterns add up to {describe(layers)}"
+        remedy = set_key("num_layers", attention.layers) | f"make the patterns add up to {describe(layers)}"
         message = f"`attention_config` gives {attention.layers} layers, but `num_layers` is {describe(layers)}"
         text = "AssertionError: Length of attention config list must equal num_layers"
         yield Finding(setting, message, related=(config.setting("num_layers"),), exception=text, help=remedy)
@@ -54,12 +55,14 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
         text = "AssertionError: GMLP Blocks are not compatible with partition activations"
         message = "`partition_activations` is incompatible with gMLP and aMLP layers"
         yield Finding(
-            config.setting("partition_activations"), message, related=related, exception=text, help="set `partition_activations: false`"
+            config.setting("partition_activations"), message, related=related, exception=text, help=set_key("partition_activations", False)
         )
     if attention.any("rwkv") and config.derived.tensor not in (None, 1):
         text = "AssertionError: RWKV not currently compatible with model parallelism"
         message = f"`model_parallel_size` is {config.argument('model_parallel_size')}; RWKV layers do not support model parallelism"
-        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text, help="set `model_parallel_size: 1`")
+        yield Finding(
+            config.setting("model_parallel_size"), message, related=related, exception=text, help=set_key("model_parallel_size", 1)
+        )
     for kind, name in (("mamba", "Mamba"), ("rwkv", "RWKV")):
         if attention.any(kind) and config.derived.zero_stage == 3:
             text = f"AssertionError: Zero stage 3 not compatible with {name}"
@@ -69,7 +72,7 @@ def incompatible_attention(config: NeoXConfig) -> Iterator[Finding]:
                 f"`zero_optimization.stage` is 3, which is incompatible with {name} layers",
                 related=related,
                 exception=text,
-                help="set `zero_optimization.stage: 1`",
+                help=set_key("zero_optimization.stage", 1),
             )
 
 
@@ -110,7 +113,7 @@ def _grouped(config: NeoXConfig, shared: ConfigValue) -> Iterator[Finding]:
             message,
             related=(config.setting("sparsity_config"),),
             exception=text,
-            help="remove `num_kv_heads`, or remove `sparsity_config`",
+            help=remove_key("num_kv_heads") | remove_key("sparsity_config"),
         )
     if attention is not None and not set(map(str, attention.kinds)) <= set(PLAIN_ATTENTION):
         text = "AssertionError: GQA / MQA currently only compatible with Flash or standard global/sliding window Attention"
@@ -120,7 +123,7 @@ def _grouped(config: NeoXConfig, shared: ConfigValue) -> Iterator[Finding]:
             message,
             related=(config.setting("attention_config"),),
             exception=text,
-            help="remove `num_kv_heads`, or use global or flash attention in every layer",
+            help=remove_key("num_kv_heads") | "use global or flash attention in every layer",
         )
     if tensor and shared % tensor:
         text = "AssertionError: Number of KV heads must be at least model_parallel_size for now!"
@@ -130,5 +133,5 @@ def _grouped(config: NeoXConfig, shared: ConfigValue) -> Iterator[Finding]:
             message,
             related=(config.setting("model_parallel_size"),),
             exception=text,
-            help=f"set `num_kv_heads: {tensor}`, or a smaller `model_parallel_size`",
+            help=set_key("num_kv_heads", tensor) | "a smaller `model_parallel_size`",
         )

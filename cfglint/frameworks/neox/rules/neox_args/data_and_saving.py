@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.rules import elsewhere
@@ -18,7 +19,7 @@ def save_without_interval(config: NeoXConfig) -> Iterator[Finding]:
             config.setting("save"),
             "`save` requires `checkpoint_factor` or `extra_save_iters`",
             [config.absent("checkpoint_factor")],
-            help="set `checkpoint_factor: 1000`, or remove `save`",
+            help=set_key("checkpoint_factor", 1000) | remove_key("save"),
         )
 
 
@@ -32,7 +33,7 @@ def conflicting_data_paths(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting("data_path"), "`data_path` is incompatible with separate train, valid and test paths",
             related=(config.setting(names[0]),),
-            exception=text, help="remove `data_path`, or remove the lists")  # fmt: skip
+            exception=text, help=remove_key("data_path") | "remove the lists")  # fmt: skip
     elif given and len(given) < len(SPLITS) and not elsewhere(config, *names):
         absent = " and ".join(f"`{name}`" for name in names if name not in given)
         text = "AssertionError: One or more of train/valid/test data_path are not provided"
@@ -47,7 +48,7 @@ def conflicting_data_paths(config: NeoXConfig) -> Iterator[Finding]:
             config.setting("train_label_data_paths"),
             message,
             exception=text,
-            help="remove `train_label_data_paths`, or use `train_data_paths` instead of `data_path`",
+            help=remove_key("train_label_data_paths") | "use `train_data_paths` instead of `data_path`",
         )
     for split in SPLITS:
         yield from _weights(config, split)
@@ -73,5 +74,5 @@ def _weights(config: NeoXConfig, split: str) -> Iterator[Finding]:
             message,
             related=(config.setting(f"{split}_data_paths"),),
             exception="AssertionError",
-            help=f"write one weight for each path, or remove `{split}_data_weights`",
+            help="write one weight for each path" | remove_key(f"{split}_data_weights"),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
@@ -36,7 +37,7 @@ def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 exception=text,
                 on_key=True,
-                help=f"remove `deepspeed_extra_args.{key}`",
+                help=remove_key(f"deepspeed_extra_args.{key}"),
             )
 
 

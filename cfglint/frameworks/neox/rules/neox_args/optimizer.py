@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import CANNOT
@@ -22,31 +23,31 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
         if "params" not in section:
             text = "KeyError: 'params'" if used_before else CANNOT
             yield Finding(
-                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=f"set `{name}.params: {{}}`"
+                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=set_key(f"{name}.params", {})
             )
         elif not isinstance(section["params"], dict):
             error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
             message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
             yield Finding(
-                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=f"set `{name}.params: {{}}`"
+                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=set_key(f"{name}.params", {})
             )
         if "type" not in section:
             yield Finding(
                 config.setting(name),
                 f"`{name}.type` is missing; it is required",
                 exception=CANNOT,
-                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
             )
         elif name == "scheduler" and not isinstance(section["type"], str):
             message = f"`scheduler.type` is {describe(section['type'])}, not a string"
-            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help="remove `scheduler`")
+            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help=remove_key("scheduler"))
         elif section["type"] is None:
             error = "AttributeError: 'NoneType' object has no attribute 'lower'"
             yield Finding(
                 config.setting(name, "type"),
                 f"`{name}.type` is null, not a string",
                 exception=error,
-                help="set `optimizer.type: Adam`" if name == "optimizer" else "remove `scheduler`",
+                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
             )
 
 
@@ -57,7 +58,9 @@ def invalid_zero_stage(config: NeoXConfig) -> Iterator[Finding]:
         return
     if "stage" not in section:
         message = "`zero_optimization.stage` is missing; it is required"
-        yield Finding(config.setting("zero_optimization"), message, exception="KeyError: 'stage'", help="set `zero_optimization.stage: 1`")
+        yield Finding(
+            config.setting("zero_optimization"), message, exception="KeyError: 'stage'", help=set_key("zero_optimization.stage", 1)
+        )
         return
     stage = section["stage"]
     if config.derived.zero_stage is None and config.argument("autotuning") is None:
@@ -93,7 +96,7 @@ def experts_with_zero(config: NeoXConfig) -> Iterator[Finding]:
             setting,
             message,
             related=(config.setting("moe_num_experts"),),
-            help="set `zero_optimization.stage: 1`, or set `moe_num_experts: 1`",
+            help=set_key("zero_optimization.stage", 1) | set_key("moe_num_experts", 1),
         )
 
 
@@ -106,7 +109,7 @@ def invalid_learning_rate(config: NeoXConfig) -> Iterator[Finding]:
             config.setting("optimizer", "params", "lr"),
             "`optimizer.params.lr` is null, not a number",
             exception=text,
-            help="set `optimizer.params.lr: 0.001`, or another number",
+            help=set_key("optimizer.params.lr", 0.001) | "another number",
         )
     elif is_number(rate) and is_number(least) and not least <= rate and not elsewhere(config, "optimizer", "min_lr"):
         text = "ValueError: NeoXArgs.validate_values() min_lr must be smaller or equal lr"
@@ -117,5 +120,5 @@ def invalid_learning_rate(config: NeoXConfig) -> Iterator[Finding]:
             message,
             related=(place,),
             exception=text,
-            help=f"set `min_lr: {rate / 10:.1e}`" if isinstance(rate, float) else "set `min_lr` below the learning rate",
+            help=set_key("min_lr", float(f"{rate / 10:.1e}")) if isinstance(rate, float) else "set `min_lr` below the learning rate",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
@@ -30,9 +31,9 @@ def precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
                 message,
                 related=(enabled,) if where is not enabled else (config.setting("fp16", "enabled"),),
                 exception=f"AssertionError: DeepSpeed {section} field was set but precision conflicts",
-                help=f"set `precision: {needed}`, or remove `{section}`"
+                help=(set_key("precision", needed) | remove_key(section))
                 if where is not enabled
-                else "set `bf16.enabled: false`, or set `fp16.enabled: false`",
+                else (set_key("bf16.enabled", False) | set_key("fp16.enabled", False)),
             )
 
 
@@ -41,7 +42,7 @@ def bfloat16_without_zero_section(config: NeoXConfig) -> Iterator[Finding]:
     if config.derived.precision == "bfloat16" and config.argument("zero_optimization") is None:
         name = "precision" if "precision" in config.values else "bf16"
         message = "bfloat16 requires a `zero_optimization` section"
-        yield Finding(config.setting(name), message, [config.absent("zero_optimization")], help="add `zero_optimization: {stage: 0}`")
+        yield Finding(config.setting(name), message, [config.absent("zero_optimization")], help=set_key("zero_optimization", {"stage": 0}))
 
 
 @rule("PRC302")
@@ -50,7 +51,7 @@ def fp16_cross_entropy_without_fp16(config: NeoXConfig) -> Iterator[Finding]:
         return
     if "precision" in config.values or not elsewhere(config, "fp16"):
         message = f"`fp16_lm_cross_entropy` requires fp16, but the precision is {config.derived.precision}"
-        yield Finding(config.setting("fp16_lm_cross_entropy"), message, help="set `fp16_lm_cross_entropy: false`")
+        yield Finding(config.setting("fp16_lm_cross_entropy"), message, help=set_key("fp16_lm_cross_entropy", False))
 
 
 @rule("NEO011")
@@ -64,5 +65,5 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(
             config.setting(name),
             f"`{name}.enabled` is missing; it is required",
-            help=f"set `{name}.enabled: true`, or set `{name}.enabled: false`",
+            help=set_key(f"{name}.enabled", True) | set_key(f"{name}.enabled", False),
         )

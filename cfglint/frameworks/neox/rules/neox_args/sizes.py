@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import raised
@@ -57,7 +58,7 @@ def missing_model_size(config: NeoXConfig) -> Iterator[Finding]:
                 config.absent(name),
                 f"`{name}` is missing; it has no default",
                 exception=text,
-                help=f"set `{name}: {config.argument('seq_length')}`"
+                help=set_key(name, config.argument("seq_length"))
                 if name == "max_position_embeddings" and config.argument("seq_length")
                 else f"set `{name}`",
             )

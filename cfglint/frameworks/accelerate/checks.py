@@ -1,0 +1,260 @@
+"""What the launcher, and the plugins of the program's `Accelerator`, refuse in the values of an accelerate file: their rows."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from cfglint.findings.remedy import Remedy, Step, set_key
+from cfglint.findings.wording import described
+from cfglint.frameworks.accelerate import KIND
+from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED
+from cfglint.frameworks.history import DEFAULT, TYPE
+from cfglint.frameworks.huggingface.checks import truth
+from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
+from cfglint.frameworks.row_evaluation import Evaluation, Raised
+from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.row_table import table_of
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator
+from cfglint.source.load_results import copied
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
+    from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+LAUNCHER: Stage = "config"
+PLUGIN: Stage = "init"
+ENGINES = {"FSDP": "fsdp", "MEGATRON_LM": "megatron", "DEEPSPEED": "deepspeed"}  # distributed type -> the function of the launcher
+ACCELERATOR = "accelerator"  # what the sizes of the parallelism are compared with
+DISTRIBUTED_TYPE = f"{ACCELERATOR}.distributed_type"
+PARALLELISM = "ParallelismConfig"
+PREFIXES = {"fsdp_config": "fsdp_", "fp8_config": "fp8_", "dynamo_config": "dynamo_"}  # that the launcher adds to the keys of a block
+BACKEND_WITHOUT_PREFIX = (1, 14)  # from here on also in `dynamo_config`; before, nothing reads `backend`
+PREFIXES_OF_PLUGINS = {"fsdp": "fsdp_", "deepspeed": "", "parallelism": "parallelism_config_"}  # prefix of a field -> of its argument
+ELSEWHERE = ("compute_environment", "distributed_type")
+# The keys that findings are at, where conditions have several.
+PLACES = {
+    "ACC013": ("fsdp_sync_module_states",),
+    "ACC020": ("main_process_ip", "main_process_port"),
+    "ACC028": ("fsdp.state_dict_type", "fsdp_activation_checkpointing_offload"),
+}
+# The pages for values on which Python fails, where it is not that of the plugins.
+OF_ARGUMENTS = {"mixed_precision": "ACC006", "dynamo_backend": "ACC019"}
+OF_PLUGINS, OF_LAUNCHER, WITHOUT_SIZE, OF_SIZES = "ACC028", "ACC018", "ACC027", "ACC016"
+SIZE = "fsdp_min_num_params"  # whose default the launcher passes on, too
+OF_PYTHON = ("TypeError", "AttributeError", "ValueError: invalid literal for int()", "ValueError: could not convert string to float")
+FILE_AND_KEYS = "ACC012"  # a DeepSpeed file, and keys that belong into it
+
+
+@functools.cache
+def plan(release: Version, engine: str, is_parallel: bool) -> Plan:
+    """The rows of a release for the engine of a launch, and for the plugins that it makes, with that of the sizes or without."""
+    table = table_of(KIND)
+    made = (each for each in table.functions(PLUGIN, release) if each.name.startswith(f"{engine}:"))
+    plugins = [row for each in made if is_parallel or not each.name.endswith(PARALLELISM) for row in each.rows]
+    return Plan({LAUNCHER: table.rows(LAUNCHER, engine, release), PLUGIN: plugins})
+
+
+def engine_of(config: AccelerateConfig) -> str:
+    """The name of the launcher's function in the rows."""
+    return ENGINES.get(str(config.distributed), "several" if config.spawns else "single")
+
+
+def makes_sizes(config: AccelerateConfig) -> bool:
+    """Whether the launcher passes the sizes of the parallelism on, as for DeepSpeed before 1.12 it does not."""
+    name = f"{engine_of(config)}:{PARALLELISM}"
+    is_known = config.local and bool(config.section("parallelism_config"))
+    return is_known and any(each.name == name for each in table_of(KIND).functions(PLUGIN, config.version))
+
+
+class Arguments:
+    """The arguments of the launcher that a file becomes: their values, and the places of those that the file sets."""
+
+    def __init__(self, config: AccelerateConfig) -> None:
+        self.values: ConfigTable = {}
+        self.paths: dict[str, tuple[str, ...]] = {}
+        for name, value in config.values.items():
+            if isinstance(value, dict):
+                self.take(name, None, (name,))  # which is no argument
+                for key, item in value.items():
+                    self.take(argument_name(name, key, config.version), item, (name, key))
+            elif name not in ELSEWHERE:
+                self.take(name, value, (name,))
+        named, written = config.precision, config.get("mixed_precision")
+        if named is not None or written is None or isinstance(written, dict):
+            self.values["mixed_precision"] = named or written
+            self.paths.setdefault("mixed_precision", ("mixed_precision",) if "mixed_precision" in config.values else ("fp16",))
+        if self.values.get("dynamo_backend") is None:
+            self.values["dynamo_backend"] = "no"
+        self.values["use_parallelism_config"] = bool(config.section("parallelism_config"))
+        self.values["deepspeed_fields_from_accelerate_config"] = ",".join(
+            [*map(str, config.section("deepspeed_config")), *(["mixed_precision"] if config.precision_named else [])]
+        )
+        self.values |= {
+            f"{ACCELERATOR}.num_processes": unknown_field("num_processes") if config.started is None else config.started,
+            f"{ACCELERATOR}.multi_device": config.spawns and config.distributed not in ENGINES,
+            DISTRIBUTED_TYPE: config.distributed,
+            f"{ACCELERATOR}.is_fsdp2": config.fsdp_version == "2",
+        }
+        if config.trainer is not None and config.trainer.get("deepspeed"):
+            self.values["deepspeed.hf_ds_config"] = {"zero_optimization": {}}  # whose content the Trainer checks
+
+    def take(self, name: str, value: object, path: tuple[str, ...]) -> None:
+        """Take the value of a key."""
+        self.values[name] = value
+        self.paths[name] = path
+
+    def path(self, key: str) -> tuple[str, ...]:
+        """The place of a key in the file."""
+        found = self.paths.get(key)
+        if found is None:
+            found = (*filter(None, HISTORY.sections_with(key)[:1]), key)
+        return found
+
+
+def argument_name(block: str, key: object, release: Version) -> str:
+    """The argument that a key of a block becomes."""
+    prefix = PREFIXES.get(block, "")
+    if not prefix or str(key).startswith(prefix.rstrip("_")) or (block == "dynamo_config" and release < BACKEND_WITHOUT_PREFIX):
+        return str(key)
+    return prefix + str(key)
+
+
+def refusals(config: AccelerateConfig) -> list[Refusal]:
+    """Every refusal, at the keys of the file."""
+    if not config.values or not config.local or config.is_on_tpu:
+        return []
+    arguments = Arguments(config)
+    engine = engine_of(config)
+    fields = HISTORY.fields("", config.version)
+    defaults = {name: unknown_field(name) if row[REQUIRED] else row[DEFAULT] for name, row in fields.items()}
+    check = LaunchCheck(
+        plan(config.version, engine, bool(config.section("parallelism_config"))),
+        arguments.values,
+        defaults,
+        (),
+        facts(config),
+        pages_of(KIND),
+    )
+    found = check.refusals(Words((), {}, is_flag, PLACES))
+    if engine == "deepspeed" and check.built is not None and not any(each.fails_at == PLUGIN for each in found):
+        found += refused_by_deepspeed(config, check.built)
+    for each in found:
+        place(each, arguments)
+    return found
+
+
+def is_flag(key: str) -> bool:
+    """Whether an argument is a switch."""
+    return any("boolean" in row[TYPE] for section in HISTORY.sections_with(key) for row in HISTORY.names(section)[key])
+
+
+class LaunchCheck(Check):
+    """The rows of a launch; `built` is the DeepSpeed config that the plugin makes of the file."""
+
+    enums = {DISTRIBUTED_TYPE: "DistributedType"}
+    built: ConfigTable | None = None
+
+    def run(self, written: Any) -> tuple[Evaluation, list[Raised]]:
+        run, found = super().run(written)
+        failed = [each for each in found if not each.intended and self.plan.stage_of(each.row) == LAUNCHER]
+        found = [each for each in found if not failed or self.plan.stage_of(each.row) == LAUNCHER]  # a launch that fails makes no plugin
+        config = run.values.get("deepspeed.deepspeed_config")
+        if self.built is None and isinstance(config, dict) and "deepspeed_config_file" not in written:
+            self.built = config
+        return run, found
+
+
+def place(refusal: Refusal, arguments: Arguments) -> None:
+    """Give a refusal its page, and the places of the arguments in the file."""
+    names = [name for key in refusal.keys if (name := argument_of(key)) in arguments.paths or HISTORY.ever(name)]
+    if refusal.failed:
+        of_launcher = next((OF_ARGUMENTS[each] for each in names if each in OF_ARGUMENTS), OF_LAUNCHER)
+        refusal.kind = OF_PLUGINS if refusal.fails_at == PLUGIN else of_launcher
+        names = names[:1]
+    if refusal.exception.startswith(OF_PYTHON):
+        explain(refusal, names[:1], arguments)
+    if SIZE in names and SIZE not in arguments.paths and refusal.exception.startswith("ValueError: invalid literal for int()"):
+        refusal.kind, names = WITHOUT_SIZE, ["fsdp_auto_wrap_policy"]
+    refusal.paths = [arguments.path(each) for each in dict.fromkeys(names)]
+    refusal.help = [placed(step, arguments) for step in refusal.help]
+    if not refusal.paths:
+        refusal.paths = [("parallelism_config",)] if refusal.kind == OF_SIZES else [("distributed_type",)]
+
+
+def argument_of(key: str) -> str:
+    """The argument that a field of a plugin is made of."""
+    prefix, _, name = key.partition(".")
+    return PREFIXES_OF_PLUGINS[prefix] + name if prefix in PREFIXES_OF_PLUGINS else key
+
+
+def explain(refusal: Refusal, names: list[str], arguments: Arguments) -> None:
+    """Say of which type a value has to be on which Python fails."""
+    wanted = "a string" if "has no attribute" in refusal.exception else "a number"
+    for name in names:
+        value = arguments.values.get(name)
+        key = arguments.path(name)[-1]
+        refusal.message = f"`{key}` is {described(value)}, not {wanted}"
+        number = int(value) if isinstance(value, str) and value.isdecimal() else None
+        refusal.help = [f"set `{name}` to {wanted}" if number is None else set_key(name, number, ", without quotes")]
+
+
+def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str | Removal:
+    """A remedy with the keys of the file."""
+
+    def path(key: str) -> str:
+        return dotted(arguments.path(argument_of(key)))
+
+    def moved(change: Step) -> Step:
+        return Step(path(change.key), change.value, change.removes, change.reason, change.choices)
+
+    if isinstance(step, Removal):
+        return Removal(path(step.key), step.value, step.stays)
+    if isinstance(step, Remedy):
+        return Remedy(tuple(each if isinstance(each, str) else tuple(map(moved, each)) for each in step.alternatives))
+    return re.sub(r"`([\w.]+)(?=[`:])", lambda found: f"`{path(found[1])}", step)
+
+
+def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterator[Refusal]:
+    """What DeepSpeed refuses in the config that the plugin makes of a file's values."""
+    from cfglint.frameworks.deepspeed import FRAMEWORK
+    from cfglint.frameworks.deepspeed.models import model_of, read_section
+
+    release = config.facts.version(FRAMEWORK.package, FRAMEWORK.newest)
+    keys = {"stage": "zero_stage", **{f"offload_{each}.device": f"offload_{each}_device" for each in ("optimizer", "param")}}
+    for fault in read_section(model_of("zero_optimization"), built.get("zero_optimization") or {}, release).faults:
+        key = keys.get(".".join(map(str, fault.path)))
+        if key is not None:
+            setting = config.setting("deepspeed_config", key)
+            yield Refusal(OF_PLUGINS, [key], fault.explained(setting, key), fault.exception, [f"set `{key}` to {fault.needed}"], PLUGIN)
+    key, steps = "gradient_accumulation_steps", built.get("gradient_accumulation_steps")
+    message = f"`{key}` is {steps}, not a positive integer"
+    if isinstance(steps, int) and steps < 1:
+        text = f"AssertionError: Gradient accumulation steps: {steps} has to be greater than 0"
+        yield Refusal(OF_PLUGINS, [key], message, text, [f"set `{key}` to a positive number"], PLUGIN)
+    elif isinstance(steps, str) and steps != "auto":  # the `Accelerator` reads it as well
+        text = f"ValueError: invalid literal for int() with base 10: {steps!r}"
+        yield Refusal(OF_PLUGINS, [key], message, text, [f"set `{key}` to a positive number"], PLUGIN)
+
+
+def facts(config: AccelerateConfig) -> Callable[..., Any]:
+    """What the environment answers: CUDA devices, the newest torch, and packages that are installed."""
+
+    def answer(name: str, *arguments: Any) -> Any:
+        if name == "str_to_bool":
+            return truth(*arguments)
+        if name == "is_torch_version":
+            return arguments[0] in (">", ">=", "!=")
+        if name == "deepspeed config":
+            return copied(arguments[0]) if isinstance(arguments[0], dict) else content(config)
+        return {"is_fp8_available": True, "is_cuda_available": True}.get(name, False if name.endswith("_available") else None)
+
+    return answer
+
+
+def content(config: AccelerateConfig) -> ConfigTable | None:
+    """The content of the DeepSpeed file that the block names; None if it is not known."""
+    nested = config.nested_configs()
+    return copied(nested[0].values) if nested and not nested[0].load_problems else None

@@ -1,0 +1,63 @@
+"""OpenRLHF: the arguments of the programs that train, `openrlhf.cli.train_sft` and its likes."""
+
+from __future__ import annotations
+
+from cfglint.frameworks._releases import OLDEST, RELEASES
+from cfglint.frameworks.base import LineFramework
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
+from cfglint.source.annotations import Final
+
+KIND: Final = "openrlhf"
+PACKAGE = "openrlhf"
+PROGRAMS = ("sft", "rm", "prm", "dpo", "kto", "kd", "ppo", "ppo_ray")
+PREFIX = f"{PACKAGE}.cli.train_"
+SCRIPTS = tuple(f"{PREFIX.replace('.', '/')}{name}.py" for name in PROGRAMS)
+
+
+class OpenRlhf(LineFramework):
+    """Command lines of OpenRLHF's programs, which `argparse` parses."""
+
+    kind = KIND
+    title = "OpenRLHF"
+    package = PACKAGE
+    oldest = OLDEST[PACKAGE]
+    newest = RELEASES[PACKAGE]
+    repository_owners = ("openrlhf",)
+    source_paths = ("/openrlhf/",)
+    parses_command = True
+    no_generator = "a run is a command line, with what differs from the defaults"
+    rule_families = {"ORL": title}
+    rules = "arguments checks"
+    programs = tuple(f"{PREFIX}{name}" for name in PROGRAMS)
+    history_tables = ("openrlhf.fields.HISTORY",)
+    parts = {
+        "config": "openrlhf.config.OpenRlhfConfig",
+        "words": "openrlhf.fields.WORDS",
+        "fitting": "openrlhf.fields.fitting",
+        "batch": "openrlhf.batch.batch",
+        "numbers": "openrlhf.batch.numbers",
+        "choose_sizes": "openrlhf.target.choose",
+        "account": "openrlhf.summary.account",
+        "failing": "openrlhf.checks.failed",
+    }
+
+    def takes(self, launch: Launch) -> bool:
+        """Whether a line starts one of the programs, as a module or by the path of its file."""
+        line = launch.line
+        if line is None or line.program is None:
+            return False
+        return self.runs(line) or line.program.string.replace("\\", "/").endswith(SCRIPTS)
+
+    def completed(self, facts: LaunchFacts) -> LaunchFacts:
+        """The facts with the newest release that has the arguments of the line, if the project states none."""
+        release = self.part("fitting", lambda _: "")(facts) if facts.launch.command is not None and not facts.is_known(PACKAGE) else ""
+        if not release:
+            return facts
+        bounds = tuple(f"{spec},<={release}" for spec in facts.bounds.get(PACKAGE, ("",)))
+        return facts.replace(
+            target={**facts.target, PACKAGE: release}, bounds={**facts.bounds, PACKAGE: tuple(each.lstrip(",") for each in bounds)}
+        )
+
+
+FRAMEWORK = OpenRlhf()

@@ -1,0 +1,75 @@
+"""What OpenRLHF's programs refuse after they have parsed the line: their rows, on the values of the line."""
+
+from __future__ import annotations
+
+import functools
+
+from cfglint.findings.remedy import Remedy, remove_key
+from cfglint.frameworks.command_options import INVALID
+from cfglint.frameworks.openrlhf import KIND
+from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
+from cfglint.frameworks.refusal import Refusal, Removal, Words
+from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.row_table import table_of
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import Iterator
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
+
+KEPT = (
+    "advantage_estimator",
+    "algo.advantage.estimator",
+    "vllm_num_engines",
+    "vllm.num_engines",
+    "pretrain",
+    "zero_stage",
+    "ds.zero_stage",
+)
+DATA = "ORL012"  # the page of a data set that is not named
+FAILED = "ORL011"  # the page of what Python itself refuses
+
+
+def exceptions() -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the checks raise."""
+    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
+
+
+@functools.cache
+def plan(program: str, release: Version) -> Plan:
+    """The rows of a program, in the order in which they run."""
+    stages: tuple[Stage, ...] = ("config", "init")
+    return Plan({stage: table_of(KIND).rows(stage, program, release) for stage in stages})
+
+
+def failed(config: OpenRlhfConfig) -> list[Refusal]:
+    """The failing checks, with remedies as a line writes them."""
+    switches = {name for name, option in config.known.items() if option.words == 0}
+    words = Words(KEPT, {}, switches.__contains__, {})
+    given = {name: value for name, value in config.values.items() if name in config.defaults}
+    given |= {each.name: unknown_field(each.name) for each in config.refused if each.why == INVALID and each.name in config.known}
+    found = Check(plan(config.program, config.own_version), given, config.defaults, (), lambda *_: None, pages_of(KIND)).refusals(words)
+    if config.copy is not None:  # a check of the release may read what the copy does not have
+        found = [each for each in found if all(key in config.known for key in (*each.keys, *each.read))]
+    if not config.is_whole:  # what is missing may be given elsewhere
+        found = [each for each in found if all(key in config.values for key in each.keys)]
+    for each in found:
+        each.help = [option(step, switches) for step in each.help]
+        lacking = [key for key in dict.fromkeys((*each.keys, *each.read)) if key in config.known and config.own(key) is None]
+        if each.failed and "'NoneType'" in each.exception and len(lacking) == 1:
+            each.message, each.help = f"`{lacking[0]}` is not set: {each.exception.partition(': ')[2]}", [f"set `--{lacking[0]}`"]
+        if each.kind == DATA:
+            each.message, each.help = f"`{each.key}` is not set", [f"add `--{each.key}` with a name or a path"]
+        each.kind = FAILED if each.failed else each.kind
+    return found
+
+
+def option(step: Remedy | str | Removal, switches: set[str]) -> Remedy | str | Removal:
+    """A remedy for a line: a switch stands alone, or is removed."""
+    if not isinstance(step, Remedy):
+        return step
+    first = step.edit[0] if len(step.edit) == 1 else None
+    if first is None or first.key not in switches or first.removes:
+        return step
+    return f"add `--{first.key}`" if first.value else remove_key(first.key)

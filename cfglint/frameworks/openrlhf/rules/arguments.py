@@ -1,0 +1,41 @@
+"""Rules about words of the line that the parser of a program refuses."""
+
+from __future__ import annotations
+
+from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.command_options import LEFT
+from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
+from cfglint.frameworks.openrlhf.fields import other_name
+from cfglint.frameworks.options_config import invalid, left_over
+from cfglint.source.annotations import Iterator, Sequence
+
+
+@rule("ORL001")
+def unknown_openrlhf_argument(config: OpenRlhfConfig) -> Iterator[Finding]:
+    for refused in config.refused if config.known else ():
+        if refused.why == LEFT:
+            name = refused.name
+            yield left_over(config, refused, unrecognized, config.exists(name), other_name(name, config.program, config.known))
+
+
+def unrecognized(words: Sequence[str]) -> str:
+    """The exception about words that no argument takes."""
+    return f"SystemExit: 2 (error: unrecognized arguments: {' '.join(words)})"
+
+
+@rule("ORL002")
+def invalid_openrlhf_argument(config: OpenRlhfConfig) -> Iterator[Finding]:
+    yield from invalid(config)
+
+
+@rule("ORL003")
+def missing_openrlhf_program(config: OpenRlhfConfig) -> Iterator[Finding]:
+    line = config.facts.launch.line
+    if not config.known and line is not None and line.program is not None:
+        name = line.program.string
+        yield Finding(
+            config.setting(),
+            f"{config.release} has no program `{name}`",
+            exception=f"No module named {name}",
+            help="install a release that has it",
+        )

@@ -1,0 +1,61 @@
+"""The sizes of an OpenRLHF run that reach a global batch on a number of GPUs."""
+
+from __future__ import annotations
+
+from cfglint.batch.equation import divisors
+from cfglint.batch.nodes import Size
+from cfglint.frameworks.chosen_sizes import ChosenSizes
+from cfglint.frameworks.openrlhf.batch import is_twice, sizes_of
+from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
+
+ROLES = ("actor", "ref", "critic", "reward")  # that share the GPUs where all models are together
+
+
+def choose(config: OpenRlhfConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
+    """The values for a global batch: those of the roles that share the GPUs, and the largest micro batch that divides a replica's part."""
+    sizes, gpus = sizes_of(config), size.processes
+    if sizes.replica is None:
+        return ChosenSizes({}, [], missing="the ring attention size, or the tensor parallel size, is unknown")
+    layout, refused = roles(config, size)
+    if refused:
+        return ChosenSizes({}, [refused])
+    if gpus % sizes.replica:
+        return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {sizes.replica} (ring attention x tensor parallel size)"])
+    parallel = gpus // sizes.replica
+    if batch % parallel or batch < parallel:
+        below = batch - batch % parallel
+        reasons = [f"a global batch of {batch} does not divide among {parallel} data-parallel ranks"]
+        return ChosenSizes({}, reasons, below=below or None, above=below + parallel)
+    total = config.key("train_batch_size")
+    if sizes.is_dynamic:
+        return ChosenSizes({total: batch, **layout}, ["batches are packed by tokens"], data_parallel=parallel)
+    if sizes.micro is None and max_micro is None:
+        return ChosenSizes({}, [], missing="the current micro batch is unknown: pass --max-micro-batch")
+    rows, most = batch // parallel, max_micro or sizes.micro or 1
+    micro = max(each for each in divisors(rows) if each <= most or each == 1)
+    kept = ["micro batch unchanged"] if micro == sizes.micro else []
+    if is_twice(config):
+        kept.append("DeepSpeed gets twice the batch, for the two losses")
+    values = {total: batch, config.key("micro_train_batch_size"): micro, **layout}
+    return ChosenSizes(values, kept, micro, rows // micro, parallel)
+
+
+def roles(config: OpenRlhfConfig, size: Size) -> tuple[dict[str, int], str]:
+    """The nodes and GPUs of the roles on another size, and why they do not follow from it."""
+    now = config.own_size
+    if now is None or now == size:
+        return {}, ""
+    if not config.is_on("colocate_all_models"):
+        return {}, "the GPUs are divided among actor, reference, critic, reward model and vLLM: set the size of each by hand"
+    values = {
+        key: count
+        for role in ROLES
+        for name, count in ((f"{role}_num_nodes", size.nodes), (f"{role}_num_gpus_per_node", size.per_node))
+        if (key := config.key(name)) in config.known and (role == "actor" or key in config.values)
+    }
+    engines, each = config.integer("vllm_num_engines"), config.integer("vllm_tensor_parallel_size", 1)
+    if engines:
+        if not each or size.processes % each:
+            return {}, f"{size.processes} GPUs are no multiple of the tensor parallel size of vLLM ({each})"
+        values[config.key("vllm_num_engines")] = size.processes // each
+    return values, ""

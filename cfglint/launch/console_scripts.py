@@ -1,0 +1,49 @@
+"""The commands that a project installs: each calls a function of one of its modules."""
+
+from __future__ import annotations
+
+import re
+
+from cfglint.source.annotations import Iterator
+from cfglint.source.project_files import Project
+from cfglint.source.record import Record
+
+TABLES = ("[project.scripts]", "[tool.poetry.scripts]")
+ENTRY = re.compile(r"""^\s*["']?([\w.-]+)["']?\s*=\s*["']?([\w.]+):(\w+)""")
+QUOTED = re.compile(r"""["']\s*([\w.-]+)\s*=\s*([\w.]+):(\w+)""")  # in the list of a setup.py
+POINTS = "console_scripts"
+
+
+class ConsoleScript(Record):
+    """What a command runs: a function of a module."""
+
+    module: str
+    function: str
+
+
+def console_scripts(project: Project) -> dict[str, ConsoleScript]:
+    """The commands of a project by their names, as its pyproject.toml, setup.cfg or setup.py states them."""
+    folder = f"{project.root}/" if project.root else ""
+    texts = {name: project.read(folder + name) or "" for name in ("pyproject.toml", "setup.cfg", "setup.py")}
+    found = [*of_tables(texts["pyproject.toml"]), *of_list(texts["setup.cfg"])]
+    found += QUOTED.findall(texts["setup.py"].partition(POINTS)[2])
+    return {name: ConsoleScript(module, function) for name, module, function in found}
+
+
+def of_tables(text: str) -> Iterator[tuple[str, ...]]:
+    """(name, module, function) of the entries in the tables of scripts."""
+    inside = False
+    for line in text.splitlines():
+        if line.lstrip().startswith("["):
+            inside = line.strip() in TABLES
+        elif inside and (entry := ENTRY.match(line)):
+            yield entry.groups()
+
+
+def of_list(text: str) -> Iterator[tuple[str, ...]]:
+    """(name, module, function) of the indented lines after `console_scripts =`."""
+    for line in text.partition(POINTS)[2].splitlines()[1:]:
+        entry = ENTRY.match(line)
+        if not line[:1].isspace() or entry is None:
+            return
+        yield entry.groups()
