@@ -9,7 +9,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.command_options import INVALID, Options, OptionWords, RefusedWords, parse, plain
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.remedies import rename
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterator, Sequence
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
 
@@ -29,6 +29,11 @@ class OptionsConfig(Config):
     known: Options
     refused: list[RefusedWords]
     _failing: list[Refusal] | None = None
+
+    @property
+    def parser(self) -> str:
+        """Whose parser takes the words: `ms-swift 4.6.0`."""
+        return self.release
 
     def parse_words(
         self, words: dict[str, OptionWords], overrides: Sequence[Override], shown: Callable[[str], str] = plain
@@ -129,8 +134,7 @@ def left_over(
             help=f"remove `{' '.join(words)}`" if takes_none else f"quote the value of `--{name}`, or remove the further words",
         )
     similar = successor if successor in config.known else nearest(config, name)
-    parser = f"{config.framework.title} {dotted(config.own_version)}"
-    message = f"{parser} has no argument `{name}`" if is_own else f"unknown argument `{name}` is refused by {parser}"
+    message = f"{config.parser} has no argument `{name}`" if is_own else f"unknown argument `{name}` is refused by {config.parser}"
     setting, advice = config.words_setting(refused), f"write `--{similar}`" if similar else f"remove `--{name}`"
     return Finding(
         setting,

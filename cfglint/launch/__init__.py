@@ -30,7 +30,8 @@ class Launch(Record):
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
     script. `sets_rank`: the launcher gives each process its rank, a single one too. `extra_files` are named by the line and of an unknown
     kind. `entry` are the known properties for reports. `not_read` is what of the program and its arguments was not read: while there is
-    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed.
+    any, whether the run starts is not known. `loop` is the training loop of a program that trains with an engine of DeepSpeed. `spreads`
+    is the `device_map` by which its one process has the model on all GPUs.
     """
 
     command: CommandDocument | None = None
@@ -53,6 +54,7 @@ class Launch(Record):
     entry: LaunchEntry | None = None
     not_read: tuple[Reason, ...] = ()
     loop: OwnLoop | None = None
+    spreads: str = ""
     alternative: AlternativeEntry | None = None
 
     @property

@@ -143,7 +143,8 @@ def reached(found: Retarget) -> list[str]:
         per_update = f"; {terms} samples per update {factors}" if chosen.accumulation else ""
         lines = [f"global batch {change} prompts per step{per_update}\n"]
     else:
-        lines = [f"global batch {change} = {terms} {factors}\n"]
+        product = f" = {terms} {factors}" if chosen.accumulation else ", packed by tokens"
+        lines = [f"global batch {change}{product}\n"]
     lines += on_nodes(found)
     needed = memory_of(found)
     lines += [f"  {needed}\n"] if needed else []

@@ -47,11 +47,10 @@ def layout_on(run: CheckedRun, gpus: int) -> Layout:
 
 def spread_model(run: CheckedRun) -> str:
     """Why more GPUs change no number of a run whose one process spreads its model over all of them; empty for any other."""
-    code = run.launch.code or run.launch.parser
-    if code is None or not code.spreads or run.facts.gpus != 1:
+    if not run.launch.spreads or run.facts.gpus != 1:
         return ""
     return (
-        f"its one process spreads the model over all GPUs (`device_map` is {code.spreads!r}), so data parallel stays 1: "
+        f"its one process spreads the model over all GPUs (`device_map` is {run.launch.spreads!r}), so data parallel stays 1: "
         "to start one process for each GPU, remove `device_map`"
     )
 

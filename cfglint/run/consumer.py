@@ -34,7 +34,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     """Decide whose parser takes the arguments, or the file that they name; `is_built`: the program builds them, so their kind is known."""
     names, launcher = trainer_names(command), launcher_of(line)
     fed = fed_by(launch)
-    if is_trainer(fed):  # it opens the files that its arguments name
+    if is_trainer(fed) or parses_command(launch):  # it opens the files that its arguments name
         launch.consumer, launch.is_main = fed, True
         return
     if lacks_config(launch, line):
@@ -62,6 +62,12 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
+
+
+def parses_command(launch: Launch) -> bool:
+    """Whether a line starts a program of a framework that parses its arguments by rules of its own, whatever else the program builds."""
+    fed = fed_by(launch)
+    return bool(fed) and framework(fed).parses_command
 
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:

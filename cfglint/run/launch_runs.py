@@ -24,7 +24,7 @@ from cfglint.launch.overrides import FLAG, Override
 from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
 from cfglint.launch.slurm import requested_card
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, program_kind, unread
+from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, parses_command, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
 from cfglint.source import files
@@ -52,6 +52,7 @@ ENGINE = "deepspeed"
 ENGINE_CALL = "initialize"  # what builds the engine
 MOST_READERS = 8  # maximum number of other contents of a script that are remembered
 MOST = 24  # maximum number of launches of one script that are checked; loops are unrolled up to this number
+DEVICE_MAP = Reason("program", "the `device_map` of its model")
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 
 
@@ -217,7 +218,7 @@ class LaunchReader:
         if launch.parser is not None:
             launch.parser = self.with_engines(line, launch)
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
-            self.add_files_of_program(line, command, launch.parser, documents, kinds)
+            self.add_files_of_program(line, launch, documents, kinds)
         built = self.built(line, launch, kinds, which)
         if built is not None:
             documents.insert(1, built.document)
@@ -264,13 +265,15 @@ class LaunchReader:
         command.partners = [position for position, (index, _) in enumerate(others) if index in listed]
         return launch
 
-    def add_files_of_program(
-        self, line: LaunchLine, command: CommandDocument, program: ProgramFacts, documents: list[Document], kinds: list[str]
-    ) -> None:
-        """Add the files that the code of the program of a line names, and match its arguments."""
+    def add_files_of_program(self, line: LaunchLine, launch: Launch, documents: list[Document], kinds: list[str]) -> None:
+        """Add the files that the code of the program of a line names, and match its arguments, if no framework does."""
         from cfglint.launch.programs.arguments import match_arguments
 
-        match_arguments(line, command, program)
+        command, program = launch.command, launch.parser
+        assert command is not None
+        assert program is not None
+        if not parses_command(launch):
+            match_arguments(line, command, program)
         for path in self.named_by_program(line, command, program):
             documents.append(self.source.document(path, "json"))
             kinds.append("deepspeed")
@@ -290,7 +293,7 @@ class LaunchReader:
     def built(self, line: LaunchLine, launch: Launch, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
         program, found = launch.parser, self.program_file(line)
-        if program is None or found is None or not program.built or any(map(takes_arguments, kinds)):
+        if program is None or found is None or not program.built or any(map(takes_arguments, kinds)) or parses_command(launch):
             return None
         from cfglint.run.program_runs import built_arguments, with_engines
 
@@ -496,11 +499,17 @@ class LaunchReader:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
-            spreads = launch.parser is not None and launch.parser.spreads  # one model on all of them (transformers 5.24.0 trainer.py:459)
             gpus = seen if seen is None or seen > 0 else 1
             own_loop = any(isinstance(each, ProgramCall) and each.has_loop for each in documents)  # nothing spreads a batch over GPUs then
-            if spreads or own_loop:
+            if own_loop:
                 gpus = 1
+            elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
+                from cfglint.run.program_runs import spreads_model
+
+                spreads = spreads_model(launch.parser, self.context(line, launch))
+                launch.spreads = spreads or ""
+                gpus = 1 if spreads else gpus if spreads is not None else None
+                line.unsure("visible_gpus", *([DEVICE_MAP] if spreads is None else []))
         # DeepSpeed reads the file itself, and its optimizer leaves nothing for the program to pass.
         optimizer = any(document.find(("optimizer",))[1] is not None for document in documents[1:])
         own_parser = launch.consumer == "deepspeed" and has_own_arguments(launch, command) and optimizer

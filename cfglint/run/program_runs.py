@@ -16,12 +16,14 @@ from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.programs.documents import BEFORE_OPTIMIZER, call_document, given_mapping, is_unknown_config, place_of_literal
 from cfglint.launch.programs.imports import imports
 from cfglint.launch.programs.literals import COMPUTED, literal
+from cfglint.launch.programs.model_objects import OF_MODELS
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.tracing import trace
 from cfglint.launch.programs.trainer_calls import trainer_calls
+from cfglint.launch.programs.trainers import SPREADING
 from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.change import EditRefused
@@ -90,6 +92,7 @@ class BuiltArguments:
                 doubts=self.doubts,
                 not_known=self.not_known,
                 not_read=not_read,
+                spreads=self.program.spreads,
                 alternative=self.alternative,
             ),
             strict_keys=facts.strict_keys or self.program.complete,
@@ -125,6 +128,18 @@ def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
     found = program.evaluations.under(context)
     assert isinstance(found, Evaluated)
     return found
+
+
+def spreads_model(program: ProgramFacts, context: Context) -> str | None:
+    """The `device_map` by which the one process of a program has its model on all GPUs, so that none has samples of its own; empty if it
+    has none, None if that is not known.
+    """
+    if program.spreads or program.evaluations is None:
+        return program.spreads
+    parts = [each for each in evaluation_of(program, context).parts.values() if any(word in each.name for word in OF_MODELS)]
+    maps = [each.arguments["device_map"][1] for each in parts if "device_map" in each.arguments]
+    spreading = next((str(each.data) for each in maps if each.is_plain and each.data in SPREADING), "")
+    return spreading or ("" if all(each.known for each in maps) and all(each.every for each in parts) else None)
 
 
 def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:

@@ -16,6 +16,7 @@ GAPS = {
     "launch": {"package", "newest release", "schema", "generator", "README row"},
     "megatron": {"package", "newest release", "schema", "rules", "README row"},
     "megatron_swift": {"schema", "README row"},  # its lines are those of ms-swift
+    "openrlhf": {"schema"},  # it has no files
 }
 
 

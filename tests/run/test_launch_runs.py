@@ -9,6 +9,8 @@ import pytest
 import cfglint
 from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.run.discovery import Discovery
 
 SCRIPT = """\
 #!/bin/bash
@@ -597,3 +599,23 @@ def test_a_deepspeed_argument_with_an_unknown_value_is_no_bare_flag(tmp_path, gi
     (tmp_path / "run.sh").write_text(f"CONFIG=$1\ndeepspeed --num_gpus 8 $2/train.py --output_dir out --num_train_epochs 3 {given}\n")
     (run,) = cfglint.check(str(tmp_path / "run.sh")).runs
     assert ("deepspeed" in run.launch["arguments"]) == kept
+
+
+SPREAD = """import os
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+device_map = "auto" if int(os.environ.get("WORLD_SIZE", 1)) == 1 else {"": int(os.environ["LOCAL_RANK"])}
+model = AutoModelForCausalLM.from_pretrained("m", MAP)
+Trainer(model=model, args=TrainingArguments("o", per_device_train_batch_size=4)).train()
+"""
+
+
+@each_case(
+    ("given", "gpus"),
+    [("device_map=device_map", 1), ("device_map=load()", None), ("**load()", None), ("device_map=None", 4), ("revision='x'", 4)],
+)
+def test_a_model_that_one_process_has_on_all_gpus_leaves_one_replica(given, gpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SPREAD.replace("MAP", given))
+    (tmp_path / "run.sh").write_text("python train.py\n")
+    (run,) = Discovery(LaunchFacts(gpus=4)).meant_by("run.sh")
+    assert (run.facts.gpus, run.resolved["data_parallel"]) == (gpus, gpus)

@@ -560,6 +560,7 @@ OF_WHEELS = {
     "deepspeed",
     "huggingface",
     "llamafactory",
+    "openrlhf",
     "swift",
     "trl",
     "verl",

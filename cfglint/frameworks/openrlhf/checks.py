@@ -50,6 +50,10 @@ def failed(config: OpenRlhfConfig) -> list[Refusal]:
     given = {name: value for name, value in config.values.items() if name in config.defaults}
     given |= {each.name: unknown_field(each.name) for each in config.refused if each.why == INVALID and each.name in config.known}
     found = Check(plan(config.program, config.own_version), given, config.defaults, (), lambda *_: None, pages_of(KIND)).refusals(words)
+    if config.copy is not None:  # a check of the release may read what the copy does not have
+        found = [each for each in found if all(key in config.known for key in (*each.keys, *each.read))]
+    if not config.is_whole:  # what is missing may be given elsewhere
+        found = [each for each in found if all(key in config.values for key in each.keys)]
     for each in found:
         each.help = [option(step, switches) for step in each.help]
         lacking = [key for key in dict.fromkeys((*each.keys, *each.read)) if key in config.known and config.own(key) is None]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.rule import ARGUMENT, Rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.command_options import LEFT, RefusedWords
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -31,8 +32,8 @@ class OpenRlhfConfig(OptionsConfig):
         super().__init__(documents, facts, kinds)
         self.own_version = self.version
         self.program = program_of(facts.launch.line)
-        copy = of_copy(self.facts)
-        self.known = options(self.program, self.own_version) if copy is None else copy
+        self.copy = of_copy(self.facts)
+        self.known = options(self.program, self.own_version) if self.copy is None else self.copy
         document = documents[0]
         words = dict(FRAMEWORK.loader(document, facts).read(document).value)
         flags = document.flags if isinstance(document, CommandDocument) else {}
@@ -41,6 +42,15 @@ class OpenRlhfConfig(OptionsConfig):
         self.values = self.parse_words({key: each for key, each in words.items() if key not in dashed}, facts.overrides)
         self.refused += refused
         self.defaults = {option.dest or name: option.default for name, option in self.known.items() if not option.dest}
+
+    @property
+    def parser(self) -> str:
+        """Whose parser takes the words."""
+        return super().parser if self.copy is None else f"the project's {self.framework.title}"
+
+    def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
+        """The release of a copy in the project, whose arguments are read from its source."""
+        return () if self.copy is not None and rule.about == ARGUMENT else super().unmodelled(rule)
 
     def exists(self, key: str) -> bool:
         """Whether a program of any release has an argument of this name."""

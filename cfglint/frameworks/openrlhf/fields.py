@@ -8,7 +8,7 @@ from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf._tables import FIELDS, SPANS
 from cfglint.frameworks.versions import Version, parse_version
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,10 +127,13 @@ def name_of(role: str, program: str, release: Version) -> str:
     return role if release < SECTIONS else NAMES[role][-1 if program == OTHER else 0]
 
 
-def other_name(name: str, program: str, known: dict[str, Option]) -> str:
-    """The argument that replaced one of another release, or had its place; empty if that is not known."""
-    names = [*NAMES.get(name, ())[:: -1 if program == OTHER else 1], *(former for former, others in NAMES.items() if name in others)]
-    return next((each for each in names if each in known and each != name), "")
+def other_name(name: str, program: str, known: Mapping[str, Option]) -> str:
+    """The argument that has the place of one of another release or program; empty if that is not known."""
+    roles = [former for former, others in NAMES.items() if name in (former, *others)]
+    names = [*(other for role in roles for other in NAMES[role][:: -1 if program == OTHER else 1]), *roles]
+    last = name.rpartition(".")[2]
+    same = [each for each in known if each.rpartition(".")[2] == last]
+    return next((each for each in names if each in known and each != name), same[0] if len(same) == 1 else "")
 
 
 def fitting(facts: LaunchFacts) -> str:

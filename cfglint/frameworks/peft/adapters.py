@@ -11,7 +11,7 @@ from cfglint.frameworks.peft.checkpoints import config_of, path_in_project
 from cfglint.frameworks.peft.lora import EXCLUDED, LAYERS, PARAMETERS, PATTERN, SAVED, TARGETS, Attached, Refused
 from cfglint.frameworks.peft.modules import Modules, modules_of
 from cfglint.frameworks.versions import Version, parse_version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable
+from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable
 from cfglint.source.record import Record
 
 DECISIVE = (TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN)
@@ -77,21 +77,19 @@ def outcome(adapter: Place, facts: LaunchFacts) -> Outcome:
     """What PEFT does with an adapter in the release of the run; where none is stated, in the newest that is allowed."""
     releases = releases_of(facts, adapter.bounds)
     modules = adapter.modules()
-    unknown = set(lora.unknown_in(adapter.values))
+    unknown = dict.fromkeys(lora.unknown_in(adapter.values))
     known = {name: value for name, value in adapter.values.items() if name not in unknown}
-    matches = modules is not None and unknown.isdisjoint(DECISIVE)
-    found = at(known, modules if matches else None, releases[-1], adapter.transformers)
-    if found.refused is not None:
-        found.is_certain = all(
-            at(known, modules if matches else None, each, adapter.transformers).refused is not None for each in releases[:-1]
-        )
+    matches = modules is not None and unknown.keys().isdisjoint(DECISIVE)
+    in_releases = (at(known, modules if matches else None, each, adapter.transformers, unknown) for each in reversed(releases))
+    found = next(in_releases)
+    found.is_certain = found.refused is not None and all(each.refused is not None for each in in_releases)
     return found
 
 
-def at(values: ConfigMapping, modules: Modules | None, peft: Version, transformers: Version) -> Outcome:
-    """What one release of PEFT does; a refusal that the values alone decide names no modules."""
+def at(values: ConfigMapping, modules: Modules | None, peft: Version, transformers: Version, unknown: Collection[str] = ()) -> Outcome:
+    """What one release of PEFT does, with other fields of `unknown` values; a refusal that the values alone decide names no modules."""
     try:
-        lora.checked(values, peft)
+        lora.checked(values, peft, unknown)
     except Refused as refused:
         return Outcome(None, None, refused.with_traceback(None))
     try:

@@ -13,7 +13,7 @@ from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.peft import fields
 from cfglint.frameworks.peft.modules import CONV1D, SUPPORTED, Modules
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterator
+from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -56,9 +56,9 @@ class Attached(Record):
     trains_all: bool = False
 
 
-def checked(values: ConfigMapping, peft: Version) -> None:
-    """Construct the `LoraConfig`; raises Refused."""
-    for name in values:
+def checked(values: ConfigMapping, peft: Version, unknown: Collection[str] = ()) -> None:
+    """Construct the `LoraConfig`, in which other fields have `unknown` values; raises Refused."""
+    for name in (*values, *unknown):
         since = fields.FIELDS.get(name)
         if since is None or since > peft:
             added = f", which peft {'.'.join(map(str, since))} added" if since is not None else ""
@@ -78,13 +78,13 @@ def checked(values: ConfigMapping, peft: Version) -> None:
         if isinstance(get(TARGETS), str) and get(name) is not None:
             text = f"ValueError: `{name}` cannot be used when `target_modules` is a str."
             raise Refused(name, f"`{name}` requires a list as `{TARGETS}`", text, "config", remove_key(name))
-    if get(PATTERN) and get(LAYERS) is None and peft >= fields.CHECKS_PATTERN:
+    if get(PATTERN) and get(LAYERS) is None and LAYERS not in unknown and peft >= fields.CHECKS_PATTERN:
         text = "ValueError: When `layers_pattern` is specified, `layers_to_transform` must also be specified. "
         raise Refused(PATTERN, f"`{PATTERN}` requires `{LAYERS}`", text, "config", f"set `{LAYERS}`" | remove_key(PATTERN))
     if get("use_dora") and get("megatron_config"):
         text = "ValueError: DoRA does not support megatron_core, please set `use_dora=False`."
         raise Refused("use_dora", "`use_dora` is incompatible with `megatron_config`", text, "config", set_key("use_dora", False))
-    if get("init_lora_weights") == "loftq" and not get("loftq_config"):
+    if get("init_lora_weights") == "loftq" and not get("loftq_config") and "loftq_config" not in unknown:
         text = "ValueError: `loftq_config` must be specified when `init_lora_weights` is 'loftq'."
         raise Refused("init_lora_weights", "`init_lora_weights: loftq` requires `loftq_config`", text, "config", "set `loftq_config`")
     if get("lora_bias") and get("use_dora"):

@@ -131,3 +131,19 @@ def test_gpus_of_separate_roles_are_not_divided(report, tmp_path):
     line = f"{RAY} --actor.num_gpus_per_node 4 --train.batch_size 128 --reward.remote_url u --data.prompt_dataset d"
     report(line, "fix", "--gpus", "8")
     assert (tmp_path / "run.sh").read_text() == f"{line}\n"
+
+
+def test_the_arguments_of_a_copy_are_those_of_its_source(report, tmp_path):
+    program = tmp_path / "openrlhf" / "cli" / "train_ppo_ray.py"
+    program.parent.mkdir(parents=True)
+    (tmp_path / "openrlhf" / "__init__.py").write_text("")
+    source = 'if __name__ == "__main__":\n    parser = argparse.ArgumentParser()\n    {}\n    args = parser.parse_args()\n    train(args)\n'
+    program.write_text(source.format('parser.add_argument("--train.batch_size", type=int, default=64)'))
+    (program.parent / "train_sft.py").write_text(source.format('parser.add_argument("--own_size", type=int, default=2)'))
+    found = report(f"{SFT} --own_size 3 --own_sise 4")
+    assert [(each["code"], each["severity"], each["key"]) for each in found["diagnostics"]] == [("ORL001", "error", "--own_sise")]
+    assert "the project's OpenRLHF; did you mean `own_size`?" in found["diagnostics"][0]["message"]
+
+
+def test_what_is_missing_may_be_given_elsewhere(report):
+    assert report(f"{SFT} --train.batch_size 64 $MORE")["diagnostics"] == []

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
+from cfglint.evaluate import Reason, Unknown
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.peft import lora, quantization
+from cfglint.frameworks.peft.adapters import Place, outcome
 from cfglint.frameworks.peft.lora import Refused
 from cfglint.frameworks.peft.modules import modules_of
 
@@ -121,3 +124,16 @@ def test_an_adapter_on_a_quantised_model():
         quantization.attached({"init_lora_weights": "pissa"}, None)
     with pytest.raises(Refused):
         quantization.attached({"modules_to_save": ["down_proj"]}, modules)
+
+
+@each_case(("field", "other"), [("layers_to_transform", {"layers_pattern": "layers"}), ("loftq_config", {"init_lora_weights": "loftq"})])
+def test_a_field_of_an_unknown_value_is_not_missing(field, other):
+    facts = LaunchFacts(target={"peft": "0.19.1"})
+    values = [other, {**other, field: Unknown(Reason("program", "what the program computes"))}]
+    refusals = [outcome(Place(each, "", "", "train.py", (5, 0)), facts).refused for each in values]
+    assert [refusal is not None for refusal in refusals] == [True, False]
+
+
+def test_a_field_that_no_release_has_is_refused_whatever_its_value():
+    values = {"ranks": Unknown(Reason("program", "what the program computes"))}
+    assert outcome(Place(values, "", "", "train.py", (5, 0)), LaunchFacts(target={"peft": "0.19.1"})).refused.key == "ranks"

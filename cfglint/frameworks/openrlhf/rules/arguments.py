@@ -15,7 +15,7 @@ def unknown_openrlhf_argument(config: OpenRlhfConfig) -> Iterator[Finding]:
     for refused in config.refused if config.known else ():
         if refused.why == LEFT:
             name = refused.name
-            yield left_over(config, refused, unrecognized, config.exists(name), other_name(name, config.program, dict(config.known)))
+            yield left_over(config, refused, unrecognized, config.exists(name), other_name(name, config.program, config.known))
 
 
 def unrecognized(words: Sequence[str]) -> str:
