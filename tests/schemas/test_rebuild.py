@@ -26,7 +26,6 @@ from cfglint.frameworks.versions import parse_version
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TREES = Path(__file__).resolve().parent / "trees"
-VALIDATOR = "    @model_validator(mode='after')\n    def even_steps(self): ...\n\n"
 
 
 def facts(kind: str, path: Path) -> dict:
