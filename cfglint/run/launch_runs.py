@@ -21,7 +21,7 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.overrides import FLAG, Override
-from cfglint.launch.program import ProgramCall, ProgramFacts
+from cfglint.launch.program import OF_LAUNCHER, ProgramCall, ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
 from cfglint.launch.slurm import requested_card
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, parses_command, program_kind, unread
@@ -531,12 +531,17 @@ class LaunchReader:
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(closed and not launch.doubts and not launch.is_open) or self.facts.complete,
+            complete=(closed and not launch.doubts and not launch.is_open) or (self.facts.complete and not is_fed_by_unread(launch)),
             kind_given=self.facts.kind_given
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
         ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
+
+
+def is_fed_by_unread(launch: Launch) -> bool:
+    """Whether a program that was not read gets an engine or the launcher's file, and may pass it anything."""
+    return launch.consumer in ("deepspeed", "accelerate") and any(each.what != OF_LAUNCHER for each in launch.not_read)
 
 
 def parts_of(word: Text) -> list[tuple[str | None, str]]:

@@ -532,7 +532,7 @@ def test_a_refusal_of_what_was_unknown_comes_first_and_gives_no_default(checkout
 
 
 def test_model_data_adapter_and_whether_it_trains_are_consequences(checkout, reviewed):
-    line = "torchrun --nproc_per_node 2 train.py --output_dir o --num_train_epochs {} --per_device_train_batch_size {} "
+    line = "torchrun --nproc_per_node 2 train.py --output_dir o --save_strategy no --num_train_epochs {} --per_device_train_batch_size {} "
     old = line.format(1, 2) + "--model_name_or_path org/a --dataset_name d --lora_r 8 --seed 1\n"
     new = line.format(2, 2) + "--model_name_or_path org/b --dataset_name e --lora_r 16 --lora_alpha 4 --seed 1 --do_train\n"
     lines = [each.strip() for each in changed_in(checkout, reviewed, run__sh=(old, new)).splitlines()]
