@@ -28,7 +28,7 @@ from row_table_text import every
 from cfglint.frameworks.row_evaluation import WHOLE, Evaluation, Raised
 
 ENOUGH = 0.995
-OF_SEVERAL = {"verl"}  # whose rows are those of several functions on the sections of one config
+OF_SEVERAL = {"accelerate", "verl"}  # whose rows are those of several functions on the values of one config
 SOME: tuple[Any, ...] = (None, True, False, 0, 1, 2, 3.5, -1, "", "2", "auto", [], [1], ["a", 2], {}, {"a": 1})
 Row = dict[str, Any]
 

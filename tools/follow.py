@@ -24,9 +24,11 @@ from __future__ import annotations
 import argparse
 import contextlib
 import datetime
+import functools
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -49,6 +51,7 @@ import source_checks
 import trainer_signatures
 from history_rows import Fact, Facts, Release, same
 from packaging.version import InvalidVersion, Version
+from row_expressions import every
 from schema_source import SourceError, Tree, release
 from source_checks import Change, Check
 
@@ -131,6 +134,36 @@ class Following:
         """Whether no later release is known."""
         return bool(self.release > max(self.others))
 
+    @functools.cached_property
+    def functions(self) -> list[row_table_text.Function]:
+        """The functions of the release as rows, if the kind has rows."""
+        return [*importlib.import_module(f"rows_{self.kind}").functions(self.path)] if self.kind in rebuild_tables.WITH_ROWS else []
+
+    def rows(self) -> row_table_text.Table:
+        """The rows of all releases with this one."""
+        table = row_table_text.Table.read(self.target.with_name(row_table_text.NAME), self.others)
+        table.add(self.release, self.functions)
+        return table
+
+    def is_followed(self) -> bool:
+        """Whether the committed tables and rows have the release as it is."""
+        if self.release not in self.before or self.tables() != self.target.read_text(encoding="utf-8"):
+            return False
+        path = self.target.with_name(row_table_text.NAME)
+        return self.kind not in rebuild_tables.WITH_ROWS or self.rows().text() == path.read_text(encoding="utf-8")
+
+    def is_row(self, check: Check) -> bool:
+        """Whether a check is one of the rows, which need no rule."""
+        pattern = re.compile(re.escape(check.text).replace(re.escape("{}"), ".*"), re.DOTALL)
+        return any(pattern.match(text) for text in self.messages)  # the text of a check may be cut off
+
+    @functools.cached_property
+    def messages(self) -> list[str]:
+        """What the rows raise; the values in it are left out."""
+        says = [(row["raise"], row["say"]) for each in self.functions for row in every(each.rows) if "raise" in row]
+        texts = [(kind, say if isinstance(say, str) else "".join(part for part in say[1:] if isinstance(part, str))) for kind, say in says]
+        return [f"{kind}: {text}" for kind, text in texts]
+
     def tables(self) -> str:
         """The text of the tables with this release; SourceError if that would change what they say of another one."""
         text = str(self.source.text({**self.others, self.release: self.facts}))
@@ -166,6 +199,9 @@ def follow(options: argparse.Namespace, scratch: Path) -> int:
     """Follow one release: 1 when something needs a hand."""
     Version(options.version)
     given = Following(*located(options, scratch))
+    if given.is_followed():
+        print(f"{given.package} {given.name}: followed, nothing to change")
+        return 0
     print(f"{given.package} {given.name}, compared with {'.'.join(map(str, given.neighbour))}")
     before = given.others[given.neighbour]
     lines = list(follow_fields.changes(before.sections, given.facts.sections))
@@ -296,7 +332,7 @@ def report_checks(given: Following, changed: list[Change] | None) -> Iterator[st
         rules = rules_of(each.check, given)
         if each.before is not None:
             rules = rules or [f"{rule} (its former words)" for rule in covering_rules.rules_of(each.before, given.package)]
-        why = source_checks.reason(each.check, notes)
+        why = source_checks.reason(each.check, notes) or ("a row" if given.is_row(each.check) else "")
         print(f"  {each.what:8}{each.check.place}: {each.check.text[:SHOWN]}")
         print(f"{details(each)}          rule: {', '.join(rules) or why or 'none'}")
         if each.what != "removed":
@@ -367,11 +403,11 @@ def written(given: Following, history: dict[Release, list[Check]]) -> list[str]:
 
 def rows(given: Following) -> list[str]:
     """Write the rows with those of this release; what it has to have by hand."""
-    target = given.target.with_name(row_table_text.NAME)
-    table = row_table_text.Table.read(target, given.others)
-    table.add(given.release, importlib.import_module(f"rows_{given.kind}").functions(given.path))
-    target.write_text(table.text(), encoding="utf-8")
-    return [f"by hand: {line}" for line in table.unread(given.release, given.neighbour)]
+    table = given.rows()
+    given.target.with_name(row_table_text.NAME).write_text(table.text(), encoding="utf-8")
+    asked = table.questions(given.release) - table.questions(given.neighbour)
+    by_hand = [f"by hand: {line}" for line in table.unread(given.release, given.neighbour)]
+    return [*by_hand, *(f"question to the environment that is new: {question}" for question in sorted(asked))]
 
 
 def take_into_schema(given: Following) -> list[str]:

@@ -1,13 +1,13 @@
 """Rebuild `cfglint/frameworks/KIND/_tables.py`, and `_rows.py` beside it, from the unpacked wheels of a package, one for each release.
 
-    python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check]
+    python tools/rebuild_tables.py KIND FOLDER [--fetch] [--check] [--newest N]
 
 KIND is accelerate, axolotl, deepspeed, huggingface, llamafactory, trl or verl. FOLDER has a folder for each release (`0.17.0`, ...)
 that holds the package and its metadata, and `dates.json` with the day of each release on the index, also of the libraries whose
 releases the tables name. `--fetch` downloads first what FOLDER lacks, yanked releases too, which files pin; of transformers only the
 files that are read, because all wheels together are 1 GB.
 `_rows.py` has the checks of the functions that `rows_KIND.py` names; what it cannot read is printed, and has to be done by hand.
-`--check` compares only, and exits 1 when a file would change.
+`--check` compares only, and exits 1 when a file would change; with `--newest 3` only the newest three releases are needed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tempfile
 import urllib.parse
 import urllib.request
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -29,6 +30,7 @@ from typing import Any
 import list_releases
 import row_table_text
 import schema_merge
+from history_rows import Release
 from schema_source import SourceError, release
 
 FRAMEWORKS = Path(__file__).resolve().parent.parent / "cfglint" / "frameworks"
@@ -44,17 +46,28 @@ def main() -> int:
     parser.add_argument("folder", type=Path, help="a folder with one folder for each release")
     parser.add_argument("--fetch", action="store_true", help="download the releases that the folder lacks")
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 when the file would change")
+    parser.add_argument("--newest", type=int, metavar="N", help="the newest N releases alone: of the others what is committed")
     options = parser.parse_args()
     source = importlib.import_module(f"tables_{options.kind}")
     target = FRAMEWORKS / options.kind
     try:
         if options.fetch:
-            fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES, getattr(source, "FILES", ()))
+            newest = committed(source, target)[-options.newest :] if options.newest else None
+            fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES, getattr(source, "FILES", ()), newest)
         dates = json.loads((options.folder / DATES).read_text(encoding="utf-8"))
-        texts = {target / "_tables.py": tables(source, options.folder, dates)}
+        folders, others = release_folders(source, options.folder), list[Release]()
+        if options.newest:
+            known = committed(source, target)
+            folders = {each: folders[each] for each in known[-options.newest :]}
+            others = known[: -options.newest]
+        texts = {target / "_tables.py": tables(source, folders, dates, target, others)}
         if options.kind in WITH_ROWS:
-            table = importlib.import_module(f"rows_{options.kind}").table(release_folders(source, options.folder))
-            texts[target / row_table_text.NAME] = table.text()
+            rows = importlib.import_module(f"rows_{options.kind}")
+            path = target / row_table_text.NAME
+            table = row_table_text.Table.read(path, others) if others else rows.table(folders)
+            for version in sorted(folders) if others else ():
+                table.add(version, rows.functions(folders[version]))
+            texts[path] = table.text()
             print(*(f"by hand: {place}: {why}" for place, why in table.by_hand.items()), sep="\n", file=sys.stderr)
     except (SourceError, OSError) as problem:
         print(problem, file=sys.stderr)
@@ -70,10 +83,26 @@ def main() -> int:
     return 1 if changed and options.check else 0
 
 
-def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]]) -> str:
-    """The text of the tables by the releases in a folder."""
-    folders = release_folders(source, folder)
-    return str(source.text({version: source.facts(path, version, dates) for version, path in sorted(folders.items())}))
+def tables(
+    source: ModuleType, folders: Mapping[Release, Path], dates: dict[str, dict[str, str]], target: Path, others: list[Release]
+) -> str:
+    """The text of the tables by some releases, and by the committed facts of others."""
+    known = facts_of(source, target) if others else {}
+    found = {version: source.facts(path, version, dates) for version, path in sorted(folders.items())}
+    return str(source.text({**{version: known[version] for version in others}, **found}))
+
+
+def facts_of(source: ModuleType, target: Path) -> dict[Release, Any]:
+    """The facts of the releases of the committed tables."""
+    names: dict[str, Any] = {}
+    exec((target / "_tables.py").read_text(encoding="utf-8"), names)
+    found: dict[Release, Any] = source.known(argparse.Namespace(**names))
+    return found
+
+
+def committed(source: ModuleType, target: Path) -> list[Release]:
+    """The releases of the committed tables."""
+    return sorted(facts_of(source, target))
 
 
 def release_folders(source: ModuleType, folder: Path) -> dict[tuple[int, ...], Path]:
@@ -92,8 +121,17 @@ def is_release(name: str) -> bool:
     return name.partition(".post")[0].replace(".", "").isdigit()
 
 
-def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[str, ...], wanted: tuple[str, ...] = ()) -> None:
-    """Unpack the wheels of the releases of a package that a folder lacks, or the `wanted` files of them, and write the days of all."""
+def fetch(
+    folder: Path,
+    package: str,
+    oldest: Release,
+    libraries: tuple[str, ...],
+    wanted: tuple[str, ...] = (),
+    only: list[Release] | None = None,
+) -> None:
+    """Unpack the wheels of the releases of a package that a folder lacks, or the `wanted` files of them, and write the days of all; `only`
+    are the releases that are needed, by default all.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     answers = {each: list_releases.from_index(each, INDEX) for each in (package, *libraries)}
     missing = [each for each, answer in answers.items() if answer is None]
@@ -105,7 +143,8 @@ def fetch(folder: Path, package: str, oldest: tuple[int, ...], libraries: tuple[
         for each, found in files.items()
     }
     for name in dates[package]:
-        if is_release(name) and release(name) >= oldest and not (folder / name).exists():
+        is_needed = is_release(name) and release(name) >= oldest and (only is None or release(name) in only)
+        if is_needed and not (folder / name).exists():
             of_release = [each for each in files[package] if str(list_releases.version_of(each["filename"])) == name]
             if wanted:
                 unpack_files(package, of_release, wanted, folder / name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from history_rows import Release
+from row_expressions import walk
 
 from cfglint.frameworks.row_evaluation import cannot_fail
 
@@ -73,7 +74,13 @@ class Table:
             for name, found in functions.items()
             if found.get(release) != found.get(neighbour)
         }
-        return [f"{place}: {why}" for place, why in self.by_hand.items() if place.partition(":")[0] in changed]
+        return [f"{place}: {why}" for place, why in self.by_hand.items() if place.rpartition(":")[0] in changed]
+
+    def questions(self, release: Release) -> set[str]:
+        """What the rows of a release ask the environment."""
+        keys = {row for functions in self.functions.values() for found in functions.values() for row in found.get(release, ())}
+        parts = (part for key in keys for row in every([self.rows[key]]) for part in row.values())
+        return {each[1] for part in parts for each in walk(part) if isinstance(each, (list, tuple)) and each[:1] in (["fact"], ("fact",))}
 
     def add(self, release: Release, functions: Iterable[Function]) -> None:
         """Add the functions of a release."""
@@ -177,3 +184,9 @@ def every(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         yield row
         yield from every(row.get("rows", ()))
+
+
+def lists(part: Any) -> list[Any]:
+    """The expressions in a part of a row."""
+    parts = [part] if not isinstance(part, dict) else [*part.values()]
+    return [each for one in parts for each in walk(one) if isinstance(each, (list, tuple)) and each and isinstance(each[0], str)]

@@ -22,7 +22,7 @@ from raised_messages import SPACES, parts_of
 FOLDER = Path(__file__).resolve().parent / "checks"
 GAP = "{}"  # where the source puts a value into a message
 LONGEST = 200  # characters of a message or condition that are kept
-SKIPPED = ("tests", "models", "examples", "docs", "benchmarks", "__pycache__")
+SKIPPED = ("tests", "test_utils", "models", "examples", "docs", "benchmarks", "__pycache__")
 DECORATORS = ("model_validator", "field_validator", "validator", "root_validator")
 ALIKE = 0.6  # of the characters of two messages, for the one to be a change of the other
 ARGUMENTS = "/args.py"  # at the end of the name of a file

@@ -8,13 +8,14 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch import Launch
 from cfglint.launch.arguments import hidden_options
-from cfglint.launch.command import COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.command import ASSUMED, COMMON_NAMES, OWN_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.kinds import is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.loaded import LAUNCH
+from cfglint.run.paths import BY_HAND
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed
 
@@ -55,13 +56,22 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if consumer:
         launch.consumer, launch.is_main = consumer, True
         return
-    if len(names) >= 2 and names - COMMON_NAMES and not own_parser and not launcher.has_own_parser:
+    if seems_trainer(line, command, names) and not own_parser and not launcher.has_own_parser:
         take_trainer_arguments(launch, line, command, names)
         return
     launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
+    if not own_parser and not launcher.has_own_parser and command.words.get("deepspeed"):  # which the program may not open
+        launch.doubts = (parser_of(line),)
+
+
+def seems_trainer(line: LaunchLine, command: CommandDocument, names: set[str]) -> bool:
+    """Whether arguments are taken for those of the Trainer: a program that is not read needs several that no other parser has."""
+    if line.call.path == BY_HAND:
+        return len(names) > 1 and bool(names - COMMON_NAMES)
+    return len(OWN_NAMES & {*command.words}) >= ASSUMED
 
 
 def parses_command(launch: Launch) -> bool:
@@ -80,11 +90,17 @@ def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDoc
         command.leave_out(key)
     leave_out_flag(command)
     if own_defaults or not likely or "no_trainer" in program or SWIFT & {*command.words}:
-        launch.doubts = (Reason("program", f"the parser of `{program}`" if program else "the program"),)
+        launch.doubts = (parser_of(line),)
     if launch.parser is not None and launch.parser.not_read:
         launch.doubts = launch.parser.not_read
     elif launch.doubts and "per_device_train_batch_size" not in command.words:
         open_defaults(command)
+
+
+def parser_of(line: LaunchLine) -> Reason:
+    """The parser of the program of a line, which is not known."""
+    program = (line.program.string if line.program is not None else "").rpartition("/")[2]
+    return Reason("program", f"the parser of `{program}`" if program else "the program")
 
 
 def parses_own_arguments(program: ProgramFacts | None) -> bool:

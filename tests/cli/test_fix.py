@@ -89,7 +89,8 @@ class TestTarget:
 
     def test_launches_that_reach_the_target_alike_are_reported_once(self, folder, fix):
         line = "torchrun --nproc_per_node 8 train.py --per_device_train_batch_size 4 --gradient_accumulation_steps 2 --learning_rate $rate"
-        write(folder, "train.py", "from transformers import *\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n")
+        parses = "HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+        write(folder, "train.py", f"from transformers import HfArgumentParser, TrainingArguments\n{parses}")
         write(folder, "run.sh", f"for rate in 1e-5 2e-5; do\n{line} --output_dir a\ndone\n{line} --output_dir b\n")
         status, out, _ = fix("run.sh", "--gpus", "8", "--global-batch", "128")
         assert status == 0

@@ -33,7 +33,11 @@ NEOX = (
     ' "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 2, "train_iters": 1000, "lr_decay_iters": 1000,\n'
     ' "optimizer": {"type": "Adam", "params": {"lr": 0.0006}}, "vocab_file": "v", "merge_file": "m"}\n'
 )
-SCRIPT = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 8\n"
+SCRIPT = (
+    "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 8"
+    " --save_strategy steps\n"
+)
+STRATEGIES = "--save_strategy steps --logging_strategy steps"  # with one name more they are a Trainer's
 UNKNOWN = "torchrun --nnodes $NODES --nproc_per_node $GPUS train.py --output_dir $OUT --model_name_or_path $MODEL --seed $1 --max_steps 5\n"
 LOG = """\
 ***** Running training *****
@@ -169,10 +173,11 @@ SCENES = {
                 + "fi\nfor lr in 1e-5 2e-5; do\n"
                 + SCRIPT.strip()
                 + " --learning_rate $lr\ndone\n",
-                "b.sh": "GPUS=$(nvidia-smi -L | wc -l)\ntorchrun --nproc_per_node $GPUS train.py --output_dir out --num_train_epochs 2\n",
-                "c.sh": "torchrun --nproc_per_node gpu train.py --output_dir out --per_device_train_batch_size 1\n",
-                "d.sh": "torchrun --nnodes 2 --nproc_per_node 8 t.py --output_dir o --per_device_train_batch_size 1 --max_steps 5000\n",
-                "e.sh": "deepspeed train.py --deepspeed ds.json --output_dir <OUT> --per_device_train_batch_size 2\n",
+                "b.sh": f"N=$(nvidia-smi -L | wc -l)\ntorchrun --nproc_per_node $N t.py --output_dir o --num_train_epochs 2 {STRATEGIES}\n",
+                "c.sh": f"torchrun --nproc_per_node gpu train.py --output_dir out --per_device_train_batch_size 1 {STRATEGIES}\n",
+                "d.sh": "torchrun --nnodes 2 --nproc_per_node 8 t.py --output_dir o --per_device_train_batch_size 1 --max_steps 5000"
+                f" {STRATEGIES}\n",
+                "e.sh": f"deepspeed train.py --deepspeed ds.json --output_dir <OUT> --per_device_train_batch_size 2 {STRATEGIES}\n",
                 "ds.json": AUTO,
             },
             *("", "--declare", "a.sh", "b.sh --gpus 8", "c.sh --gpus 8", "e.sh --gpus 8"),

@@ -75,7 +75,9 @@ def test_a_program_that_trains_after_its_name_is_one(checked):
     assert len(checked("torchrun --nproc_per_node 4 train_and_eval.py --model m --seed 1")[0]) == 1
 
 
-FSDP_ARGUMENTS = "train.py --output_dir o --do_train --bf16 --per_device_train_batch_size 1 --fsdp full_shard"
+FSDP_ARGUMENTS = (
+    "train.py --output_dir o --do_train --bf16 --per_device_train_batch_size 1 --save_strategy no --num_train_epochs 1 --fsdp full_shard"
+)
 
 
 @each_case(

@@ -10,6 +10,7 @@ from cfglint.cli import main
 
 LINE = (
     "torchrun --nproc_per_node 1 train.py --output_dir o --bf16 True --save_strategy no --per_device_train_batch_size 1 --logging_steps 5"
+    " --num_train_epochs 1"
 )
 FACTORY = {
     "stage": "sft", "do_train": "true", "model_name_or_path": "m", "finetuning_type": "lora", "lora_rank": "8", "lora_target": "all",

@@ -10,6 +10,7 @@ from cases import each_case
 from cfglint.cli import main
 
 LINE = "torchrun --nproc_per_node 8 train.py --output_dir {} --per_device_train_batch_size 4 --max_steps 3"
+LINE += " --save_strategy no --logging_strategy no"
 
 
 @pytest.fixture

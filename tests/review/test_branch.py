@@ -532,7 +532,7 @@ def test_a_refusal_of_what_was_unknown_comes_first_and_gives_no_default(checkout
 
 
 def test_model_data_adapter_and_whether_it_trains_are_consequences(checkout, reviewed):
-    line = "torchrun --nproc_per_node 2 train.py --output_dir o --num_train_epochs {} --per_device_train_batch_size {} "
+    line = "torchrun --nproc_per_node 2 train.py --output_dir o --save_strategy no --num_train_epochs {} --per_device_train_batch_size {} "
     old = line.format(1, 2) + "--model_name_or_path org/a --dataset_name d --lora_r 8 --seed 1\n"
     new = line.format(2, 2) + "--model_name_or_path org/b --dataset_name e --lora_r 16 --lora_alpha 4 --seed 1 --do_train\n"
     lines = [each.strip() for each in changed_in(checkout, reviewed, run__sh=(old, new)).splitlines()]
@@ -570,3 +570,11 @@ def test_what_a_line_writes_is_told_where_the_rest_is_not_known(checkout, review
     missing = " --deepspeed /mnt/me/zero3.json\n"
     text = changed_in(checkout, reviewed, run__sh=(line, new[:-1] + missing))
     assert "`learning_rate` 1e-5 -> 2e-5" in text
+
+
+def test_what_a_program_of_no_run_trains_with_is_listed(checkout, reviewed):
+    program = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch_size', type=int, default={})\nseed = {}\n"
+    checkout.write(own__py=program.format(8, 1))
+    checkout.commit()
+    checkout.write(own__py=program.format(1, 2))
+    assert "not compared: own.py (no recognised run depends on it; `--batch_size` 8 -> 1)" in reviewed()[0]

@@ -23,7 +23,8 @@ def test_a_plan_names_the_gpu_count_that_alone_changes():
 def test_a_plan_names_the_option_of_a_launch_line_that_alone_changes(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("", encoding="utf-8")
-    line = "torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n"
+    line = "torchrun --nproc_per_node 8 train.py --output_dir o --per_device_train_batch_size 4 --gradient_accumulation_steps 2"
+    line += " --save_strategy no\n"
     (tmp_path / "run.sh").write_text(line, encoding="utf-8")
     assert reasons("run.sh", 4, 32) == ["micro batch and accumulation unchanged; `--nproc_per_node` 8 -> 4"]
 

@@ -60,6 +60,7 @@ def test_a_finding_points_into_the_script(project, capsys):
 
 
 ACCELERATE = "--output_dir out --per_device_train_batch_size 4 --save_strategy no --do_train --save_steps 5 --learning_rate 1e-5"
+ACCELERATE += " --num_train_epochs 1"
 ZERO = "distributed_type: DEEPSPEED\nnum_processes: 8\nmixed_precision: bf16\ndeepspeed_config: {zero_stage: 2}\n"
 
 
@@ -301,7 +302,8 @@ def test_runs_lists_and_declares(project, capsys):
     assert "expected 65" in str(report(capsys, "check"))
 
 
-LOOP = "for b in 4 8; do torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size $b --max_steps 9; done\n"
+LOOP = "for b in 4 8; do torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size $b --max_steps 9{}; done\n"
+LOOP = LOOP.format(" --save_strategy no --save_total_limit 2")
 
 
 def test_a_declared_line_may_start_several_runs(project, capsys):
@@ -391,7 +393,7 @@ def test_a_launch_line_may_override_the_processes_of_its_accelerate_config(proje
 
 def test_a_launch_in_a_sourced_file_is_reported_there(project, capsys):
     (project / "lib.sh").write_text("# what every script does\nstart() { torchrun --nproc_per_node $1 train.py $COMMON; }\nN=$1\n")
-    line = "COMMON='--output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 2'\n"
+    line = "COMMON='--output_dir out --per_device_train_batch_size 4 --gradient_accumulation_steps 2 --save_strategy no'\n"
     (project / "train.sh").write_text(f"source lib.sh 4\n{line}start $N\n")
     [run] = report(capsys, "check", "train.sh")["runs"]
     launch = run["launch"]
@@ -406,7 +408,9 @@ def test_a_program_that_may_not_use_the_trainer_is_not_held_to_its_defaults(proj
     line = "accelerate launch --use_deepspeed --mixed_precision bf16 --num_processes 2 tune.py --output_dir out --learning_rate 1e-5"
     (project / "train.sh").write_text(f"{line}\n")
     assert "RUN001" not in {each["code"] for each in report(capsys, "check", ".")["diagnostics"]}
-    (project / "train.sh").write_text(f"{line} --bf16 False --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n")
+    (project / "train.sh").write_text(
+        f"{line} --bf16 False --per_device_train_batch_size 4 --gradient_accumulation_steps 2 --save_strategy no\n"
+    )
     messages = {each["code"]: each["message"] for each in report(capsys, "check", ".")["diagnostics"]}
     assert messages["RUN001"].startswith("`mixed_precision` is ")
 
@@ -446,6 +450,18 @@ def resolved(text, tmp_path, capsys):
     return report(capsys, "check", str(tmp_path / "launch.sh"))["runs"][0]["resolved"]
 
 
+@each_case(
+    ("arguments", "batch"),
+    [
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2", None),
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --bf16 --max_steps 9 --do_train", None),
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --save_total_limit 1", 64),
+    ],
+)
+def test_two_names_of_the_trainer_make_no_trainer(tmp_path, capsys, arguments, batch):
+    assert resolved(f"torchrun --nproc_per_node 8 train.py --output_dir o {arguments}\n", tmp_path, capsys)["global_batch"] == batch
+
+
 def test_the_arguments_of_megatron_decide_the_batch(tmp_path, capsys):
     found = resolved(MEGATRON, tmp_path, capsys)
     batch = [found[name] for name in ("micro_batch", "accumulation", "data_parallel", "tensor_parallel", "global_batch")]
@@ -481,7 +497,8 @@ def test_a_program_with_a_parser_of_its_own_does_not_have_the_defaults_of_the_tr
     line = "torchrun --nproc_per_node 8 train.py --output_dir out --bf16 --seed 1 --weight_decay 0.1"
     found = resolved(line, tmp_path, capsys)
     assert (found["micro_batch"], found["global_batch"]) == (None, None)
-    found = resolved(f"{line} --num_train_epochs 3", tmp_path, capsys)
+    line += " --num_train_epochs 3 --per_device_eval_batch_size 4 --lr_scheduler_type linear"
+    found = resolved(line, tmp_path, capsys)
     assert (found["data_parallel"], found["global_batch"]) == (8, None)
     assert resolved(f"{line} --per_device_train_batch_size 4", tmp_path, capsys)["global_batch"] == 32
 
@@ -596,7 +613,8 @@ def test_a_flag_beside_a_file_of_arguments_is_the_programs_own(tmp_path, monkeyp
 
 @pytest.mark.parametrize(("given", "kept"), [("--deepspeed", False), ("--deepspeed $CONFIG", True)])
 def test_a_deepspeed_argument_with_an_unknown_value_is_no_bare_flag(tmp_path, given, kept):
-    (tmp_path / "run.sh").write_text(f"CONFIG=$1\ndeepspeed --num_gpus 8 $2/train.py --output_dir out --num_train_epochs 3 {given}\n")
+    own = "--output_dir out --num_train_epochs 3 --save_strategy no --logging_strategy no"
+    (tmp_path / "run.sh").write_text(f"CONFIG=$1\ndeepspeed --num_gpus 8 $2/train.py {own} {given}\n")
     (run,) = cfglint.check(str(tmp_path / "run.sh")).runs
     assert ("deepspeed" in run.launch["arguments"]) == kept
 

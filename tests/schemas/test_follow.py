@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cases import each_case
 from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks._requirements import REQUIREMENTS
 from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL
@@ -115,7 +116,11 @@ def changed(wheel):
     shutil.copytree(wheel, wheel.parent / "before")
     for folder, name in ((wheel.parent / "before", "made_up_before"), (wheel, "made_up_now")):
         with (folder / "trl" / "scripts" / "utils.py").open("a") as out:
-            out.write(f"def {name}(): ...\n")
+            out.write(
+                f"def {name}(): ...\n"
+                if name == "made_up_before"
+                else f"def {name}():\n    raise ValueError('The made-up text is refused')\n"
+            )
     path = wheel / "trl" / "trainer" / "sft_config.py"
     text = path.read_text()
     renamed, (number, words), choice = chosen_fields()
@@ -131,7 +136,7 @@ def changed(wheel):
     return wheel
 
 
-def test_a_release_is_taken_in_and_its_new_check_asks_for_a_rule(copied, changed):
+def test_a_release_is_taken_in_and_its_new_check_is_a_row_or_asks_for_a_rule(copied, changed):
     """All in one, as the steps build on each other: nothing to do but the rule, and other releases answer as before."""
     renamed, (number, words), choice = chosen_fields()
     new, described = f"{renamed[0]}_text", json.loads((copied / "tools" / "notes" / "trl.json").read_text())["keys"][renamed[0]]
@@ -144,10 +149,14 @@ def test_a_release_is_taken_in_and_its_new_check_asks_for_a_rule(copied, changed
     assert f'sft: `{words[0]}`: default "{words[DEFAULT]}" -> "content"' in lines
     assert f'sft: `{choice[0]}`: choices: added "focal"' in lines
     module = "trl.scripts.utils"
-    assert [line for line in lines if "made_up" in line] == [f"{module}.made_up_before: removed", f"{module}.made_up_now: added"]
+    assert [line for line in lines if line.startswith(f"{module}.made_up")] == [
+        f"{module}.made_up_before: removed",
+        f"{module}.made_up_now: added",
+    ]
     assert len([line for line in lines if line.startswith(("sft: ", "dpo: ", "grpo: "))]) == 4
-    place = "added check without a rule: trainer/sft_config.py:SFTConfig.__post_init__: ValueError: The focal loss does not support packing"
-    assert [line for line in lines[lines.index("needs a hand:") + 1 :] if not line.startswith(place)] == []
+    assert "rule: a row" in lines  # the check of the focal loss
+    place = "added check without a rule: scripts/utils.py:made_up_now: ValueError: The made-up text is refused"
+    assert lines[lines.index("needs a hand:") + 1 :] == [place]
     assert [answered(copied, release) for release in ((0, 17, 0), NEWEST)] == before
     assert f"'{new}': ('{new}'" in answered(copied, parse_version(NEXT))
     imports = (copied / "cfglint" / "frameworks" / "trl" / "_imports.py").read_text().splitlines()
@@ -160,24 +169,32 @@ def test_a_release_is_taken_in_and_its_new_check_asks_for_a_rule(copied, changed
     assert schema["x-framework"]["version"] == NEXT
     assert new in schema["properties"]
 
-    # A rule that quotes the exception: nothing is left to do, and nothing else changes.
-    rule = 'TEXT = f"ValueError: The focal loss does not support packing, but `packing` is {True}."\n'
-    (copied / "cfglint" / "frameworks" / "trl" / "rules" / "focal.py").write_text(rule)
+    # Now it is followed: nothing is printed, and nothing changes.
     tables = (copied / "cfglint" / "frameworks" / "trl" / "_tables.py").read_text()
     status, said = followed(copied, changed)
-    assert (status, said.splitlines()[-1]) == (0, "nothing needs a hand"), said
+    assert (status, said) == (0, f"trl {NEXT}: followed, nothing to change\n")
     assert (copied / "cfglint" / "frameworks" / "trl" / "_tables.py").read_text() == tables
 
 
-def test_a_check_that_no_file_decides_is_noted_with_its_reason(copied, changed):
-    """In the place of a rule."""
-    (copied / "cfglint" / "frameworks" / "trl" / "rules" / "focal.py").unlink(missing_ok=True)
-    notes = copied / "tools" / "checks" / "undecidable.json"
-    text = notes.read_text()
-    notes.write_text(json.dumps([{"package": "trl", "message": "The focal loss", "reason": "made up"}]))
+@each_case(
+    ("rule", "reasons"),
+    [
+        ('TEXT = "ValueError: The made-up text is refused"\n', ""),
+        ("", json.dumps([{"package": "trl", "message": "The made-up text", "reason": "made up"}])),
+    ],
+)
+def test_a_check_with_a_rule_or_a_reason_needs_no_hand(copied, changed, rule, reasons):
+    notes, module = copied / "tools" / "checks" / "undecidable.json", copied / "cfglint" / "frameworks" / "trl" / "rules" / "focal.py"
+    tables = copied / "cfglint" / "frameworks" / "trl" / "_tables.py"
+    before, text = notes.read_text(), tables.read_text()
+    module.write_text(rule)
+    notes.write_text(reasons or before)
+    tables.write_text((ROOT / "cfglint" / "frameworks" / "trl" / "_tables.py").read_text())
     status, said = followed(copied, changed, "--check")
-    notes.write_text(text)
-    assert (status, "rule: made up" in said) == (0, True), said
+    module.unlink()
+    notes.write_text(before)
+    tables.write_text(text)
+    assert (status, "rule: made up" in said or bool(rule)) == (0, True), said
 
 
 def test_a_validator_is_covered_by_the_rules_of_its_exceptions():
