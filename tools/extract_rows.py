@@ -109,6 +109,7 @@ class Extractor:
 
     def __init__(self, package: Any, module: Any, owner: Any = None, given: Any = None, shared: Any = None, own: Any = "") -> None:
         self.package, self.owner = package, owner
+        self.deepest = DEPTH
         self.shared, self.own = shared or {}, own  # functions whose rows are elsewhere, by id, and the name of this one
         self.given = given or {}  # what some functions of the package return: ("roots", n) n views of the same values, or an expression
         self.guards: list[Cell] = []
@@ -368,6 +369,11 @@ class Extractor:
                     for k, v in value[1:]:
                         self.put(self.entry(box, k), v, call)
                     return None
+        if isinstance(f, ast.Attribute) and self.given.get(f.attr) == "set" and is_root(self.expr(f.value)):
+            values = [self.expr(each) for each in call.args]
+            for key, value in [values] if len(values) > 1 else values[0][1:]:
+                self.put(["f", key], ["?", "a function as value"] if isinstance(value, Ref) else value, call)
+            return None
         if text in ("setattr", "object.__setattr__") and len(call.args) == 3:
             box, key, value = self.expr(call.args[0]), self.expr(call.args[1]), self.expr(call.args[2])
             return self.put(["f", key] if is_root(box) and isinstance(key, str) else ["at", box, key], value, call)
@@ -379,7 +385,7 @@ class Extractor:
         return None
 
     def put_box(self, box: Any, value: Any, node: Any) -> None:
-        if box[0] in ("f", "f?", "f!", "attr", "at", "get"):
+        if not isinstance(box, Ref) and box[0] in ("f", "f?", "f!", "attr", "at", "get"):
             self.put(box, value, node)
         else:
             self.by_hand(node, "mutation of a computed value")
@@ -552,6 +558,8 @@ class Extractor:
                     outside.append(["fact", "importable", module.split(".")[0]])
             test = conj(outside)
             return self.either(test, [*node.body, *node.orelse], node.handlers[0].body if node.handlers else [], node)
+        if node.handlers and not node.orelse and not node.finalbody and all(map(raises_again, node.handlers)):
+            return self.block(node.body)
         if all(isinstance(n, (ast.Assign, ast.Expr, ast.Return)) for n in rest) and node.handlers and not node.finalbody:
             before = len(self.out[-1][1])
             values = [self.expr(n.value) for n in rest if n.value is not None]
@@ -712,6 +720,8 @@ class Extractor:
             return found.expr
         if node.id == "__name__":
             return self.frame["module"].dotted
+        if node.id == "__file__":
+            return self.frame["module"].dotted.replace(".", "/") + ".py"
         got = self.package.resolve(self.frame["module"], node.id)
         if got is not None:
             return self.ref(got, node.id)
@@ -721,6 +731,8 @@ class Extractor:
         box = self.expr(node.value)
         if isinstance(box, Ref):
             if box.kind == "info":  # what pydantic passes to a validator of a field
+                if node.attr == "field_name":
+                    return ["f", node.attr]
                 return Ref("root") if node.attr == "data" else ["?", f"info.{node.attr}"]
             if box.kind == "root" and f"self.{node.attr}" in self.given:
                 return self.given[f"self.{node.attr}"]
@@ -739,6 +751,10 @@ class Extractor:
                         return Ref("method", m.name, m, module, owner=box)
                     if box.kind == "cls" or node.attr.isupper() or node.attr.startswith("_"):
                         return self.constant(m, module, node.attr)
+                if node.attr == "__class__":
+                    return Ref("cls")
+                if box.kind == "cls" and node.attr == "__name__" and self.owner is not None:
+                    return self.owner[0].name
                 if box.kind == "cls" and node.attr == "model_fields":
                     return Ref("root")
                 if box.kind == "cls":
@@ -1017,6 +1033,8 @@ class Extractor:
                     return box
                 return ["m", f.attr, ["self"]]
         fn = self.expr(f)
+        if isinstance(f, ast.Attribute) and fn == ["fact", f.attr] and f.attr in self.given:
+            return [*fn, *[self.value(each) for each in node.args]]
         if not isinstance(fn, Ref):
             return ["?", "call of " + (dotted(f) or "a value")]
         args = [self.expr(a) for a in node.args]
@@ -1030,7 +1048,8 @@ class Extractor:
             if callable(answer):
                 return answer(*args)
             if answer == "fact":
-                return ["fact", fn.name.split(".")[-1], *[self.as_value(a) if isinstance(a, Ref) else a for a in args]]
+                asked = [self.as_value(a) if isinstance(a, Ref) else a for a in (*args, *keys.values())]
+                return ["fact", fn.name.split(".")[-1], *asked]
             return ["tuple", *[Ref("root")] * answer[1]] if isinstance(answer, tuple) and answer[0] == "roots" else answer
         if fn.kind in ("function", "method") and FACT.search(fn.name):
             return [
@@ -1274,8 +1293,8 @@ class Extractor:
 
     def inline(self, ref: Any, args: Any, keys: Any, node: Any) -> Any:
         """The value of a call of a function of the package, whose rows come first."""
-        if self.depth >= DEPTH:
-            return ["?", f"{ref.name} (deeper than {DEPTH} calls)"]
+        if self.depth >= self.deepest:
+            return ["?", f"{ref.name} (deeper than {self.deepest} calls)"]
         a = ref.node.args
         if a.vararg or (a.kwarg and None in keys):
             return ["?", f"{ref.name}(*args)"]
@@ -1405,6 +1424,13 @@ class Placement:
         return [self.placed(each) for each in e]
 
 
+def raises_again(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler only reports the exception and raises it again."""
+    *said, last = handler.body
+    is_same = isinstance(last, ast.Raise) and (last.exc is None or (isinstance(last.exc, ast.Name) and last.exc.id == handler.name))
+    return is_same and all(isinstance(each, ast.Expr) for each in said)
+
+
 def contained(e: Any) -> Any:
     """Whether a constant is in a constant string or a key of a constant mapping."""
     if not isinstance(e, list) or e[0] not in ("in", "not in") or isinstance(e[1], list):
@@ -1432,10 +1458,19 @@ def defaults_of(chain: Any) -> dict[str, Any]:
 
 
 def rows_of(
-    package: Any, module: Any, node: Any, owner: Any = None, bound: Any = None, given: Any = None, shared: Any = None, own: Any = ""
+    package: Any,
+    module: Any,
+    node: Any,
+    owner: Any = None,
+    bound: Any = None,
+    given: Any = None,
+    shared: Any = None,
+    own: Any = "",
+    depth: int = DEPTH,
 ) -> Any:
     """The rows of one function; `bound` are its parameters, by default all stand for the object."""
     x = Extractor(package, module, owner, given, shared, own)
+    x.deepest = depth
     a = node.args
     bound = (
         bound if bound is not None else {p.arg: Ref("cls" if p.arg == "cls" else "root") for p in [*a.posonlyargs, *a.args, *a.kwonlyargs]}

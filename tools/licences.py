@@ -24,8 +24,8 @@ cfglint itself is under the Apache License 2.0 (`LICENSE`). pip installs these p
 their code. Written by `tools/licences.py`.
 
 `cfglint/frameworks/KIND/_rows.py` states the checks of a framework in a notation of cfglint's own; of the framework's text it has the
-messages that a user sees, which findings quote: those of transformers, TRL, LLaMA-Factory, verl and OpenRLHF (Apache License 2.0), and of
-axolotl (Apache License 2.0; some of its `integrations` are under the Axolotl Community License).
+messages that a user sees, which findings quote: those of transformers, TRL, LLaMA-Factory, verl, accelerate, ms-swift, GPT-NeoX and
+OpenRLHF (Apache License 2.0), and of axolotl (Apache License 2.0; some of its `integrations` are under the Axolotl Community License).
 """
 ENVIRONMENTS = ({"extra": ""}, {"extra": "", "python_version": "3.10", "python_full_version": "3.10.0"})
 TEXTS = re.compile(r"(?i)(^|/)(licen[cs]e|copying|notice)[^/]*$")

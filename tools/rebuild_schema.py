@@ -8,10 +8,10 @@
     python tools/rebuild_schema.py neox        gpt-neox --release 2026-05
     python tools/rebuild_schema.py trl         site-packages
 
-Writes `schemas/KIND.json`, `schemas/draft7/KIND.json`, `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one, the
-release in `cfglint/frameworks/_releases.py`, the tables of README.md and editors/schemas.md, and pyproject.toml; `--check` compares only,
-and exits 1 when a file would change. Exits 2, naming what, when the source or the notes hold something that the rebuilding does not
-understand, when a default has changed without its history, and when a new key has no release.
+Writes `schemas/KIND.json`, `schemas/draft7/KIND.json`, `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one, for
+GPT-NeoX `_rows.py` beside it, the release in `cfglint/frameworks/_releases.py`, the tables of README.md and editors/schemas.md, and
+pyproject.toml; `--check` compares only, and exits 1 when a file would change. Exits 2, naming what, when the source or the notes hold
+something that the rebuilding does not understand, when a default has changed without its history, and when a new key has no release.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ import json
 import sys
 from pathlib import Path
 
+import row_table_text
 import schema_draft7
 import schema_merge
 from schema_source import SourceError, Tree
 
+from cfglint.frameworks.versions import parse_version
+
+WITH_ROWS = ("neox",)  # kinds whose rows come with the schema; those of other kinds are of all releases (`rebuild_tables.py`)
 KINDS = sorted(path.stem for path in schema_merge.NOTES.glob("*.json"))
 
 
@@ -58,6 +62,12 @@ def main() -> int:
     tables = tables_of(options.kind, text)
     if tables is not None:
         files[schema_merge.ROOT / "cfglint" / "frameworks" / options.kind / "_tables.py"] = tables
+    if options.kind in WITH_ROWS:
+        rows = importlib.import_module(f"rows_{options.kind}")
+        release = parse_version(json.loads(text)["x-framework"]["version"])
+        files[schema_merge.ROOT / "cfglint" / "frameworks" / options.kind / row_table_text.NAME] = rows.table(
+            {release: options.path}
+        ).text()
     files[schema_merge.RELEASES] = schema_merge.releases({options.kind: text})
     files.update(schema_merge.named(options.kind, json.loads(text)["x-framework"]["version"]))
     changed = {file: new for file, new in files.items() if not file.exists() or file.read_text(encoding="utf-8") != new}

@@ -184,3 +184,9 @@ def every(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         yield row
         yield from every(row.get("rows", ()))
+
+
+def lists(part: Any) -> list[Any]:
+    """The expressions in a part of a row."""
+    parts = [part] if not isinstance(part, dict) else [*part.values()]
+    return [each for one in parts for each in walk(one) if isinstance(each, (list, tuple)) and each and isinstance(each[0], str)]

@@ -12,7 +12,7 @@ from extract_rows import rows_of
 from history_rows import Release
 from row_expressions import walk
 from row_sources import Package, Ref
-from row_table_text import Function, Row, Table, every
+from row_table_text import Function, Row, Table, every, lists
 
 PACKAGE = "verl"
 CONFIG, INIT = "config", "init"
@@ -162,12 +162,6 @@ def needed(rows: list[Row], known: set[str]) -> list[Row]:
         if len(more) == len(kept):
             return kept
         kept = more
-
-
-def lists(part: Any) -> list[Any]:
-    """The expressions in a part of a row."""
-    parts = [part] if not isinstance(part, dict) else [*part.values()]
-    return [each for one in parts for each in walk(one) if isinstance(each, (list, tuple)) and each and isinstance(each[0], str)]
 
 
 class Targets:

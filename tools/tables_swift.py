@@ -32,7 +32,7 @@ MEGATRON = {
     "megatron sft": ("MegatronSftArguments", ("arguments/sft_args.py", "argument/train_args.py")),
 }
 FORMER_MEGATRON = {"MegatronSftArguments": "MegatronTrainArguments", "MegatronPretrainArguments": "MegatronTrainArguments"}
-MODELS, TEMPLATES, FILES = "model types", "templates", "files"
+MODELS, TEMPLATES, CONFIGS = "model types", "templates", "files"
 FOLDERS = ("config", "llm/ds_config", "llm/fsdp_config")  # of the DeepSpeed and FSDP files that arguments name
 # Section -> the modules with its names, as constants of classes.
 NAMES = {MODELS: ("model/constant.py", "llm/model/constant.py"), TEMPLATES: ("template/constant.py", "llm/template/constant.py")}
@@ -85,7 +85,7 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
     for name, places in DICTIONARIES.items():
         if keys := sorted(keys_of(tree, places)):
             sections[name] = dict.fromkeys(keys, ("", None))
-    sections[FILES] = config_files(path / "swift")
+    sections[CONFIGS] = config_files(path / "swift")
     day = dates[PACKAGE][path.name]
     wanted = requirements(path)
     return Facts(sections, values={each: library_bounds.newest_accepted(wanted[each], dates[each], day) for each in LIBRARIES})

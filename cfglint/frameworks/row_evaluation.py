@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Facts: TypeAlias = Callable[..., Any]
     Code: TypeAlias = Callable[["Evaluation"], Any]
 
-PYTHON = (TypeError, ValueError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError)
+PYTHON = (TypeError, ValueError, SyntaxError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError)
 TYPES = {
     **{kind.__name__: kind for kind in (str, int, float, bool, list, dict, tuple, set)},
     "NoneType": type(None),
@@ -794,9 +794,23 @@ def pattern(text: Any) -> Any:
 
 
 FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
-    "math": {"gcd": math.gcd, "isfinite": math.isfinite},
+    "math": {name: getattr(math, name) for name in ("ceil", "floor", "gcd", "isfinite", "log2", "sqrt")},
     "re": {"compile": pattern, "fullmatch": lambda text, value: pattern(text).fullmatch(value)},
 }
+
+
+def parsed(e: Any) -> Code:
+    """The value that a string of JSON, or of a Python literal, stands for."""
+
+    def value(text: Any) -> Any:
+        from ast import literal_eval
+        from json import loads
+
+        return python(loads if e[1] == "loads" else literal_eval, text)
+
+    return applied(value, code(e[2]))
+
+
 OPERATORS: dict[str, Callable[[Any], Code]] = {
     "f": field,
     "f?": field_or,
@@ -835,6 +849,7 @@ OPERATORS: dict[str, Callable[[Any], Code]] = {
     "version": lambda e: of_python(version_of, e[1:]),
     "math": lambda e: of_python(FUNCTIONS["math"][e[1]], e[2:]),
     "re": lambda e: of_python(FUNCTIONS["re"][e[1]], e[2:]),
+    "parsed": parsed,
     "member": member,
     "named": named_member,
     "fails": fails,

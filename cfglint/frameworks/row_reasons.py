@@ -26,8 +26,9 @@ REVERSED = {">": "<=", ">=": "<", "<": ">=", "<=": ">"}
 FIELDS = ("f", "f?", "f!", "has")
 CONVERSIONS = ("member", "named")  # to members of an Enum
 ENTRIES = ("get", "attr", "at", "getattr")
-EMPTY = (["dict"], ["list"], ["tuple"])
+CONTAINERS = ("dict", "list", "tuple")
 DEEPEST = 12
+PARSERS = ("json_parse_to_dict", "parse_to_dict")  # of a string to the mapping that it stands for
 MOST_REASONS = 4
 MOST_CHOICES = 6
 MOST_LISTED = 16  # of the values that a key may have
@@ -143,7 +144,7 @@ class Condition:
         elif operator in REVERSED and (path := self.path(part[1])) and isinstance(part[2], int | float):
             direction = operator if wanted else REVERSED[operator]
             limit = part[2] + {">=": -1, "<=": 1}.get(direction, 0)
-            yield Cause(path, ABOVE if direction[0] == ">" else BELOW, (limit,))
+            yield Cause(path, ABOVE if direction[0] == ">" else BELOW, (limit, part[2]) if limit != part[2] else (limit,))
         else:
             if operator in COMPARED:
                 self.is_compared = True
@@ -187,7 +188,7 @@ class Condition:
         if operator in ENTRIES and isinstance(expression[2], str | int):
             inner = self.path(self.kept.get(expression[1][1], {}).get("be", expression[1]) if expression[1][:1] == ["v"] else expression[1])
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
-        if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2] in EMPTY):
+        if operator == "or" and len(expression) == 3 and (not isinstance(expression[2], list) or expression[2][0] in CONTAINERS):
             return self.path(expression[1])
         if (operator == "m" and expression[1] in ("lower", "upper", "strip")) or (
             operator == "call" and expression[1] in ("str", "bool", "int")
@@ -195,6 +196,8 @@ class Condition:
             return self.path(expression[2])
         if operator == "v" and "each" in self.kept.get(expression[1], ()):
             return self._item(self.kept[expression[1]], self.run.kept.get(expression[1]))
+        if operator == "fact" and expression[1] in PARSERS:
+            return self.path(expression[2])
         if operator == "if":
             return self.path(self.taken(expression))
         return self.path(expression[1]) if operator in ("value", *CONVERSIONS) else None
@@ -299,6 +302,10 @@ class Explanation:
         """Whether the key makes the run what it is."""
         return reason.path[-1] in self.words.kept
 
+    def is_written(self, reason: Cause) -> bool:
+        """Whether the key has a value that is written."""
+        return value_at(self.condition.written, reason.path) is not None
+
     def place_in_message(self, reason: Cause) -> int:
         """Where the framework's message names the key; -1 if it does not."""
         found = re.search(rf"(?<!\w){re.escape(reason.path[-1])}(?!\w)", self.said)
@@ -324,9 +331,9 @@ class Explanation:
             number, divisor = map(self.amount, self.condition.division)
             return f"{number} is not a multiple of {divisor}"
         if len(self.reasons) == 1 and self.reasons[0].how in (ABOVE, BELOW):
-            reason = self.reasons[0]
-            bound = "at most" if reason.how == ABOVE else "at least"
-            return f"`{reason.key}` is {value_at(self.values, reason.path)}; it must be {bound} {reason.values[0]}{self.where}"
+            reason, is_strict = self.reasons[0], len(self.reasons[0].values) > 1
+            bound = ("below" if is_strict else "at most") if reason.how == ABOVE else ("above" if is_strict else "at least")
+            return f"`{reason.key}` is {value_at(self.values, reason.path)}; it must be {bound} {reason.values[-1]}{self.where}"
         if "raise" not in self.condition.row and self.reasons and not self.condition.converts:
             value = value_at(self.values, self.reasons[0].path)
             return f"`{self.reasons[0].key}` is {spelled(value)}: {self.quoted()}"
@@ -341,7 +348,7 @@ class Explanation:
             if len(choices) > MOST_LISTED:
                 return f"`{missing[0].key}` is {spelled(value)}, which is not a valid choice"
             return f"`{missing[0].key}` is {spelled(value)}; it must be {listed(choices)}"
-        if len(held) > 1 and (not missing or missing[0] not in self.named):
+        if len(held) > 1 and (not missing or not (missing[0] in self.named or self.is_written(missing[0]))):
             return self.incompatible(held)
         if held and missing and sum(len(reason.values) for reason in missing) <= MOST_CHOICES:
             verb = "requires" if len(held) == 1 else "require"
@@ -369,6 +376,9 @@ class Explanation:
     def factor(self, expression: Any) -> str:
         """A key with its value, or a number of the machine; empty for anything else."""
         path, value = self.condition.path(expression), self.condition.run.eval(expression)
+        measured = self.condition.path(expression[2]) if isinstance(expression, list) and expression[:2] == ["call", "len"] else None
+        if measured and measured not in self.words.machine:
+            return f"the length of `{'.'.join(measured)}` ({value})"
         if not path:
             return ""
         return counted(value, self.words.counted[path]) if path in self.words.counted else f"`{'.'.join(path)}` ({value})"
@@ -389,7 +399,7 @@ class Explanation:
             operator, left, right = self.condition.comparison
             return f"{self.amount(left)} {COMPARED[operator]} {self.amount(right)}"
         if self.missing:
-            return f"{listed([self.needed(reason) for reason in self.missing], 'and')} must be set"
+            return f"{listed([self.needed(reason) for reason in self.missing])} must be set"
         return f"{self.joined(self.reasons)} cannot be set" + (" together" if len(self.reasons) > 1 else "")
 
     def quoted(self) -> str:
@@ -436,6 +446,8 @@ class Explanation:
                     found[reason.key] = step
                     break
         instead = re.search(r"[Uu]se ((`\w+`(, | and | or )?)+)", self.said)
+        if instead and any(f"`{reason.key}`" in instead[1] for reason in self.reasons):
+            instead = None  # it says how to use the key
         advice = [f"use {instead[1].rstrip(', ')}"] if instead and all(isinstance(step, Removal) for step in found.values()) else []
         return [*advice, *found.values()][:MOST_REMEDIES]
 
@@ -452,7 +464,7 @@ class Explanation:
         key, value = reason.key, value_at(self.values, reason.path)
         for words in self.advised(reason):
             advised = {"true": True, "false": False}.get(words.lower(), int(words) if words.isdecimal() else words)
-            if advised != value:
+            if advised not in (value, "None"):  # which is what the message found
                 yield advised, set_key(key, advised)
         if reason.how == UNSET:
             yield True, set_key(key, True) if self.words.is_flag(key) else f"set `{key}`"

@@ -39,7 +39,7 @@ class Pages:
         say = row.get("say", "")
         text = say if isinstance(say, str) else "".join(part for part in say[1:] if isinstance(part, str))
         fields = dict.fromkeys(each[1] for each in walk(row["when"]) if isinstance(each, list) and each[:1] == ["f"])
-        words = f"{text} [{', '.join(fields)}]" if text else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
+        words = f"{text} [{', '.join(fields)}]" if "raise" in row else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
         return max(((len(mark), code) for mark, code in self.marks if mark in words), default=(0, self.others))[1]
 
 

@@ -39,6 +39,7 @@ NAMED_IN = {
     "frameworks/huggingface/__init__.py": "keys of other tools' files, which are not the Trainer's, with or without a kind for them",
     "frameworks/peft/_modules_4.py": "generated",
     "frameworks/peft/_modules_5.py": "generated",
+    "frameworks/swift/_rows.py": "generated",
     "frameworks/swift/_tables.py": "generated",
     "frameworks/swift/__init__.py": "the package whose release decides about some checks of ms-swift",
     "generators/axolotl.py": "its generator",

@@ -56,7 +56,7 @@ def test_a_key_that_is_missing_is_added(tmp_path):
 @each_case(
     ("before", "after"),
     [
-        (f"{SWIFT} --packing true\n", f"{SWIFT} --packing true --attn_impl flash_attn\n"),
+        (f"{SWIFT} --warmup_ratio 5\n", f"{SWIFT} --warmup_ratio 0\n"),
         (f"{SWIFT} \\\n  --train_type lora\n", f"{SWIFT} \\\n  --tuner_type lora\n"),
         (f"export A=1\nCUDA_VISIBLE_DEVICES=0,1 {SWIFT} --deepspeed zero2\n", None),
         (f"NPROC_PER_NODE=1 CUDA_VISIBLE_DEVICES=0,1 {SWIFT} --deepspeed zero2\n", None),

@@ -65,6 +65,7 @@ class NeoX(Framework):
     telling_keys = MARKERS
     parts = {
         "config": "neox.config.NeoXConfig",
+        "refusals": "neox.checks.refusals",
         "batch": "neox.batch.resolve",
         "numbers": "neox.steps.numbers",
         "resumption": "neox.resumption.resumption",

@@ -9,6 +9,7 @@ from cfglint.findings.rule import KEY, Rule
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.neox.derive import Attention, Derived
 from cfglint.frameworks.neox.merge import MergedFiles
+from cfglint.frameworks.refusal import Refusal
 from cfglint.source.root import places_of
 
 
@@ -16,6 +17,7 @@ class NeoXConfig(MergedFiles):
     """The merged files, with the values that the framework derives from them."""
 
     _expanded: list[Attention | str] | None = None
+    _refusals: list[Refusal] | None = None
 
     def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
         """The unmodelled release or fork that a finding is about; none if the project contains the argument classes themselves."""
@@ -35,6 +37,13 @@ class NeoXConfig(MergedFiles):
         from cfglint.frameworks.neox.neighbours import unknown_in_folder
 
         return len(unknown | unknown_in_folder(self.documents[0].path)) >= FORK_KEYS
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """What the argument class refuses."""
+        if self._refusals is None:
+            self._refusals = self.part("refusals", [])
+        return self._refusals
 
     @property
     def may_resume(self) -> bool:

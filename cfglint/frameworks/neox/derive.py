@@ -34,6 +34,11 @@ class Attention(Record):
     kinds: list[ConfigValue]
     layers: int
 
+    @property
+    def listed(self) -> list[ConfigValue]:
+        """A list of as many layers, with each kind."""
+        return [*self.kinds, *self.kinds[:1] * (self.layers - len(self.kinds))]
+
     def any(self, *names: str) -> bool:
         """Whether some layer has one of these kinds."""
         return any(name in self.kinds for name in names)

@@ -1,54 +1,47 @@
-"""The checks that ms-swift makes of its arguments before it builds a trainer, in the order in which a run reaches them.
+"""What ms-swift refuses of its arguments before it trains: the rows of its classes, then what is by hand.
 
-Source: ms-swift 4.6.0 arguments/rlhf_args.py, arguments/base_args/, arguments/sft_args.py, trainers/arguments.py,
-rlhf_trainers/args_mixin.py; the releases are those whose source has the check.
+By hand is what asks for names that the package registers, for files, or for the trainer's objects: ms-swift 4.6.0 model/model_meta.py,
+template/register.py, pipelines/train/tuner.py, trainers/mixin.py, utils/env.py; 3.4.0 trainers/rlhf_trainer/grpo_trainer.py.
 """
 
 from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
-from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.remedy import remove_key, set_key
+from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.swift import preference_checks
+from cfglint.frameworks.row_refusals import unknown_field
+from cfglint.frameworks.swift import LIBRARY
 from cfglint.frameworks.swift.arguments import PLUGINS
-from cfglint.frameworks.swift.batch import GRPO
+from cfglint.frameworks.swift.batch import GRPO, ONE_MICRO_BATCH, SIZE, STEPS, generation
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
+from cfglint.frameworks.swift.refused import DEVICES, GENERATIONS, refused, refused_by_library
+from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
-MODEL, DATA, DEVICES, JSON = "SWF010", "SWF011", "SWF012", "SWF013"
-FSDP, ATTENTION, QUANTIZATION, CONFLICT = "SWF014", "SWF015", "SWF016", "SWF017"
-NAME, VALUE = "SWF021", "SWF022"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.findings.vocabulary import Stage
 
-MODEL_NAMED = Releases((4, 5, 3))  # before, the message has an unmatched backtick
-CACHED = Releases((3, 7))
-DEVICE_MAP = Releases((3, 2, 1))  # before, the message calls it MP
-RAY = Releases((3, 10))
-LIGER_CHECKED = Releases((3, 5))
-VLLM_CHECKED = Releases((3, 6))
-GKD_VLLM = Releases((3, 10))
-PACKING = Releases((3, 4, 1))
-PADDING = Releases((3, 5))
-FSDP_2 = Releases((3, 12))
+JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
 TEMPLATE_CHECKED = Releases((4,))  # before, its look-up raises
-SCALING_LENGTH = Releases((3, 11, 3))
-SEVERAL_FLASH = Releases((3, 7))
-FLASH_4 = Releases((4, 2))
-FP8 = Releases((3, 6))
-LAZY = Releases((3, 7))
-WARMUP = Releases((4, 5))
 LABELS = Releases((3, 0, 2))
-SCALING_NAMES = Releases((3, 7))
-SCALINGS = ("linear", "dynamic", "yarn")
-ONLY_FLASH_ATTN = 'ValueError: The "{}" feature needs to be used in conjunction with "flash_attn". Please specify `--attn_impl flash_attn`.'
-WITH_VLLM = "ValueError: {} with vLLM is not compatible with `device_map`. Please set NPROC_PER_NODE equal to num_processes."
-FLASH = ("flash_attn", "flash_attention_2", "flash_attention_3")
-SHARDED = "SHARDED"
-CHECKPOINTS = ("resume_from_checkpoint", "adapters", "ckpt_dir")  # whose arguments `load_args` reads
+OF_CLASS = Releases((3, 5), (4, 2))  # a class of TRL checks the sizes of a generation,
+OF_TRAINER = Releases((3, 1, 1), (3, 5))  # and before that the trainer
+CONFIG_CHECKS: Version = (0, 18, 0)  # from here on the class of TRL has these checks
+CONFIGS = {"simpo": "cpo", "rm": "reward", "sft": "sft", "pt": "sft"}  # what is trained -> the class of its trainer's arguments
 TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone")
-OF_TRAINER = ("loss_type", "eval_metric")  # which the trainers of `rlhf` read in their own way
+OWN_READING = ("loss_type", "eval_metric")  # which the trainers of `rlhf` read in their own way
 LOOKED_UP = {"loss_type": "losses", "optimizer": "optimizers", "callbacks": "callbacks", "eval_metric": "metrics"}
+FEWEST = 2  # completions per prompt that can be compared
+TOO_FEW = (
+    "ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided {}, which is less than the"
+    " minimum required."
+)
+EVALUATION = "ValueError: The {} eval batch size ({} x {}) must be evenly divisible by the number of generations per prompt ({})."
+MICRO, ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"
 
 
 def failed(config: SwiftConfig) -> list[Refusal]:
@@ -56,24 +49,46 @@ def failed(config: SwiftConfig) -> list[Refusal]:
     return [each for check in CHECKS for each in check(config)]
 
 
-def inputs(config: SwiftConfig) -> Iterator[Refusal]:
-    """The model and the data that every run needs."""
-    if config.is_unset("model") and not config.own("resume_from_checkpoint") and not config.own("adapters") and may_be_complete(config):
-        end = "" if config.own_version in MODEL_NAMED else "`"
-        text = f"ValueError: Please set --model <model_id_or_path>{end}, model: None"
-        yield Refusal(MODEL, ["model"], "`--model` is missing", text, ["give `--model` a model id or a path"])
-    data = [name for name in ("dataset", "cached_dataset") if name in config.known]
-    if config.arguments.known(*data) and not any(config.own(name) for name in data) and may_be_complete(config):
-        text = "ValueError: self.dataset: [], self.cached_dataset: []. Please input the training dataset."
-        if config.own_version not in CACHED:
-            text = "ValueError: self.dataset: [], Please input the training dataset."
-        yield Refusal(DATA, ["dataset"], "`--dataset` is missing", text, ["give `--dataset` an id or a path"])
+def arguments(config: SwiftConfig) -> Iterator[Refusal]:
+    """What the classes of the command, and of its trainer's arguments, refuse."""
+    kind = CONFIGS.get(config.trainer, config.trainer)
+    releases, is_checked = {TRANSFORMERS: config.version, LIBRARY: config.library_version}, False
+    of_library = [*refused_by_library(config)] if config.trainer == GRPO and config.own_version in OF_CLASS else []
+    for each in refused(config, (config.command, f"{kind}-config"), config.world_size, releases, sizes_of_library(config)):
+        if each.kind == GENERATIONS and of_library:  # the class of TRL checks them first
+            continue
+        is_checked = is_checked or each.kind == GENERATIONS
+        if each.kind == DEVICES and config.devices is not None:
+            seen, local = config.devices
+            each.message = f"`{each.key}` requires one GPU for each process, but {shares(seen, local)}"
+            each.help = [set_key("NPROC_PER_NODE", seen), visible(local)]
+        yield each
+    yield from of_library or ([] if is_checked else generations(config))
 
 
-def may_be_complete(config: SwiftConfig) -> bool:
-    """Whether the arguments are all known: no word of the line comes from elsewhere, and no checkpoint adds its own."""
-    checkpoint = any(config.own(name) for name in CHECKPOINTS if name in config.known)
-    return config.is_whole and not (checkpoint and config.own("load_args"))
+def sizes_of_library(config: SwiftConfig) -> dict[str, int | Unknown]:
+    """The sizes of a generation that the class of TRL sets before ms-swift checks them."""
+    made = generation(config) if config.trainer == GRPO and config.own_version in OF_CLASS else None
+    sizes = {SIZE: made.size, STEPS: made.steps} if made is not None else {}
+    return {name: unknown_field(name) if size is None else size for name, size in sizes.items()}
+
+
+def shares(seen: int, local: int) -> str:
+    """How many GPUs each process sees."""
+    return f"each process sees {seen // local} GPUs ({seen} visible, {local} {'processes' if local > 1 else 'process'})"
+
+
+def visible(local: int) -> str:
+    """The remedy of showing fewer GPUs."""
+    return f"make {local} GPUs visible" if local > 1 else "make one GPU visible"
+
+
+def labels(config: SwiftConfig) -> Iterator[Refusal]:
+    """A classifier without a number of classes, which the model may have."""
+    if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version in LABELS:
+        text = "AssertionError: Please pass the parameter `num_labels`."
+        remedy = ["set `--num_labels` to the number of classes"]
+        yield Refusal(VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, remedy)
 
 
 def names(config: SwiftConfig) -> Iterator[Refusal]:
@@ -95,7 +110,7 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
         message = f"`{key}` is {value}, which ms-swift does not have"
         yield Refusal(NAME, [key], message, text, [f"set `--{key} lora` or `--{key} full`"], "init")
     for field, section in LOOKED_UP.items():
-        found = config.own(field) if config.command != "rlhf" or field not in OF_TRAINER else None
+        found = config.own(field) if config.command != "rlhf" or field not in OWN_READING else None
         allowed = config.registered(section)
         for value in found if isinstance(found, list) else [found]:
             if allowed and isinstance(value, str) and value not in allowed:
@@ -103,106 +118,13 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
                 yield Refusal(NAME, [field], message, f"KeyError: '{value}'", [f"use one of {', '.join(allowed)}"], "init")
 
 
-def task(config: SwiftConfig) -> Iterator[Refusal]:
-    """A classifier without a number of classes, and a name of a position scaling that is none."""
-    if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version in LABELS:
-        text = "AssertionError: Please pass the parameter `num_labels`."
-        yield Refusal(
-            VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, ["set `--num_labels` to the number of classes"]
-        )
-    scaling = config.own("rope_scaling")
-    if isinstance(scaling, str) and scaling.isidentifier() and scaling not in SCALINGS and config.own_version in SCALING_NAMES:
-        message = f"`rope_scaling` is {scaling}, not one of {', '.join(SCALINGS)}, or JSON"
-        yield Refusal(VALUE, ["rope_scaling"], message, "AssertionError", [set_key("rope_scaling", "yarn")])
-    if scaling in SCALINGS and config.is_unset("max_model_len") and config.own_version in SCALING_LENGTH:
-        text = 'AssertionError: max_model_len must be set if rope_scaling does not contain a "factor"'
-        message = f"`rope_scaling {scaling}` requires `max_model_len`"
-        yield Refusal(VALUE, ["rope_scaling"], message, text, ["set `--max_model_len`, the tokens that the model shall take"])
-
-
-def quantization(config: SwiftConfig) -> Iterator[Refusal]:
-    """Methods of quantization and their bits."""
-    method, bits = config.own("quant_method"), config.own("quant_bits")
-    if not config.arguments.known("quant_method", "quant_bits") or method in (None, "awq", "gptq", "gptq_v2"):
-        return
-    if bits is None and (method != "fp8" or config.own_version not in FP8):
-        text = "ValueError: Please set the quant_bits. args.quant_bits: None"
-        yield Refusal(QUANTIZATION, ["quant_method"], f"`quant_method {method}` requires `quant_bits`", text, [set_key("quant_bits", 4)])
-    elif method == "bnb" and bits not in (4, 8):
-        text = f"ValueError: bnb not support quant_bits: {bits}"
-        yield Refusal(
-            QUANTIZATION,
-            ["quant_bits", "quant_method"],
-            f"`quant_method bnb` does not support {bits} bits",
-            text,
-            [set_key("quant_bits", 4)],
-        )
-    elif method == "quanto" and bits not in (2, 4, 8, "float8"):
-        text = "ValueError: quanto quantization only support quant bits 2/4/8/float8"
-        message = f"`quant_method quanto` does not support {bits} bits"
-        yield Refusal(QUANTIZATION, ["quant_bits", "quant_method"], message, text, [set_key("quant_bits", 4)])
-
-
-def attention(config: SwiftConfig) -> Iterator[Refusal]:
-    """Packing without flash attention, and with lazy tokenization."""
-    feature = next((name for name in ("packing", "padding_free") if name in config.known and config.own(name)), "")
-    allowed = (
-        (*FLASH, "flash_attention_4") if config.own_version in FLASH_4 else FLASH if config.own_version in SEVERAL_FLASH else FLASH[:1]
-    )
-    if (
-        feature
-        and config.own_version in (PACKING if feature == "packing" else PADDING)
-        and config.arguments.known("attn_impl", feature)
-        and config.own("attn_impl") not in allowed
-    ):
-        names = ", ".join(f'"{each}"' for each in allowed)
-        text = f'ValueError: The "{feature}" feature requires a flash attention implementation. Please use one of: {names}.'
-        if config.own_version not in SEVERAL_FLASH:
-            text = ONLY_FLASH_ATTN.format(feature)
-        message = f"`{feature}` requires a flash attention implementation"
-        yield Refusal(ATTENTION, [feature, "attn_impl"], message, text, [set_key("attn_impl", "flash_attn")])
-    if config.own_version in LAZY and config.own("lazy_tokenize"):
-        for name, title in (("packing", "Packing"), ("streaming", "Streaming")):
-            if config.own(name):
-                text = f"ValueError: {title} and lazy_tokenize are incompatible."
-                yield Refusal(
-                    CONFLICT,
-                    ["lazy_tokenize", name],
-                    f"`lazy_tokenize` is incompatible with `{name}`",
-                    text,
-                    [set_key("lazy_tokenize", False)],
-                )
-                return
-
-
 def devices(config: SwiftConfig) -> Iterator[Refusal]:
-    """Several GPUs for each process, over which the model is spread: DeepSpeed, FSDP, Liger and vLLM refuse that."""
-    if config.devices is None:
-        return
-    seen, local = config.devices
-    counts = f"n_gpu: {seen}, local_world_size: {local}"
-    if seen % local:
+    """GPUs that the processes cannot share evenly."""
+    if config.devices is not None and config.devices[0] % config.devices[1]:
+        seen, local = config.devices
         message = f"{seen} visible GPUs are not a multiple of {local} processes"
-        yield Refusal(DEVICES, [], message, f"AssertionError: {counts}", [set_key("NPROC_PER_NODE", seen), f"make {local} GPUs visible"])
-        return
-    if not config.is_spread:
-        return
-    ray = config.own_version in RAY and "use_ray" in config.known and bool(config.own("use_ray"))
-    what = "`device_map`" if config.own_version in DEVICE_MAP else "MP"
-    remedy: list[Remedy | str] = [set_key("NPROC_PER_NODE", seen), f"make {local} GPUs visible" if local > 1 else "make one GPU visible"]
-    each = f"each process sees {seen // local} GPUs ({seen} visible, {local} {'processes' if local > 1 else 'process'})"
-    for name, title in (("deepspeed", "DeepSpeed"), *([("fsdp", "FSDP2")] if config.own_version in FSDP_2 else [])):
-        if name in config.values and config.values[name] and not ray and not isinstance(config.values[name], Unknown):
-            text = f"ValueError: {title} is not compatible with {what}. {counts}."
-            yield Refusal(DEVICES, [name], f"`{name}` requires one GPU for each process, but {each}", text, remedy)
-            return
-    if config.own_version in LIGER_CHECKED and "use_liger_kernel" in config.known and config.own("use_liger_kernel"):
-        text = "ValueError: liger_kernel does not support device_map. Please use DDP/DeepSpeed for multi-GPU training."
-        yield Refusal(DEVICES, ["use_liger_kernel"], f"`use_liger_kernel` requires one GPU for each process, but {each}", text, remedy)
-    since = {GRPO: VLLM_CHECKED, "gkd": GKD_VLLM}.get(config.trainer)
-    if since is not None and config.own_version in since and config.own("use_vllm"):
-        text = WITH_VLLM.format(config.trainer.upper())
-        yield Refusal(DEVICES, ["use_vllm"], f"`use_vllm` requires one GPU for each process, but {each}", text, remedy)
+        text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
+        yield Refusal(DEVICES, [], message, text, [set_key("NPROC_PER_NODE", seen), visible(local)])
 
 
 def config_json(config: SwiftConfig) -> Iterator[Refusal]:
@@ -217,45 +139,61 @@ def config_json(config: SwiftConfig) -> Iterator[Refusal]:
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
 
 
-def fsdp(config: SwiftConfig) -> Iterator[Refusal]:
-    """FSDP with DeepSpeed, and with a checkpoint form that it cannot write."""
-    if not config.values.get("fsdp") or "fsdp" not in config.known or not config.known["fsdp"].own:
+def generations(config: SwiftConfig) -> Iterator[Refusal]:
+    """The sizes of a generation, as trainers before 3.5 check them (3.2.2 grpo_trainer.py:178-194, 3.4.0 :202-223, rlhf_args.py:221)."""
+    made = generation(config)
+    if config.trainer != GRPO or made is None or not config.is_whole or not config.arguments.known("num_generations", SIZE, STEPS):
         return
-    if config.values.get("deepspeed"):
-        yield Refusal(
-            FSDP,
-            ["fsdp", "deepspeed"],
-            "`fsdp` is incompatible with `deepspeed`",
-            "ValueError: FSDP2 is not compatible with DeepSpeed.",
-            ["remove one of them"],
-        )
+    micro, world = config.batch.micro_batch.value, config.world_size
+    unchecked = config.own_version in OF_CLASS and config.library_version < CONFIG_CHECKS  # ms-swift deletes the checks of TRL's trainer
+    if unchecked and micro and world and made.size is not None and made.size < made.per_prompt:  # of which the sampler takes no prompt
+        yield indivisible(config, "ValueError: range() arg 3 must not be zero", "first-step")
+    if config.own_version not in OF_TRAINER:
         return
-    section = config.arguments["fsdp_config"] if isinstance(config.arguments["fsdp_config"], dict) else None
-    kind = section.get("state_dict_type", "SHARDED_STATE_DICT") if section is not None else ""
-    if config.own("save_only_model") and SHARDED in str(kind).upper():
-        text = "ValueError: FSDP2 with SHARDED_STATE_DICT is not compatible with save_only_model=True."
-        message = "`save_only_model` requires `state_dict_type: FULL_STATE_DICT` in the FSDP config"
-        yield Refusal(FSDP, ["save_only_model", "fsdp"], message, text, [set_key("save_only_model", False)])
+    alone = config.own_version in ONE_MICRO_BATCH
+    if made.per_prompt < FEWEST and not alone:
+        yield too_few(TOO_FEW.format(made.per_prompt))
+    elif micro and world and made.size:
+        what = f"global train batch size ({world} x {micro})" if alone else f"effective train batch size ({world} x {micro} x {made.steps})"
+        if made.per_prompt < FEWEST or made.size % made.per_prompt:
+            text = f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({made.per_prompt})."
+            yield too_few(text, "init") if made.per_prompt < FEWEST else indivisible(config, text, "init")
+        else:
+            yield from evaluation_of_generations(config, "global" if alone else "effective")
 
 
-def trainer_arguments(config: SwiftConfig) -> Iterator[Refusal]:
-    """Warm-up given twice."""
-    ratio, steps = (config.values.get(name) for name in ("warmup_ratio", "warmup_steps"))
-    if config.own_version not in WARMUP or not isinstance(ratio, (int, float)) or not ratio:
+def too_few(text: str, fails_at: Stage = "config") -> Refusal:
+    """The refusal of fewer than two completions per prompt."""
+    message = "GRPO requires `num_generations` of at least 2"
+    return Refusal(GENERATIONS, ["num_generations"], message, text, ["set `--num_generations` to 2 or more"], fails_at)
+
+
+def indivisible(config: SwiftConfig, text: str, fails_at: Stage = "config") -> Refusal:
+    """The refusal of a generation whose completions are no multiple of those per prompt."""
+    made = generation(config)
+    assert made is not None
+    message = f"a generation has {made.size} completions, not a multiple of `num_generations` ({made.per_prompt})"
+    if config.own(SIZE) is not None:
+        others = f"set `--{SIZE}` to a multiple of {made.per_prompt}"
+    else:
+        steps = STEPS if config.own(STEPS) is not None else ACCUMULATION
+        factors = [f"`--{MICRO}`", *([] if config.own_version in ONE_MICRO_BATCH else [f"`--{steps}`"])]
+        others = f"choose {', '.join(factors)} and the processes so that {made.per_prompt} divides their product"
+    remedy = [f"set `--num_generations` to a divisor of {made.size}", others] if made.size and made.size >= FEWEST else [others]
+    return Refusal(GENERATIONS, ["num_generations"], message, text, remedy, fails_at)
+
+
+def evaluation_of_generations(config: SwiftConfig, kind: str) -> Iterator[Refusal]:
+    """The evaluation batch of all processes against the completions per prompt."""
+    args, world, made, each = config.arguments, config.world_size, generation(config), config.own("per_device_eval_batch_size")
+    evaluates = args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
+    if not evaluates or world is None or made is None or not isinstance(each, int) or each * world % made.per_prompt == 0:
         return
-    if isinstance(steps, (int, float)) and steps:
-        text = "ValueError: `warmup_ratio` and `warmup_steps` cannot be set at the same time."
-        message = "`warmup_ratio` and `warmup_steps` are both set"
-        yield Refusal(CONFLICT, ["warmup_ratio", "warmup_steps"], message, text, ["remove one of them"])
-    elif ratio >= 1:
-        text = f"ValueError: warmup_ratio: {ratio} must be less than 1. Use `--warmup_steps` to specify an absolute number of warmup steps."
-        yield Refusal(
-            VALUE,
-            ["warmup_ratio"],
-            f"`warmup_ratio` is {ratio}, not a fraction below 1",
-            text,
-            [set_key("warmup_steps", int(ratio) if ratio == int(ratio) else ratio) & remove_key("warmup_ratio")],
-        )
+    message = f"the evaluation batch of all processes ({each * world}) is not a multiple of `num_generations` ({made.per_prompt})"
+    text = EVALUATION.format(kind, world, each, made.per_prompt)
+    yield Refusal(
+        GENERATIONS, ["per_device_eval_batch_size"], message, text, [set_key("per_device_eval_batch_size", made.per_prompt)], "init"
+    )
 
 
 def first_steps(config: SwiftConfig) -> Iterator[Refusal]:
@@ -266,18 +204,4 @@ def first_steps(config: SwiftConfig) -> Iterator[Refusal]:
         yield Refusal(CONFLICT, ["streaming", "max_steps"], "`streaming` requires `max_steps`", text, ["set `--max_steps`"], "init")
 
 
-CHECKS = (
-    preference_checks.first,
-    inputs,
-    task,
-    names,
-    quantization,
-    attention,
-    devices,
-    config_json,
-    fsdp,
-    trainer_arguments,
-    preference_checks.generations,
-    preference_checks.after,
-    first_steps,
-)
+CHECKS = (arguments, labels, names, devices, config_json, first_steps)

@@ -13,7 +13,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
-from cfglint.frameworks.swift.command_line import command_of, devices_per_process
+from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
 from cfglint.frameworks.versions import Version
@@ -112,12 +112,11 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     @property
     def devices(self) -> tuple[int, int] | None:
-        """(visible GPUs, processes) of a node; None if unknown, or if ms-swift does not compare them."""
         engines = [name for name in ("use_vllm", "use_lmdeploy") if name in self.known]
         infers = any(self.arguments[name] or not self.arguments.known(name) for name in engines)
         if self.trainer == "grpo" and infers and self.own_version in FAST_INFERENCE:
             return None
-        return devices_per_process(self.facts)
+        return super().devices
 
     @property
     def is_spread(self) -> bool:

@@ -8,7 +8,15 @@ from __future__ import annotations
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.command_options import LEFT, RefusedWords
 from cfglint.frameworks.options_config import OptionsConfig
-from cfglint.frameworks.swift.command_line import CONFIG, FILE_WINS, VISIBLE, named_by_option, named_file, shown_devices
+from cfglint.frameworks.swift.command_line import (
+    CONFIG,
+    FILE_WINS,
+    VISIBLE,
+    devices_per_process,
+    named_by_option,
+    named_file,
+    shown_devices,
+)
 from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.launch.argparse_types import spellings
 from cfglint.source.annotations import ConfigMapping, ConfigValue
@@ -51,6 +59,11 @@ class CommandConfig(OptionsConfig):
             return self.setting()
         start, end = document.within(word.place)
         return Setting((VISIBLE[0],), word.string, WRITTEN, document, Node(SCALAR, start, end, word.string))
+
+    @property
+    def devices(self) -> tuple[int, int] | None:
+        """(visible GPUs, processes) of a node; None if unknown, or if ms-swift does not compare them."""
+        return devices_per_process(self.facts)
 
     @property
     def is_whole(self) -> bool:

@@ -546,10 +546,13 @@ class Interpreter(Branches):
         for each in reversed(node.decorator_list):
             call = each if isinstance(each, ast.Call) else None
             made = self.evaluate(call.func if call is not None else each, frame)
-            name = self.name_of(made)
+            name, is_own = self.name_of(made), isinstance(made.data, Function)
+            given, named = self.given(call, frame) if call is not None and (name or is_own) else ([], {})
             if name:
-                given, named = self.given(call, frame) if call is not None else ([], {})
                 function.marks.setdefault(name.removeprefix("builtins."), []).append((given, named))
+            elif is_own:
+                made = self.called(made, given, named, each) if call is not None else made
+                value = self.called(made, [value], {}, each) if made.known else made
         return value
 
     def name_of(self, value: Value) -> str:

@@ -235,7 +235,7 @@ def test_the_completions_of_a_generation_by_release(generations, release, trl, s
         ("3.4.1", "", "error", "The effective eval batch size (2 x 1)"),
         ("3.5.1", "0.17.0", "", ""),
         ("3.5.1", "0.19.1", "error", "The global eval batch size (2 x 1)"),
-        ("3.8.0", "0.20.0", "", ""),  # TRL before 0.22 does not look at it any more
+        ("3.8.0", "0.20.0", "error", "The global eval batch size (2 x 1)"),  # TRL before 0.22 does not look at it any more, ms-swift does
         ("3.9.0", "0.23.1", "error", "The global eval batch size (1 * 2) must be divisible by num_generations (4)"),
     ],
 )

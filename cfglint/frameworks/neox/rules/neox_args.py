@@ -1,0 +1,132 @@
+"""What the launcher rejects when it builds NeoXArgs: its rows, of which the pages have words of the messages, and what is no row."""
+
+from __future__ import annotations
+
+from cfglint.findings.remedy import remove_key, set_key
+from cfglint.findings.rule import Finding, pages_of_checks, rule
+from cfglint.frameworks.neox import KIND
+from cfglint.frameworks.neox.config import NeoXConfig
+from cfglint.frameworks.neox.fields import CANNOT, default, known
+from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.rules import elsewhere
+from cfglint.frameworks.remedies import excludes, remove
+from cfglint.source.annotations import ConfigValue, Iterator
+
+for page in pages_of_checks(KIND):
+    rule(page)(lambda config, code=page: refused(config, code))
+
+
+def refused(config: NeoXConfig, code: str) -> Iterator[Finding]:
+    """The refusals of a rule; a key that decides and is missing may be in another file of the run."""
+    for each in config.refusals:
+        if each.kind == code:
+            places = [config.setting(*path) if config.has(*path) else config.absent(*path) for path in each.paths] or [config.setting()]
+            missing = [name for name in each.read if name not in config.values and known(name) and default(name) is None]
+            found = each.finding(places, config.values)
+            found.related = [*found.related, *map(config.absent, missing)]
+            yield found
+
+
+@rule("NEO010")
+def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
+    for name in ("optimizer", "scheduler"):
+        section = config.argument(name)
+        if not isinstance(section, dict) or (name == "scheduler" and config.derived.optimizer_name == "onebitadam"):
+            continue
+        used_before = name == "optimizer" and section
+        if "params" not in section:
+            text = "KeyError: 'params'" if used_before else CANNOT
+            yield Finding(
+                config.setting(name), f"`{name}.params` is missing; it is required", exception=text, help=set_key(f"{name}.params", {})
+            )
+        elif not isinstance(section["params"], dict):
+            error = f"AttributeError: '{type(section['params']).__name__}' object has no attribute 'get'"
+            message = f"`{name}.params` is {describe(section['params'])}, not a mapping"
+            yield Finding(
+                config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=set_key(f"{name}.params", {})
+            )
+        if "type" not in section:
+            yield Finding(
+                config.setting(name),
+                f"`{name}.type` is missing; it is required",
+                exception=CANNOT,
+                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
+            )
+        elif name == "scheduler" and not isinstance(section["type"], str):
+            message = f"`scheduler.type` is {describe(section['type'])}, not a string"
+            yield Finding(config.setting(name, "type"), message, exception=CANNOT, help=remove_key("scheduler"))
+        elif section["type"] is None:
+            error = "AttributeError: 'NoneType' object has no attribute 'lower'"
+            yield Finding(
+                config.setting(name, "type"),
+                f"`{name}.type` is null, not a string",
+                exception=error,
+                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
+            )
+
+
+@rule("NEO011")
+def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
+    for name in ("fp16", "amp", "flops_profiler"):
+        section = config.argument(name)
+        if not isinstance(section, dict) or "enabled" in section:
+            continue
+        if name == "fp16" and (config.derived.precision == "fp16" or elsewhere(config, "precision")):
+            continue
+        yield Finding(
+            config.setting(name),
+            f"`{name}.enabled` is missing; it is required",
+            help=set_key(f"{name}.enabled", True) | set_key(f"{name}.enabled", False),
+        )
+
+
+@rule("NEO027")
+def deepspeed_disabled(config: NeoXConfig) -> Iterator[Finding]:
+    value = config.argument("deepspeed")
+    if value is None or value is False:
+        setting = config.setting("deepspeed")
+        message = f"`deepspeed` is {describe(value)}, but GPT-NeoX requires DeepSpeed"
+        yield Finding(setting, message, fix=remove(setting, "remove `deepspeed`"))
+
+
+@rule("NEO028")
+def include_with_exclude(config: NeoXConfig) -> Iterator[Finding]:
+    if config.argument("hostfile") is not None and config.argument("include") and config.argument("exclude"):
+        yield excludes(config.setting("exclude"), config.setting("include"))
+
+
+@rule("NEO029")
+def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
+    extra = config.argument("deepspeed_extra_args")
+    for key in extra if isinstance(extra, dict) else ():
+        if isinstance(key, str) and hasattr(extra, key):
+            text = f"ValueError: Key {key} is already specified elsewhere."
+            message = f"`{key}` is not accepted in `deepspeed_extra_args`: it is the name of a dictionary method"
+            yield Finding(
+                config.setting("deepspeed_extra_args", key),
+                message,
+                exception=text,
+                on_key=True,
+                help=remove_key(f"deepspeed_extra_args.{key}"),
+            )
+
+
+@rule("TYP305")
+def not_json_serializable(config: NeoXConfig) -> Iterator[Finding]:
+    for name, value in config.values.items():
+        if isinstance(value, (dict, list)):
+            for path, inner in _not_serializable(value, (name,)):
+                text = f"TypeError: Object of type {type(inner).__name__} is not JSON serializable"
+                setting = config.setting(*path)
+                message = f"`{setting.name}` is a {type(inner).__name__}, which cannot be passed to the workers as JSON"
+                yield Finding(setting, message, exception=text, help="quote it")
+
+
+def _not_serializable(value: ConfigValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], ConfigValue]]:
+    """Values inside mappings and lists that JSON cannot represent."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in pairs:
+        if isinstance(inner, (dict, list)):
+            yield from _not_serializable(inner, (*path, key))
+        elif inner is not None and not isinstance(inner, (str, int, float, bool, tuple)):
+            yield (*path, key), inner
