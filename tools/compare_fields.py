@@ -17,8 +17,10 @@ import ast
 import enum
 import hashlib
 import importlib
+import json
 import math
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -302,12 +304,26 @@ def leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, float(value) if isinstance(value, str) and FLOAT.fullmatch(value) else value  # OmegaConf: a float, YAML 1.1: a string
 
 
+def of_openrlhf(source: Source, tables: Any) -> dict[str, Facts]:
+    """Program -> option -> default, as the programs make their parsers; the time of the start and infinity are computed."""
+    command = [sys.executable, "-I", str(ROOT / "tools" / "run_openrlhf.py"), "--release", str(source.root.parent), "--defaults"]
+    found = json.loads(subprocess.run(command, text=True, stdout=subprocess.PIPE, check=True).stdout)
+    return {program: {name: computed(value) for name, value in facts.items()} for program, facts in found.items()}
+
+
+def computed(default: Any) -> Any:
+    """A default, or that it is computed."""
+    is_time = isinstance(default, str) and re.search(r"_\d{4}T\d\d:\d\d$", default) is not None
+    return Marker.COMPUTED if is_time or default == math.inf else default
+
+
 PACKAGES: dict[str, Callable[[Source, Any], dict[str, Facts]]] = {
     "accelerate": of_accelerate,
     "axolotl": of_axolotl,
     "deepspeed": of_deepspeed,
     "llamafactory": of_llamafactory,
     "ms-swift": of_swift,
+    "openrlhf": of_openrlhf,
     "transformers": of_transformers,
     "trl": of_trl,
     "verl": of_verl,

@@ -218,11 +218,37 @@ def outcome(program: str, words: list[str], gpus: int) -> str | None:
     return "no engine was built"
 
 
+class Parsed(BaseException):
+    """The program has made its parser."""
+
+
+def defaults(folder: str) -> dict[str, dict[str, Any]]:
+    """Program -> option -> default, as the parsers of a release have them."""
+
+    def parsed(parser: argparse.ArgumentParser, *_: Any) -> None:
+        raise Parsed({each.option_strings[0].removeprefix("--"): each.default for each in parser._actions if each.dest != "help"})
+
+    argparse.ArgumentParser.parse_args = parsed  # type: ignore[method-assign,assignment]
+    names = [path.stem for path in sorted(Path(folder, "openrlhf", "cli").glob("train_*.py"))]
+    return {name.removeprefix("train_"): started(name) for name in names}
+
+
+def started(name: str) -> Any:
+    """The defaults of the parser that a program makes."""
+    try:
+        return runpy.run_module(f"openrlhf.cli.{name}", run_name="__main__")
+    except Parsed as end:
+        return end.args[0]
+
+
 def of_release(folder: str) -> None:
     """Write the outcomes of the cases on standard input, all of one release."""
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = True
     sys.meta_path.insert(0, Finder())
+    if sys.argv[3:] == ["--defaults"]:
+        print(json.dumps(defaults(folder)))
+        return
     for line in sys.stdin:
         case = json.loads(line)
         print(json.dumps(outcome(case["program"], case["words"], case["gpus"])), flush=True)

@@ -58,7 +58,7 @@ class Config:
     without_remedies = False  # whether it only matters which findings there are, as at another release than the one that is shown
     chooses_sizes = False  # whether `Framework.choose_sizes` finds the values that reach a target
     assumed: Collection[str] = ()  # the keys whose values follow from an assumption
-    decides_alone = False  # whether files of the project itself answer for a release that is not modelled, so that there is a verdict
+    answered: Collection[str] = ()  # the packages for whose release, which is not modelled, files of the project itself answer
     sole_consumer = False  # whether the kind's own parser is the only one for such files
     insertable_auto: Collection[str] = ()  # roles of `batch_keys` whose missing key may be added as "auto", for its consumer to fill
     has_dotted_options = False  # whether options of its line have dots in their names: `--ds.zero_stage`
@@ -261,8 +261,8 @@ class Config:
     def other_defaults(self) -> tuple[Reason, ...]:
         """What may set another default for a field than the framework's class: the caller or the program of a launch line."""
         program = self.facts.launch.program
-        if self.facts.launch.is_open:
-            return (Reason("argument", "further arguments of the line"),)
+        if self.facts.launch.further:
+            return self.facts.launch.further
         is_known = not self.documents[0].is_command or (program is not None and program.exact)
         return () if is_known else (Reason("program", "the defaults of the program"),)
 

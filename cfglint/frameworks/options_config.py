@@ -88,7 +88,7 @@ class OptionsConfig(Config):
         line = self.facts.launch.line
         if line is None:
             return self.facts.complete
-        return not self.facts.launch.is_open and has_known_options(line)
+        return not self.facts.launch.further and has_known_options(line)
 
     def own(self, name: str) -> ConfigValue:
         """The value of an option; None if the release does not have it, or if it is unknown."""

@@ -24,7 +24,7 @@ class Launch(Record):
     trainer instead, None if its trainer is not modelled; `code` are these facts in any case. `consumer` is the kind whose parser takes
     the arguments, or the file that they name;
     `is_main`: it takes the arguments themselves. `doubts` are why the consumer is only likely: no error rests on its arguments alone.
-    `is_open`: the program may get arguments that are not known. `not_known` are the arguments whose values are not known. `flags` are
+    `further` is what gives the program arguments that are not known. `not_known` are the arguments whose values are not known. `flags` are
     those of `accelerate launch`, by the keys of its config file. `passed` are the objects that the program passes to
     `deepspeed.initialize`, with the names of their classes; None if they are not known. `machine`: the number of GPUs is that of the
     machine. `program_path` is the file of the program, empty if the project does not contain it; `project` are the files around the
@@ -42,7 +42,7 @@ class Launch(Record):
     consumer: str = ""
     is_main: bool = False
     doubts: tuple[Reason, ...] = ()
-    is_open: bool = False
+    further: tuple[Reason, ...] = ()
     not_known: tuple[Reason, ...] = ()
     passed: Mapping[str, str] | None = None
     flags: tuple[Override, ...] = ()

@@ -83,9 +83,9 @@ def further_options(words: Sequence[Text]) -> list[int]:
     return found
 
 
-def may_have_more(words: Sequence[Text]) -> bool:
-    """Whether a line may have further options."""
-    return bool(further_options(words))
+def further_arguments(words: Sequence[Text]) -> tuple[Reason, ...]:
+    """The options that a line may have and that are not known."""
+    return (Reason("argument", "further arguments of the line"),) if further_options(words) else ()
 
 
 def hidden_options(words: Sequence[Text]) -> tuple[Reason, ...]:

@@ -140,7 +140,7 @@ class CheckedRun(LoadedRun):
         """`accept` or `reject`: whether the framework would start training; None if that is unknown or depends on the release."""
         if any(each.severity == ERROR for each in self.diagnostics):
             return "reject"
-        is_outside = not self.decided_alone.issuperset(self.outside)
+        is_outside = not self.answered.issuperset(self.outside)
         is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.not_read
         lacks_gpus = self.launch.line.lacks_gpus if self.launch.line is not None else ""
         return None if is_open or lacks_gpus else "accept"
@@ -181,9 +181,9 @@ class CheckedRun(LoadedRun):
         return f"`{line.program.string.rpartition('/')[2]}` takes the arguments of the Trainer"
 
     @property
-    def decided_alone(self) -> set[str]:
+    def answered(self) -> set[str]:
         """The packages of which files of the project answer, although their releases are not modelled."""
-        return {config.package for config in self.configs if config.decides_alone}
+        return {package for config in self.configs for package in config.answered}
 
     @property
     def undecided_releases(self) -> list[str]:

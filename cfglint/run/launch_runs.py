@@ -11,7 +11,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
-from cfglint.launch.arguments import known_words, may_have_more
+from cfglint.launch.arguments import further_arguments, known_words
 from cfglint.launch.command import WITHOUT_EFFECT, command_document, not_known, summary
 from cfglint.launch.continuations import refused_blanks, refused_joined_words
 from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
@@ -256,7 +256,7 @@ class LaunchReader:
         command = command_document(own, text if not line.is_sourced else self.source.content(line.call.path) or "")
         found = self.program_file(line)
         program = self.program(found) if found is not None else None
-        launch = Launch(command, own, program, is_open=may_have_more(line.arguments), machine=line.machine)
+        launch = Launch(command, own, program, further=further_arguments(line.arguments), machine=line.machine)
         launch.program_path, launch.project = found.path if found is not None else "", self.project(line.call.path)
         command.again = lambda edited: line_and_command(self.again(line, lines, edited, which).launch)[1]
         others = [(index, each.call) for index, each in enumerate(lines) if each.call.start != line.call.start]
@@ -336,7 +336,9 @@ class LaunchReader:
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
         spelled = tuple(string for _, string in known)
-        return Context(words, launch.is_open, variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
+        return Context(
+            words, bool(launch.further), variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists
+        )
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -531,7 +533,7 @@ class LaunchReader:
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(closed and not launch.doubts and not launch.is_open) or (self.facts.complete and not is_fed_by_unread(launch)),
+            complete=(closed and not launch.doubts and not launch.further) or (self.facts.complete and not is_fed_by_unread(launch)),
             kind_given=self.facts.kind_given
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
@@ -622,8 +624,8 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
         return
     line.problems.extend(missing_file(line, file) for file in line.files if file.role == CONFIG_OPTION and file.absent)
     command.leave_out("config")
-    launch.is_open = True
     absent = (Reason("file", f"the config of `{program.path}`", "it is not in the project", line.call.path, line.call.line, opens=True),)
+    launch.further += absent
     launch.parser = changed(program, not_read=program.not_read + absent)
 
 

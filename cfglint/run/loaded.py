@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 LAUNCH = "launch"
 UNSTATED = "newest known"  # the source of a version that nothing states
+OF_LINE = "the newest with the arguments of the line"
 NUMBERS = (
     "micro_batch",
     "accumulation",
@@ -187,7 +188,8 @@ class LoadedRun:
         if source or (package not in facts.target and RELEASES.get(package, target[package]) == target[package]):
             return source or UNSTATED
         deciding = next((each for each in target if each in self.given.target), next(iter(target)))
-        return f"required by {deciding} {target[deciding]}" if deciding != package else UNSTATED
+        own = UNSTATED if RELEASES.get(package) == target[package] else OF_LINE
+        return f"required by {deciding} {target[deciding]}" if deciding != package else own
 
     @property
     def resolved(self) -> dict[str, int | None]:

@@ -66,7 +66,7 @@ class ScanStats(Record):
             source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
                 self.give_outside(f"of {package} {version}", ONLY_KEYS)
-            elif package in run.decided_alone:
+            elif package in run.answered:
                 self.give_outside(f"{package} {version}{source}", OWN_FILES)
             elif version:
                 from cfglint.frameworks.versions import dotted, parse_version

@@ -450,6 +450,18 @@ def resolved(text, tmp_path, capsys):
     return report(capsys, "check", str(tmp_path / "launch.sh"))["runs"][0]["resolved"]
 
 
+@each_case(
+    ("arguments", "batch"),
+    [
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2", None),
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --bf16 --max_steps 9 --do_train", None),
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --save_total_limit 1", 64),
+    ],
+)
+def test_two_names_of_the_trainer_make_no_trainer(tmp_path, capsys, arguments, batch):
+    assert resolved(f"torchrun --nproc_per_node 8 train.py --output_dir o {arguments}\n", tmp_path, capsys)["global_batch"] == batch
+
+
 def test_the_arguments_of_megatron_decide_the_batch(tmp_path, capsys):
     found = resolved(MEGATRON, tmp_path, capsys)
     batch = [found[name] for name in ("micro_batch", "accumulation", "data_parallel", "tensor_parallel", "global_batch")]

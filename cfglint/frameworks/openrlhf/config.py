@@ -6,6 +6,7 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import ARGUMENT, Rule
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.command_options import LEFT, RefusedWords
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf import FRAMEWORK
@@ -58,11 +59,13 @@ class OpenRlhfConfig(OptionsConfig):
 
     @property
     def is_for_fork(self) -> bool:
-        """Whether the line has an argument that no release has, and that is no typo, where the project does not state the release."""
+        """Whether the line has an argument that no release has, and that is no typo, or several that the program does not have, where the
+        project does not state the release.
+        """
         if self.facts.is_known(self.package) or not self.known:
             return False
         names = {each.name for each in self.refused if each.why == LEFT and each.name not in self.known}
-        return any(not self.exists(name) and not nearest(self, name) for name in names)
+        return len(names) >= FORK_KEYS or any(not self.exists(name) and not nearest(self, name) for name in names)
 
     def value(self, name: str) -> ConfigValue:
         """The value of an argument, unknown if it is; None without such an argument."""

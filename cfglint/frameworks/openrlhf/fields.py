@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 PACKAGE = "openrlhf"
 HISTORY = History(FIELDS, SPANS)
 WORDS = ListedWords("argparse.ArgumentParser.parse_args")
-COUNT, CHOICES, DEST, STORED = range(UNTIL + 1, UNTIL + 5)
+CHOICES, COUNT, DEST, STORED = range(UNTIL + 1, UNTIL + 5)
 SECTIONS: Version = (0, 10, 2)  # from here on the names have sections
 OTHER = "ppo_ray"  # a program whose arguments are sections of roles: `actor.adam.lr`
 

@@ -23,7 +23,7 @@ def programs(tree: Tree) -> dict[str, Module]:
 
 
 def sections(tree: Tree) -> dict[str, dict[str, tuple[Any, ...]]]:
-    """Program -> argument -> (type, default, number of words, choices, name of the value if that is another one)."""
+    """Program -> argument -> (type, default, choices, number of words, name of the value if that is another one)."""
     return {name: dict(arguments(module, main_block(module))) for name, module in programs(tree).items()}
 
 
@@ -69,7 +69,7 @@ def argument(module: Module, call: ast.Call, names: Mapping[str, str]) -> tuple[
     dest = str(value_of(module, given["dest"], names)) if "dest" in given else name
     default = default_of(module, given["default"], names) if "default" in given else not STORES[action] if action else None
     choices = tuple(value_of(module, given["choices"], names)) if "choices" in given else ()
-    return name, (kind, default, words, choices, "" if dest == name else dest, *((STORES[action],) if action == "store_false" else ()))
+    return name, (kind, default, choices, words, "" if dest == name else dest, *((STORES[action],) if action == "store_false" else ()))
 
 
 def default_of(module: Module, node: ast.expr, names: Mapping[str, str]) -> Any:

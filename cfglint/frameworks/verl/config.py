@@ -27,7 +27,7 @@ from cfglint.frameworks.verl.search_path import (
 )
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import ComposedConfig
-from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Sequence
+from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
@@ -199,9 +199,9 @@ class VerlConfig(Config):
         return self.is_own and release is not None and release >= OLDEST_CHECKED
 
     @property
-    def decides_alone(self) -> bool:  # type: ignore[override]
-        """Whether there is a verdict about a copy of verl: nothing fails of which its code does not tell."""
-        return self.has_read_copy and all(self.is_raised(each) for each in self.failing)
+    def answered(self) -> Collection[str]:  # type: ignore[override]
+        """verl, if there is a verdict about the project's copy: nothing fails of which its code does not tell."""
+        return (self.package,) if self.has_read_copy and all(self.is_raised(each) for each in self.failing) else ()
 
     def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
         """The release of a copy whose code is not compared with its checks."""
@@ -239,7 +239,7 @@ class VerlConfig(Config):
     @property
     def other_defaults(self) -> tuple[Reason, ...]:
         """The caller of the script may set what the line does not: the defaults are those of the package's config files."""
-        return super().other_defaults if self.facts.launch.is_open else ()
+        return super().other_defaults if self.facts.launch.further else ()
 
     def value(self, key: str, default: object = None) -> ConfigValue:
         """The resolved value of a dotted key; see `ComposedConfig.value`."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from cfglint.findings.releases import Releases
 from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
-from cfglint.launch.arguments import behind_dashes, may_have_more
+from cfglint.launch.arguments import behind_dashes, further_arguments
 from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
 from cfglint.launch.kinds import TRAINER, kind_named
@@ -69,7 +69,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
     if program.is_strict:
         yield from local_rank(line, known)
         yield from without_options(line, program)
-    if not before and not may_have_more(line.arguments) and all(word.known or word.string.strip("<?>") for word in line.arguments):
+    if not before and not further_arguments(line.arguments) and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
 
 
