@@ -215,6 +215,7 @@ RULES: dict[str, Head] = {
     "HFT087": ("checkpoint-not-loaded-by-torch", "error", "first-step", ("huggingface",), "combination", (("raises", "UnpicklingError: Weights only load failed."),)),
     "HFT088": ("resumed-unasked", "info", None, ("llamafactory", "axolotl"), "combination", ()),
     "HFT089": ("checkpoint-of-another-form", "error", "init", ("huggingface",), "combination", (("releases", (((4, 31, 0), (), "", ""),)),)),
+    "HFT090": ("moved-in-data", "warning", None, ("huggingface",), "combination", ()),
     "HSE001": ("policy-violation", "warning", None, (), "expectation", (("scope", "run"), ("old_names", ("house-rule",)))),
     "KEY001": ("duplicate-key", "warning", None, (), "value", ()),
     "KEY010": ("written-for-fork", "warning", None, ("neox",), "value", ()),
