@@ -731,6 +731,8 @@ class Extractor:
         box = self.expr(node.value)
         if isinstance(box, Ref):
             if box.kind == "info":  # what pydantic passes to a validator of a field
+                if node.attr == "field_name":
+                    return ["f", node.attr]
                 return Ref("root") if node.attr == "data" else ["?", f"info.{node.attr}"]
             if box.kind == "root" and f"self.{node.attr}" in self.given:
                 return self.given[f"self.{node.attr}"]

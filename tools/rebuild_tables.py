@@ -52,20 +52,18 @@ def main() -> int:
     target = FRAMEWORKS / options.kind
     try:
         if options.fetch:
-            newest = committed(source, target)[-options.newest :] if options.newest else None
+            newest = sorted(facts_of(source, target))[-options.newest :] if options.newest else None
             fetch(options.folder, source.PACKAGE, source.OLDEST, source.LIBRARIES, getattr(source, "FILES", ()), newest)
         dates = json.loads((options.folder / DATES).read_text(encoding="utf-8"))
-        folders, others = release_folders(source, options.folder), list[Release]()
-        if options.newest:
-            known = committed(source, target)
-            folders = {each: folders[each] for each in known[-options.newest :]}
-            others = known[: -options.newest]
-        texts = {target / "_tables.py": tables(source, folders, dates, target, others)}
+        facts = facts_of(source, target) if options.newest else {}
+        known = {version: facts[version] for version in sorted(facts)[: -options.newest]} if options.newest else {}
+        folders = {version: path for version, path in release_folders(source, options.folder).items() if version not in known}
+        texts = {target / "_tables.py": tables(source, options.folder, dates, known)}
         if options.kind in WITH_ROWS:
             rows = importlib.import_module(f"rows_{options.kind}")
             path = target / row_table_text.NAME
-            table = row_table_text.Table.read(path, others) if others else rows.table(folders)
-            for version in sorted(folders) if others else ():
+            table = row_table_text.Table.read(path, known) if known else rows.table(folders)
+            for version in sorted(folders) if known else ():
                 table.add(version, rows.functions(folders[version]))
             texts[path] = table.text()
             print(*(f"by hand: {place}: {why}" for place, why in table.by_hand.items()), sep="\n", file=sys.stderr)
@@ -83,13 +81,11 @@ def main() -> int:
     return 1 if changed and options.check else 0
 
 
-def tables(
-    source: ModuleType, folders: Mapping[Release, Path], dates: dict[str, dict[str, str]], target: Path, others: list[Release]
-) -> str:
-    """The text of the tables by some releases, and by the committed facts of others."""
-    known = facts_of(source, target) if others else {}
-    found = {version: source.facts(path, version, dates) for version, path in sorted(folders.items())}
-    return str(source.text({**{version: known[version] for version in others}, **found}))
+def tables(source: ModuleType, folder: Path, dates: dict[str, dict[str, str]], known: Mapping[Release, Any] | None = None) -> str:
+    """The text of the tables by the releases in a folder, but for those that are known."""
+    known = known or {}
+    folders = {version: path for version, path in sorted(release_folders(source, folder).items()) if version not in known}
+    return str(source.text({**known, **{version: source.facts(path, version, dates) for version, path in folders.items()}}))
 
 
 def facts_of(source: ModuleType, target: Path) -> dict[Release, Any]:
@@ -98,11 +94,6 @@ def facts_of(source: ModuleType, target: Path) -> dict[Release, Any]:
     exec((target / "_tables.py").read_text(encoding="utf-8"), names)
     found: dict[Release, Any] = source.known(argparse.Namespace(**names))
     return found
-
-
-def committed(source: ModuleType, target: Path) -> list[Release]:
-    """The releases of the committed tables."""
-    return sorted(facts_of(source, target))
 
 
 def release_folders(source: ModuleType, folder: Path) -> dict[tuple[int, ...], Path]:

@@ -19,7 +19,7 @@ import schema_history
 from schema_following import Following, KeyPath, Raw, Section
 from schema_source import Module, SourceError, Tree
 
-from cfglint.frameworks.deepspeed.source_fields import BASES, MODEL, literal_named, model_fields, own_models, read_field, without_none
+from cfglint.frameworks.deepspeed.source_fields import BASES, MODEL, literal_named, model_fields, read_field, without_none
 from cfglint.frameworks.history import NAME, UNTIL, Row
 from cfglint.frameworks.versions import dotted
 
@@ -30,21 +30,6 @@ NOT_FOLLOWED = {
     "_reject_removed_config_keys",  # read from its tables, REMOVED
     *("_get_compatible_gpus_v01", "_get_compatible_gpus_v02"),  # get values of the configuration, no mapping
     *(f"get_{each}_different_groups" for each in COMPRESSED),  # a section for each name that the user gives
-}
-VALIDATORS = {  # checks within models that the rules of this kind know
-    "_coerce_container_types",
-    "_reject_non_integer_scale_params",
-    "_validate_dynamic_loss_scale_params",
-    "_validate_entries",
-    "_validate_loss_scale",
-    "check_enabled",
-    "compute_grad_norm_valid",
-    "elastic_checkpoint_deprecated",
-    "offload_ratio_check",
-    "overlap_comm_valid",
-    "set_pipeline",
-    "validate_enabled",  # of `compile`, which needs torch 2
-    "validate_fields",
 }
 ALIAS = UNTIL + 1  # in the row of a field: the name that files use
 AUTO = {"pattern": "^auto$"}  # a model drops every "auto" before it looks at the values
@@ -85,7 +70,7 @@ def facts(tree: Tree) -> dict[str, Raw]:
 
 
 def read(tree: Tree) -> Keys:
-    """The keys of a release, and the validators of its models."""
+    """The keys of a release."""
     module = tree.file(START[0])
     definition = module.class_named(START[1])
     followed = Keys(tree, NOT_FOLLOWED)
@@ -140,14 +125,7 @@ def _essence(message: str) -> str:
 
 
 class Keys(Following):
-    """The keys of DeepSpeed: those that are looked up, and the fields of its pydantic models.
-
-    `validators` are the names of the validators of each model, by the path of its section.
-    """
-
-    def __init__(self, tree: Tree, skipped: set[str]) -> None:
-        super().__init__(tree, skipped)
-        self.validators: dict[KeyPath, list[str]] = {}
+    """The keys of DeepSpeed: those that are looked up, and the fields of its pydantic models."""
 
     def is_model(self, module: Module, definition: ast.ClassDef) -> bool:
         """Whether a class is one of DeepSpeed's pydantic models."""
@@ -160,7 +138,6 @@ class Keys(Following):
             raw.pop("default", None)
             raw.update({**_model_section(["object"]), "x-model": definition.name})
             self.models.add(path)
-            self.validators[path] = [each.name for each in definition.body if isinstance(each, ast.FunctionDef) and _is_validator(each)]
         for name, home, statement in _fields(module, definition):
             if not path:
                 raw = {**_field(home, statement, name)[1], "x-parent-model": definition.name}
@@ -201,16 +178,8 @@ def _model_section(types: list[str]) -> Raw:
 
 
 def _fields(module: Module, definition: ast.ClassDef) -> list[tuple[str, Module, ast.AnnAssign]]:
-    """The fields of a model and of the models that it inherits; validators must be known ones."""
-    for home, each in own_models(module, definition):
-        for statement in each.body:
-            if isinstance(statement, ast.FunctionDef) and _is_validator(statement) and statement.name not in VALIDATORS:
-                raise home.refuse(statement, "a validator that no rule knows")
+    """The fields of a model and of the models that it inherits."""
     return [(name, home, statement) for name, (home, statement) in model_fields(module, definition).items()]
-
-
-def _is_validator(statement: ast.FunctionDef) -> bool:
-    return any("validator" in ast.unparse(decorator) for decorator in statement.decorator_list)
 
 
 def _field(module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:

@@ -47,7 +47,7 @@ ROWS = "dict[str, tuple[tuple[Any, ...], ...]]"
 
 
 PYDANTIC = "pydantic"  # a single value: the major release of pydantic that the models are written for
-KEYS, VALIDATORS, REFUSED = "looked up: ", "validators: ", "refused"  # sections that are tables of their own; the others are models
+KEYS, REFUSED = "looked up: ", "refused"  # sections that are tables of their own; the others are models
 OPTIMIZERS, SCHEDULERS = "optimizers", "schedulers"  # names that DeepSpeed has classes of its own for
 TITLES, NULLABLE, IGNORING, CHOICES, REPLACED = "titles", "nullable", "ignoring", "choices", "replaced"  # once, of the newest release
 
@@ -56,19 +56,16 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
     """What the tables have of a release, from its unpacked sources."""
     notes = json.loads((NOTES / "deepspeed.json").read_text(encoding="utf-8"))["keys"]
     tree = schema_deepspeed.find(path)
-    read = schema_deepspeed.read(tree)
-    properties = read.nested()
+    properties = schema_deepspeed.read(tree).nested()
     found = dict(_sections((), {"properties": properties}))
     add_read_elsewhere(tree, notes, found)
     models = {name: raw for name, raw in found.items() if "x-model" in raw and name not in OTHER_NAMES}
     looked_up = {name: raw for name, raw in found.items() if "x-model" not in raw and name not in OTHER_NAMES}
-    validators = {".".join(each): names for each, names in read.validators.items() if names}
     raised = [((*above, key), raw["x-raises"]) for above, key, raw in every(properties) if "x-raises" in raw]
     refused: dict[str, Fact] = {".".join(each): (exception, None) for each, exception in raised}
     sections: Sections = {
         **fields_of(models),
         **{KEYS + name: keys_of(raw["properties"]) for name, raw in looked_up.items() if raw["properties"]},
-        **{VALIDATORS + name: dict.fromkeys(names, ("", None)) for name, names in validators.items() if name in models},
         REFUSED: refused,
     }
     lasting = {
@@ -93,7 +90,6 @@ def known(tables: Any) -> dict[Release, Facts]:
     rows_of = {
         **tables.FIELDS,
         **{KEYS + name: found for name, found in tables.KEYS.items()},
-        **{VALIDATORS + name: found for name, found in tables.VALIDATORS.items()},
         REFUSED: tuple((".".join(path), raised, None, since, ()) for path, (since, raised) in tables.REMOVED.items()),
     }
     lasting = {
@@ -119,7 +115,7 @@ def text(found: Mapping[Release, Facts]) -> str:
     order = sorted(found)
     newest = found[order[-1]]
     made = rows({version: each.sections for version, each in found.items()})
-    models = {name: of_model for name, of_model in made.items() if not name.startswith((KEYS, VALIDATORS)) and name != REFUSED}
+    models = {name: of_model for name, of_model in made.items() if not name.startswith(KEYS) and name != REFUSED}
     looked_up = {name.removeprefix(KEYS): of_section for name, of_section in made.items() if name.startswith(KEYS)}
     looked_up = {name: of_section for name, of_section in looked_up.items() if KEYS + name in newest.sections or name in OLDER}
     titles = {name: title for version in order for name, title in found[version].lasting[TITLES].items()}
@@ -144,9 +140,6 @@ def text(found: Mapping[Release, Facts]) -> str:
             "",
             "# section: the releases in which it is a model, if not all of them, as (since, until).",
             f"SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {display(tupled(spans_of_models))}",
-            "",
-            "# section: rows (name of a validator of the model, '', null, since, until).",
-            *table("VALIDATORS", ROWS, {name.removeprefix(VALIDATORS): each for name, each in made.items() if name.startswith(VALIDATORS)}),
             "",
             '# section ("" is the top level): rows of the keys that are looked up one by one (name, "", default, since, until).',
             *table("KEYS", ROWS, looked_up),

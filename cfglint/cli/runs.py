@@ -29,6 +29,7 @@ FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes
 SIZES = {"gpus_per_node": "GPUs of a node", "processes": "processes", "nodes": "nodes", "files": "config file"}
 MOST_NAMES = 4
 INDENT = 16  # columns before a value
+MOST_CALLERS = 5  # that are named
 BRANCH = "  (in a branch that may not be reached)"
 CALLER = "  (only with arguments, variables or files that the script expects)"
 
@@ -67,13 +68,19 @@ def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], out
 
 def as_text(found: list[Outcome]) -> str:
     """A paragraph for each run, folded to the terminal."""
-    callers: dict[tuple[str, str, bool], list[str]] = {}
+    callers: dict[tuple[str, str], list[str]] = {}
     for each in found:
         caller = each.launch["called_from"] if each.launch else None
-        callers.setdefault((*described(each), caller is not None), []).extend([caller] if caller else [])
-    lines = {key: shown(f"  called from   {', '.join(places)}") + "\n" if places else "" for key, places in callers.items()}
-    texts = [f"{head}{lines[head, rest, called]}{rest}" for head, rest, called in callers]
+        callers.setdefault(described(each), []).extend([caller] if caller else [])
+    lines = {key: shown(f"  called from   {places_of(places)}") + "\n" if places else "" for key, places in callers.items()}
+    texts = [f"{head}{lines[head, rest]}{rest}" for head, rest in callers]
     return "".join(folded_lines("".join(texts).splitlines(keepends=True), INDENT))
+
+
+def places_of(callers: list[str]) -> str:
+    """The lines that call a script, the first ones by name."""
+    more = len(callers) - MOST_CALLERS
+    return ", ".join(callers[:MOST_CALLERS]) + (f" and {more} more" if more > 0 else "")
 
 
 def as_json(found: list[Outcome]) -> str:

@@ -441,6 +441,7 @@ class Framework:
     replaced_rules: Collection[str] = ()  # codes of such rules that rules of this kind replace
     no_generator = ""  # why `cfglint new` does not generate files of this kind; empty where it does
     trainers: tuple[str, ...] = ()  # the trainers that a program can build from a file, if the meaning of the file depends on it
+    line_names: frozenset[str] = frozenset()  # arguments that no other framework has: three of them on a line tell whose it is
     telling_keys: frozenset[str] = frozenset()  # `detect` and `related_tool` need one of these keys; `_` for each `-`
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
     parses_command = False  # whether it parses the arguments of a command by rules of its own: files by name, lists of words

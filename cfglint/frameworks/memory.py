@@ -140,7 +140,8 @@ class RunMemory(Record):
         found = self.estimate
         without = "without activations" if not self.inputs.rows_known else "with a micro batch of 1"
         unknown = "the length of the rows" if not self.inputs.rows_known else "the micro batch"
-        return [f"{rounded(found.total)} GiB{self.of_card} {without}{self.word}: {terms_of(found)}", f"{unknown} is unknown"]
+        terms = terms_of(found)
+        return [f"{rounded(found.total)} GiB{self.of_card} {without}{self.word}" + (f": {terms}" if terms else ""), f"{unknown} is unknown"]
 
     def together(self) -> Together | None:
         """Changes that together make a run fit that does not surely fit; None where it fits, and where there are none."""

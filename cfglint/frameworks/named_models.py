@@ -94,10 +94,21 @@ def model_of_names(config: Config) -> Model | None:
     given = (config.values.get(key) for key in MODEL_KEYS)
     for name in [*given, *names_in_program(config)]:
         if isinstance(name, str) and name:
-            found = model_in_project(name, origin) or published_model(name)
+            found = model_in_project(name, origin) or (downloaded_model(name) if config.facts.here else None) or published_model(name)
             if found is not None:
                 return found
     return None
+
+
+def downloaded_model(name: str) -> Model | None:
+    """The model that this machine has in its Hugging Face cache; None if it has not, or if the config describes no known shape."""
+    from cfglint.data.hub_cache import config_of
+
+    config = config_of(name)
+    try:
+        return described_model(config, name) if config is not None else None
+    except UnknownModel:
+        return None
 
 
 def names_in_program(config: Config) -> list[ConfigValue]:

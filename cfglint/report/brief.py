@@ -11,7 +11,7 @@ LABELS = 11  # columns of the first word and the blanks behind it
 PACE = {  # the label of a number -> how it is told
     "total steps": "{}",
     "epochs": "{} epochs",
-    "steps per epoch": "{} an epoch",
+    "steps per epoch": "{} per epoch",
     "warm-up steps": "warm-up {}",
     "resumes from": "resumes from {}",
     "resumed with": "micro batch {} as in the checkpoint",
@@ -57,6 +57,7 @@ def told(items: dict[str, Item], wordings: dict[str, str]) -> list[str]:
         item = items.get(label)
         if item is not None and not item.unknown and not is_unknown(item.setting) and item.setting.value is not False:
             text = wording.format(spelled(value_or_auto(item.setting)))
+            text = text.removesuffix("s") if item.setting.value == 1 else text
             found.append(f"{text} (default)" if item.setting.origin == DEFAULT else text)
     return found
 
@@ -71,7 +72,7 @@ def batch(account: RunSummary, items: dict[str, Item]) -> str:
     factors = [each for each in terms if each is not None]
     is_product = len(factors) == len(terms) and factors[0] * factors[1] * factors[2] == numbers["global_batch"]
     text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)" if is_product else ""
-    return f"{text}, {numbers['tokens_per_step']:,} tokens a step" if numbers["tokens_per_step"] is not None else text
+    return f"{text}, {numbers['tokens_per_step']:,} tokens per step" if numbers["tokens_per_step"] is not None else text
 
 
 def memory(account: RunSummary) -> str:

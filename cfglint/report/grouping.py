@@ -1,4 +1,6 @@
-"""Groups equal findings for people: a mistake that is copied into fifty files is reported once."""
+"""Groups equal findings for people: a mistake that is copied into fifty files is reported once, and in a large report so is one that
+only has other values there.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,16 @@ from cfglint.source.record import Record
 Key = tuple[object, ...]
 
 MOST_PLACES = 3  # maximum number of other places that are named
+MANY = 20  # groups of a report from which on those of one cause are put together
+ALIKE = 3  # groups of one cause that are put together
 
 
 class Group(Record):
-    """Findings with the same content, and the run of each."""
+    """Findings with the same content, and the run of each; `varied`: with the same cause, and other values."""
 
     found: list[Diagnostic] = []
     outcomes: list[Outcome] = []
+    varied: bool = False
 
     @property
     def first(self) -> Diagnostic:
@@ -36,18 +41,42 @@ class Group(Record):
         named = ", ".join(f"{place.file}:{place.line}" for place in others[:MOST_PLACES])
         more = len(others) - MOST_PLACES
         count = f"{len(others)} other places" if others[1:] else "1 other place"
-        return [(NOTE, f"the same in {count}: {named}{f' and {more} more (`--format concise` lists all)' if more > 0 else ''}")]
+        same = "the same rule and key, with other values," if self.varied else "the same"
+        return [(NOTE, f"{same} in {count}: {named}{f' and {more} more (`--format concise` lists all)' if more > 0 else ''}")]
 
 
-def grouped(outcomes: Iterable[Outcome]) -> list[Group]:
-    """The findings that are not suppressed, as groups: errors first, then by number of places."""
+def grouped(outcomes: Iterable[Outcome], *, causes: bool = False) -> list[Group]:
+    """The findings that are not suppressed, as groups: errors first, then by number of places; `causes`: in a large report by cause."""
     found: dict[Key, Group] = {}
     for outcome in outcomes:
         for each in outcome.open_findings:
             group = found.setdefault(sameness(each, outcome), Group())
             group.found.append(each)
             group.outcomes.append(outcome)
+    if causes and len(found) > MANY:
+        found = by_cause(found)
     return sorted(found.values(), key=lambda group: (-rank(group.first.severity), -len(group.found)))
+
+
+def by_cause(found: dict[Key, Group]) -> dict[Key, Group]:
+    """The groups, those put together that are of one rule about one key, whatever the values are."""
+    causes: dict[Key, list[Group]] = {}
+    for group in found.values():
+        causes.setdefault(cause(group.first), []).append(group)
+    return {key: joined(groups) for key, groups in causes.items() if groups[ALIKE - 1 :]} | {
+        key: group for key, group in found.items() if not causes[cause(group.first)][ALIKE - 1 :]
+    }
+
+
+def joined(groups: list[Group]) -> Group:
+    """One group of several."""
+    return Group([each for group in groups for each in group.found], [each for group in groups for each in group.outcomes], True)
+
+
+def cause(diagnostic: Diagnostic) -> Key:
+    """The key of findings that have one cause: rule, severity, and the name of the key; the whole finding if it is about no key."""
+    name = diagnostic.key.rpartition("/")[2]
+    return diagnostic.code, diagnostic.severity, name or id(diagnostic)
 
 
 def sameness(diagnostic: Diagnostic, outcome: Outcome) -> Key:

@@ -44,6 +44,7 @@ EFFECTS = {
     "save_strategy": "checkpoints",
     "saves_per_epoch": "checkpoints",
 }
+SIZES = ("batch_size", "micro_batch_size", "train_batch_size", "per_device_train_batch_size", "gradient_accumulation_steps", "epochs")
 # What a reviewer has to know, whatever the framework computes from it.
 SUBJECTS = {"training": "training is switched", "model": "another model", "data": "other data", "adapter": "other adapters"}
 SUBJECT_KEYS = {
@@ -116,3 +117,9 @@ def length_key(key: str) -> bool:
 def has_effect(key: str) -> bool:
     """Whether a setting may affect what the framework computes; a dotted key counts by its last part."""
     return key.rpartition(".")[2].replace("-", "_") not in WITHOUT_EFFECT
+
+
+def is_of_training(name: str) -> bool:
+    """Whether a value of a program that no run depends on decides how something is trained, by its name: an option, a keyword."""
+    key = name.lstrip("-").replace("-", "_")
+    return key in EFFECTS or key in SIZES or length_key(key)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.review.branch import Branch, text_of
+from cfglint.review.effects import is_of_training
 from cfglint.review.literals import changed_values, unmodelled_class
 from cfglint.review.releases import ReleaseChange
 from cfglint.run.paths import is_program, is_script
@@ -66,12 +67,10 @@ def with_values(name: str, reason: str, branch: Branch) -> str:
     if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED) or name in branch.gone:
         return reason
     before, after = text_of(branch.old, branch.old_name(name)), text_of(branch.new, name)
-    if reason == NO_RUN:
-        unmodelled = unmodelled_class(name, after)
-        if not unmodelled:
-            return reason
-        reason = f"{unmodelled} is not modelled"
-    values = changed_values(name, before, after, branch.listed if reason == CODE else ())
+    unmodelled = unmodelled_class(name, after) if reason == NO_RUN else ""
+    only = is_of_training if reason == NO_RUN and not unmodelled else None
+    reason = f"{unmodelled} is not modelled" if unmodelled else reason
+    values = changed_values(name, before, after, branch.listed if reason == CODE else (), only)
     return f"{reason}; {', '.join(values)}" if values else reason
 
 

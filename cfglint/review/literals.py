@@ -8,7 +8,7 @@ from cfglint.launch.command import TRAINER_NAMES
 from cfglint.launch.kinds import kind_of_class
 from cfglint.review.settings import shortened_pair
 from cfglint.run.paths import is_program
-from cfglint.source.annotations import Collection, Iterator
+from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.files import syntax_by_name
 from cfglint.source.parse import parse
 from cfglint.source.python.notebook import code_of
@@ -21,8 +21,11 @@ SURE = 2  # arguments of a trainer
 Values = dict[str, list[str]]  # name -> the values that are written for it, in their order
 
 
-def changed_values(path: str, before: str, after: str, listed: Collection[str]) -> list[str]:
-    """The values that differ in two versions of a file, as `learning_rate 1e-6 -> 1e-5`, at most a few, without the `listed` names."""
+def changed_values(path: str, before: str, after: str, listed: Collection[str], only: Callable[[str], bool] | None = None) -> list[str]:
+    """The values that differ in two versions of a file, as `learning_rate 1e-6 -> 1e-5`, at most a few, without the `listed` names.
+
+    With `only` those of some names that both versions have.
+    """
     if max(len(before), len(after)) > LARGEST:
         return []
     find = values_of_program if is_program(path) else values_of_file
@@ -31,6 +34,8 @@ def changed_values(path: str, before: str, after: str, listed: Collection[str]) 
         return []
     found = []
     for name in dict.fromkeys(each for each in (*old, *new) if each not in listed):
+        if only is not None and not (only(name) and name in old and name in new):
+            continue
         one, other = old.get(name, []), new.get(name, [])
         if len(one) == len(other):
             found += [(name, *pair) for pair in zip(one, other, strict=True) if pair[0] != pair[1]]

@@ -178,7 +178,9 @@ class CheckedRun(LoadedRun):
 
         if all(each.what == OF_LAUNCHER for each in launch.not_read) or not takes_arguments(self.configs[0].kind):
             return ""
-        return f"`{line.program.string.rpartition('/')[2]}` takes the arguments of the Trainer"
+        own = self.configs[0].framework
+        whose = own.title if own.base else "the Trainer"
+        return f"`{line.program.string.rpartition('/')[2]}` takes the arguments of {whose}"
 
     @property
     def answered(self) -> set[str]:

@@ -56,14 +56,20 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if consumer:
         launch.consumer, launch.is_main = consumer, True
         return
-    if seems_trainer(line, command, names) and not own_parser and not launcher.has_own_parser:
+    is_free = not own_parser and not launcher.has_own_parser
+    named = named_by(command) if launch.parser is None and is_free else ""
+    if named:
+        launch.consumer, launch.is_main = named, True
+        launch.doubts = (parser_of(line),)
+        return
+    if seems_trainer(line, command, names) and is_free:
         take_trainer_arguments(launch, line, command, names)
         return
     launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
-    if not own_parser and not launcher.has_own_parser and command.words.get("deepspeed"):  # which the program may not open
+    if is_free and command.words.get("deepspeed"):  # which the program may not open
         launch.doubts = (parser_of(line),)
 
 
@@ -78,6 +84,11 @@ def parses_command(launch: Launch) -> bool:
     """Whether a line starts a program of a framework that parses its arguments by rules of its own, whatever else the program builds."""
     fed = fed_by(launch)
     return bool(fed) and framework(fed).parses_command
+
+
+def named_by(command: CommandDocument) -> str:
+    """The kind of which a line has three arguments that no other framework has; empty if there is none."""
+    return next((kind for kind in known_kinds() if len(framework(kind).line_names & {*command.words}) >= ASSUMED), "")
 
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
@@ -146,7 +157,7 @@ def starts_own_program(launch: Launch, line: LaunchLine) -> bool:
         return True
     if line.module and line.program is not None and line.program.string.partition(".")[0] in known_kinds():
         return True  # `-m trl.scripts.sft` of the installed package
-    return bool(launch.consumer) and launch.consumer not in PROGRAMS_OF_USERS
+    return bool(launch.consumer) and launch.consumer not in PROGRAMS_OF_USERS and not launch.doubts
 
 
 def leave_out_flag(command: CommandDocument) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally
 WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))
+MOST_KEYS = 2000  # at the top of a config
 CUT = 5  # letters that identify a truncated key at the end of a file
 
 _telling: set[str] = set()
@@ -53,7 +54,9 @@ def of_yaml(path: str, text: str) -> tuple[list[str] | None, bool]:
 
 
 def may_be_ours(names: list[str], path: str) -> bool:
-    """Whether some framework may recognise a file with these top-level keys."""
+    """Whether some framework may recognise a file with these top-level keys: not a vocabulary, which has all words."""
+    if len(names) > MOST_KEYS:
+        return False
     if telling_keys().isdisjoint(with_underscores(names)):
         return any(each.has_typical_name(path) for each in _named)
     return any(framework(kind).may_be(names, path) for kind in file_kinds())

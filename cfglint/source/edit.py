@@ -7,7 +7,7 @@ comments are compared with the expected ones; on any difference the change is re
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from cfglint.source.annotations import ConfigValue, Iterable
 from cfglint.source.change import INSERT, RENAME, Change, Edit, EditRefused
@@ -105,7 +105,7 @@ def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple
     else:
         from cfglint.source.python import edits as code
     pieces = [(document.text, 0)]
-    made = code.edits_of(document, changes)
+    made = [each for each, _ in groupby(code.edits_of(document, changes))]  # one variable may be the value of several arguments
     if any(later.start < edit.end for edit, later in pairwise(made)):
         raise EditRefused("these changes overlap", made[0].start)
     for each in reversed(made):

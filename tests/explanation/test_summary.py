@@ -238,7 +238,7 @@ def test_what_the_trainer_fills_in_for_the_block_of_an_accelerate_config(tmp_pat
 
 def test_the_defaults_of_a_script_are_assumed_not_to_be_given(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    line = "torchrun --nproc_per_node ${1:-2} train.py --output_dir o --per_device_train_batch_size $B --learning_rate 1e-5 --max_steps 9"
+    line = "torchrun --nproc_per_node ${1:-2} train.py --per_device_train_batch_size $B --save_total_limit 2 --per_device_eval_batch_size 1"
     (tmp_path / "run.sh").write_text(f'B="${{BATCH:-4}}"\nEPOCHS=${{SHORT:+1}}\n{line}\n', encoding="utf-8")
     (run,) = Discovery(LaunchFacts()).meant_by("run.sh")
     assert RunSummary(run).unset == ["`BATCH` is not set (run.sh:1)", "`$1` is not given (run.sh:3)"]

@@ -353,6 +353,7 @@ def test_an_adapter_whose_modules_are_not_known_is_a_doubt(tmp_path, capsys):
 
 LINE = (
     "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --per_device_train_batch_size 1 --bf16 true"
+    " --save_total_limit 2 --per_device_eval_batch_size 1"
 )
 
 

@@ -227,6 +227,20 @@ def encode(batch, key="a"):
     return encoded
 """
 TABLE = 'table = pd.read_json("data/c.json")\n'
+OWN_LIST = """
+class Own(Dataset):
+    def __init__(self, rows):
+        self.rows = []
+        for row in rows:
+            {}
+            self.rows.append(row)
+    def __len__(self):
+        return len(self.rows)
+    def encode(self, row):
+        return str(row)
+    def add(self, row):
+        self.rows.append(row)
+"""
 CLASSES = """
 class Rows(torch.utils.data.Dataset):
     def __init__(self, texts, labels):
@@ -296,6 +310,7 @@ class Encoded(Dataset):
         (TABLE + "data = Rows(table['a'].tolist(), table['a'].tolist())", 80, True),
         (LIST + "data = Rows(rows, [row['b'] for row in rows])", 80, True),
         (LIST + "data = Encoded('data/c.json')", 80, True),
+        (LIST + OWN_LIST.format("self.encode(row)") + "data = Own(rows)", 80, True),
     ],
 )
 def test_rows_that_a_program_reads_itself(counted, tmp_path, program, rows, certain):
@@ -313,6 +328,7 @@ def test_rows_that_a_program_reads_itself(counted, tmp_path, program, rows, cert
         LIST + "data = []\nfor row in rows:\n    for part in row:\n        data.append(part)",
         LIST + "data = {row['a']: row for row in rows}",
         LIST + "data = set(rows)",
+        LIST + OWN_LIST.format("self.add(row)") + "data = Own(rows)",
         LIST + "rows.pop()\ndata = rows",
         ENCODE.replace("n encoded", "n {'a': sum(encoded['a'], [])}") + f"data = {A}.map(encode, batched=True, remove_columns=['a'])",
         ENCODE.replace("truncation", "return_overflowing_tokens") + f"data = {A}.map(encode, batched=True, remove_columns=['a'])",

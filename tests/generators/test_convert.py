@@ -179,7 +179,8 @@ def test_a_file_of_ms_swift_keeps_its_facts():
 
 class TestLaunchLine:
     def test_gives_the_facts_of_its_consumer(self):
-        found = existing(train_sh="torchrun --nproc_per_node 2 train.py --output_dir out --per_device_train_batch_size 4 --max_steps 50\n")
+        line = "torchrun --nproc_per_node 2 train.py --per_device_train_batch_size 4 --max_steps 50"
+        found = existing(train_sh=f"{line} --save_total_limit 2 --per_device_eval_batch_size 1\n")
         assert (found.facts["gpus"], found.facts["global_batch"], found.facts["steps"]) == (2, 8, 50)
 
     def test_without_a_known_consumer_is_refused(self):

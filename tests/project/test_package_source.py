@@ -274,6 +274,7 @@ ACCELERATE = {
 
 class ClusterConfig(BaseConfig):
     num_processes: int = -1
+    num_machines: int = 1
     fsdp_config: dict = None
 
 class SageMakerConfig(BaseConfig):

@@ -27,7 +27,7 @@ def test_a_usual_run_takes_at_most_eight_lines(told):
         "No errors found in this file.",
         "train.yaml: transformers 4.57.1 (--target)",
         "batch      256 = 4 x 8 x 8 (micro batch x accumulation x data parallel)",
-        "steps      100, 2 epochs, 50 an epoch, warm-up 0",
+        "steps      100, 2 epochs, 50 per epoch, warm-up 0",
         "rate       2e-5, linear (default), adamw_torch_fused (default), fp32",
         "memory     pass --model and --gpu-memory to see whether it fits",
         "`cfglint explain --all` shows every number and where it comes from.",

@@ -38,3 +38,14 @@ def test_whatever_a_person_would_read_keeps_findings_apart(make):
 
 def test_suppressed_findings_are_in_no_group(make):
     assert grouped([make.outcome([make.diagnostic(suppressed="comment")])]) == []
+
+
+def test_in_a_large_report_one_cause_is_one_paragraph_whatever_the_values_are(make):
+    """Of a rule about one key; what is about no key, or found twice alone, stays apart."""
+    found = [make.diagnostic(f"`seed` is {number}", WARNING, key="/seed", file=f"{number}.yaml") for number in range(30)]
+    found += [make.diagnostic(f"`lr` is {number}", WARNING, key="/a/lr") for number in range(2)]
+    found += [make.diagnostic(f"no key {number}", WARNING, key="") for number in range(3)]
+    groups = grouped([make.outcome(found)], causes=True)
+    assert [len(group.found) for group in groups] == [30, 1, 1, 1, 1, 1]
+    assert "the same rule and key, with other values, in 29 other places: 1.yaml:3" in render("text", [make.outcome(found)])
+    assert len(grouped([make.outcome(found[:5])], causes=True)) == 5

@@ -570,3 +570,11 @@ def test_what_a_line_writes_is_told_where_the_rest_is_not_known(checkout, review
     missing = " --deepspeed /mnt/me/zero3.json\n"
     text = changed_in(checkout, reviewed, run__sh=(line, new[:-1] + missing))
     assert "`learning_rate` 1e-5 -> 2e-5" in text
+
+
+def test_what_a_program_of_no_run_trains_with_is_listed(checkout, reviewed):
+    program = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--batch_size', type=int, default={})\nseed = {}\n"
+    checkout.write(own__py=program.format(8, 1))
+    checkout.commit()
+    checkout.write(own__py=program.format(1, 2))
+    assert "not compared: own.py (no recognised run depends on it; `--batch_size` 8 -> 1)" in reviewed()[0]

@@ -204,4 +204,4 @@ def test_an_argument_of_a_program_that_was_not_read_is_listed_once(compare):
 
 def test_steps_of_a_program_that_was_not_read_may_change(told):
     line = "torchrun --nproc_per_node 2 -m own.trainer --max_steps {} --per_device_train_batch_size 4 --gradient_accumulation_steps 2\n"
-    assert "change with" not in " ".join(told({"run.sh": line.format(5)}, {"run.sh": line.format("$STEPS")}))
+    assert "steps change with" not in " ".join(told({"run.sh": line.format(5)}, {"run.sh": line.format("$STEPS")}))

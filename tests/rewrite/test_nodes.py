@@ -96,6 +96,15 @@ def test_the_header_of_a_verl_job_follows_its_nodes(project, capsys):
         assert fix(project, "--gpus", "8") == (0, after)
 
 
+def test_a_variable_that_two_sizes_of_verl_share_is_edited_once(project, capsys):
+    shared = VERL.replace("size_per_gpu=4 actor_rollout_ref.rollout.tensor", "size_per_gpu=$rows actor_rollout_ref.rollout.tensor")
+    reference = "actor_rollout_ref.actor.use_kl_loss=True actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=$rows"
+    line = f"{shared} {reference} trainer.n_gpus_per_node=8 trainer.nnodes="
+    (project / "run.sh").write_text(f"rows=64\n{line}4\n")
+    status, text = fix(project, "--gpus", "8", "--global-batch", "128")
+    assert (status, text) == (0, f"rows=16\n{line.replace('size=512', 'size=128')}1\n")
+
+
 def test_the_nodes_of_an_sft_trainer_of_verl_follow_the_launcher(project, capsys):
     arguments = "data.train_batch_size=256 data.micro_batch_size_per_gpu=4 trainer.nnodes={0}"
     line = "torchrun --nnodes={0} --nproc_per_node=8 -m verl.trainer.sft_trainer " + arguments + "\n"

@@ -43,6 +43,14 @@ def outcome(run, values):
 
 
 BODIES = {
+    "an exception that is only reported": """
+        try:
+            size = data['size']
+        except KeyError as error:
+            print(data)
+            raise error
+        data['size'] = size + 1
+    """,
     "early return": """
         if not data.get('a'):
             return data

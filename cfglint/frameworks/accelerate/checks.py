@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
+from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import Remedy, Step, set_key
 from cfglint.findings.wording import described
 from cfglint.frameworks.accelerate import KIND
@@ -139,10 +140,13 @@ def refusals(config: AccelerateConfig) -> list[Refusal]:
         pages_of(KIND),
     )
     found = check.refusals(Words((), {}, is_flag, PLACES))
-    if engine == "deepspeed" and check.built is not None and not any(each.fails_at == PLUGIN for each in found):
-        found += refused_by_deepspeed(config, check.built)
     for each in found:
         place(each, arguments)
+    refused = {path for each in found for path in each.paths}
+    if engine == "deepspeed" and check.built is not None:
+        for each in refused_by_deepspeed(config, check.built):
+            place(each, arguments)
+            found += [each] if refused.isdisjoint(each.paths) else []
     return found
 
 
@@ -224,7 +228,8 @@ def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterat
 
     release = config.facts.version(FRAMEWORK.package, FRAMEWORK.newest)
     keys = {"stage": "zero_stage", **{f"offload_{each}.device": f"offload_{each}_device" for each in ("optimizer", "param")}}
-    for fault in read_section(model_of("zero_optimization"), built.get("zero_optimization") or {}, release).faults:
+    section = {name: value for name, value in built.get("zero_optimization", {}).items() if not isinstance(value, Unknown)}
+    for fault in read_section(model_of("zero_optimization"), section, release).faults:
         key = keys.get(".".join(map(str, fault.path)))
         if key is not None:
             setting = config.setting("deepspeed_config", key)

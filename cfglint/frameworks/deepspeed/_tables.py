@@ -348,34 +348,6 @@ SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {
     'zero_optimization.leaf_module': (((0, 18, 0), ()),),
 }
 
-# section: rows (name of a validator of the model, '', null, since, until).
-VALIDATORS: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "zero_optimization": (
-        ("compute_grad_norm_valid", "", None, (0, 19, 7), ()),
-        ("elastic_checkpoint_deprecated", "", None, (0, 19, 3), ()),
-        ("offload_ratio_check", "", None, (0, 12, 3), ()),
-        ("overlap_comm_valid", "", None, (), ()),
-    ),
-    "zero_optimization.offload_optimizer": (
-        ("set_pipeline", "", None, (), ()),
-    ),
-    "compile": (
-        ("validate_enabled", "", None, (0, 13, 2), (0, 14, 4)),
-    ),
-    "zero_optimization.zenflow": (
-        ("validate_fields", "", None, (0, 17, 5), ()),
-    ),
-    "zero_optimization.leaf_module": (
-        ("_coerce_container_types", "", None, (0, 18, 0), ()),
-        ("_validate_entries", "", None, (0, 18, 0), ()),
-    ),
-    "fp16": (
-        ("_reject_non_integer_scale_params", "", None, (0, 19, 3), ()),
-        ("_validate_dynamic_loss_scale_params", "", None, (0, 19, 3), ()),
-        ("_validate_loss_scale", "", None, (0, 18, 8), ()),
-    ),
-}
-
 # section ("" is the top level): rows of the keys that are looked up one by one (name, "", default, since, until).
 KEYS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "": (

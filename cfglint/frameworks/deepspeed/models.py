@@ -10,12 +10,12 @@ from cfglint.findings.setting import NoSuchField, Setting
 from cfglint.frameworks import pydantic
 from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
-from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY, first_with
+from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
 from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, Row, holds
 from cfglint.frameworks.history import TYPE as TYPE_OF
-from cfglint.frameworks.pydantic import RULE, TYPE, UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are, value_error, within
+from cfglint.frameworks.pydantic import UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.load_results import copied
 from cfglint.source.record import Record
 
@@ -23,6 +23,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path as Folder
 
+LEAVES = "zero_optimization.leaf_module"
+# The fields that validators read: of each alone, and of several together (`validators.py`). Without one of them no row is loaded.
+CONVERTED = {"fp16": ("loss_scale", "loss_scale_window", "min_loss_scale")}
+COMPARED = {
+    "zero_optimization": ("compute_grad_norm", "offload_optimizer"),
+    "zero_optimization.zenflow": ("select_strategy", "select_interval", "update_interval", "full_warm_up_rounds", "pt_reserved_cores_perc"),
+    "fp16": ("loss_scale_window", "min_loss_scale"),
+}
 EARLY = "early"  # only a later release has the key
 TWICE = "twice"  # also set under its other name
 ESCAPED = "escaped"
@@ -79,29 +87,25 @@ class ModelField:
 
     def read(self, value: object, version: Version, reading: Reading) -> ConfigValue:
         """Parse a value as a release does; raises Invalid."""
-        since, checked = VALIDATED.get(self.section, {}).get(self.name, ((), None))
+        if self.section == LEAVES:
+            return name_list(value)
         reads = self.reads_at(version)
-        if checked is None or version < since:
-            is_exact = reading.major > 1 and type(value) in taken_as_they_are(reads)
-            return value if is_exact else reading.read(reads, value, ())
-        return within(checked(value), reads[2] if reads[0] == "bounded" else (), reading.major)
+        if self.name in CONVERTED.get(self.section, ()):
+            from cfglint.frameworks.deepspeed.validators import converted
+
+            value = converted(MODELS[self.section][0], self.name, value, version)
+        is_exact = reading.major > 1 and type(value) in taken_as_they_are(reads)
+        return value if is_exact else reading.read(reads, value, ())
 
 
 class PydanticModel:
-    """A pydantic model: its title in error messages, its fields, and its checks after the fields are parsed.
+    """A pydantic model: its title in error messages, and its fields."""
 
-    `checks_since` is the first release with `after`.
-    """
-
-    __slots__ = ("_defaults", "_fields", "_known", "_names", "after", "checks_since", "name", "nullable", "title")
+    __slots__ = ("_defaults", "_fields", "_known", "_names", "name", "nullable", "title")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.title, self.nullable = MODELS[name]
-        self.checks_since: Version = ()
-        self.after: Callable[[ConfigTable], Iterator[Invalid]] | None = None
-        if name in CHECKED:
-            self.checks_since, self.after = CHECKED[name]
         self._fields: dict[str, ModelField] = {}
         self._names: dict[str, str] = {}
         self._defaults: dict[Version, ConfigTable] = {}
@@ -220,8 +224,10 @@ def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, tit
             section.values[name] = copied(default)
     if RENAMED:
         follow_names(section, model)
-    if model.after is not None and version >= model.checks_since and not section.faults:
-        for invalid in model.after(section.values):
+    if not section.faults and not section.given.keys().isdisjoint(COMPARED.get(model.name, ())):
+        from cfglint.frameworks.deepspeed.validators import compared
+
+        for invalid in compared(model.title, section.values, version):
             section.refuse((), invalid)
     return section
 
@@ -304,90 +310,9 @@ def name_list(value: object) -> list[str]:
     return [value] if isinstance(value, str) else [pydantic.text(item) for item in pydantic.items(value)]
 
 
-def loss_scale(value: ConfigValue) -> float:
-    """Parse `fp16.loss_scale`: any value that float() accepts, finite and not negative, but no boolean (precision_config.py:117)."""
-    if isinstance(value, bool):
-        raise value_error("fp16.loss_scale must be a number, not bool", TYPE)
-    try:
-        found = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise value_error("fp16.loss_scale must be a number", TYPE) from None
-    if not pydantic.finite(found):
-        raise value_error("fp16.loss_scale must be a finite number (not inf/-inf/nan)", TYPE)
-    if found < 0:
-        raise value_error("fp16.loss_scale must be >= 0 (0 enables dynamic loss scaling)", TYPE)
-    return found
-
-
-def scale_integer(key: str) -> Callable[[Any], int]:
-    """Parse `fp16.loss_scale_window` and `fp16.min_loss_scale`: any value that int() accepts, but no boolean (precision_config.py:165)."""
-
-    def read(value: ConfigValue) -> int:
-        if isinstance(value, bool):
-            raise value_error(f"fp16.{key} must be an integer, not bool", TYPE)
-        if isinstance(value, float) and not pydantic.finite(value):
-            raise value_error(f"fp16.{key} must be a finite number (not inf/-inf/nan)", TYPE)
-        try:
-            int(value)
-        except (TypeError, ValueError):
-            raise value_error(f"fp16.{key} must be an integer", TYPE) from None
-        return pydantic.integer(value)
-
-    return read
-
-
-def check_fp16(values: ConfigTable) -> Iterator[Invalid]:
-    """Check that with a dynamic scale the window and the minimum are positive (precision_config.py:182)."""
-    if values["enabled"] and values["loss_scale"] == 0:
-        for key in ("loss_scale_window", "min_loss_scale"):
-            if values[key] <= 0:
-                yield value_error(f"fp16.{key} must be > 0 when dynamic loss scaling is enabled (loss_scale=0)")
-                return
-
-
-def check_zenflow(values: ConfigTable) -> Iterator[Invalid]:
-    """Check that intervals are numbers or "auto" (zenflow_config.py:53-70)."""
-    if values["select_strategy"] not in ("auto", "step", "epoch"):
-        yield value_error('select_strategy must be one of "auto", "step", or "epoch"')
-    elif isinstance(values["select_interval"], str) and values["select_interval"] != "auto":
-        yield value_error('If select_interval is a string, it must be "auto"')
-    elif isinstance(values["update_interval"], str) and values["update_interval"] != "auto":
-        yield value_error('If update_interval is a string, it must be "auto"')
-    elif isinstance(values["update_interval"], int) and values["update_interval"] < 1:
-        yield value_error("If update_interval is a number, it must be at least 1")
-
-
-def check_zero(values: ConfigTable) -> Iterator[Invalid]:
-    """The checks of the ZeRO section that involve several fields (zero/config.py:388-399)."""
-    stage = values["stage"]
-    if not values["compute_grad_norm"] and stage not in (1, 2):
-        yield value_error("compute_grad_norm=false is supported only with ZeRO Stage 1 or 2")
-        return
-    offload = values["offload_optimizer"]
-    if offload is not None and offload["ratio"] < 1.0 and stage != 3:
-        message = "Partial offloading only supported for ZeRO Stage 3."
-        yield Invalid(f"Assertion failed, {message}", kind=RULE, text=message)
-
-
-FP16_CHECKED_SINCE = first_with("fp16", "_reject_non_integer_scale_params")
-# Fields with a validator: (the first release that has it, the validator).
-VALIDATED: dict[str, dict[str, tuple[Version, Callable[[Any], Any]]]] = {
-    "fp16": {
-        "loss_scale": (first_with("fp16", "_validate_loss_scale"), loss_scale),
-        "loss_scale_window": (FP16_CHECKED_SINCE, scale_integer("loss_scale_window")),
-        "min_loss_scale": (FP16_CHECKED_SINCE, scale_integer("min_loss_scale")),
-    },
-    "zero_optimization.leaf_module": dict.fromkeys(MODEL_HISTORY.names("zero_optimization.leaf_module"), ((), name_list)),
-}
-# Checks that involve several fields: (the first release that has them, the check).
-CHECKED: dict[str, tuple[Version, Callable[[ConfigTable], Iterator[Invalid]]]] = {
-    "zero_optimization": (PYDANTIC_2_SINCE, check_zero),  # the older validator looks up an attribute that a dict does not have
-    "zero_optimization.zenflow": ((), check_zenflow),
-    "fp16": (first_with("fp16", "_validate_dynamic_loss_scale_params"), check_fp16),
-}
 _models: dict[str, PydanticModel] = {}
 
-ZERO, FP16, BF16, LEAF_MODULE = map(model_of, ("zero_optimization", "fp16", "bf16", "zero_optimization.leaf_module"))
+ZERO, FP16, BF16, LEAF_MODULE = map(model_of, ("zero_optimization", "fp16", "bf16", LEAVES))
 MONITOR, THROUGHPUT = model_of("DeepSpeedMonitorConfig"), model_of("timers.throughput")
 MONITORS = tuple(MODEL_HISTORY.names(MONITOR.name))
 SECTIONS = {name: model_of(name) for name in MODELS if "." not in name and name != MONITOR.name and name not in MONITORS}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, SPANS, VALIDATORS
+from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, SPANS
 from cfglint.frameworks.history import DEFAULT, History
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigValue
 
 MODEL_HISTORY = History(FIELDS, SPANS)
 KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level
-VALIDATOR_HISTORY = History(VALIDATORS)
 
 
 def looks_up(path: tuple[str, ...], release: Version) -> bool:
@@ -20,10 +19,3 @@ def looks_up(path: tuple[str, ...], release: Version) -> bool:
 def default_of_key(key: str, release: Version) -> ConfigValue:
     """The default of a key of the top level in a release."""
     return KEY_HISTORY.fields("", release)[key][DEFAULT]
-
-
-def first_with(section: str, validator: str) -> Version:
-    """The first release whose model of a section has a validator; () if it is older than the modelled ones."""
-    since = VALIDATOR_HISTORY.since(section, validator)
-    assert since is not None, f"no release has {validator}"
-    return since

@@ -346,7 +346,7 @@ class TrainerMemory(Record):
         given = self.config.values
         switches = [given[name] for name in LORA_SWITCHES if name in given]
         ranks = [given[name] for name in LORA_FIELDS["r"] if type(given.get(name)) is int]
-        on = any(each is True for each in switches) or any(given.get(name) is True for name in QLORA_SWITCHES)
+        on = any(each == 1 for each in (*switches, *map(given.get, QLORA_SWITCHES)))  # 1 is true as well
         return on or (not switches and any(each > 0 for each in ranks))
 
     def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:

@@ -13,7 +13,7 @@ NAMED = re.compile(
     r"lora|peft|tuner|(?:^|_)tune_|tunable|trainable|adapter|quant|freeze|frozen|unfreez|finetuning_type|train_type|sft_type|dora|ia3|(?:^|_)bits?(?:_|$)|[48]_?bit"
 ).search
 # The names that programs have for the fields of their `LoraConfig`, and what switches LoRA and 4- or 8-bit weights on.
-LORA_SWITCHES = ("use_peft", "use_lora", "lora_enable", "enable_lora", "lora")
+LORA_SWITCHES = ("use_peft", "use_lora", "lora_enable", "enable_lora", "lora", "use_peft_lora", "peft_enabled", "lora_tune")
 QLORA_SWITCHES = ("q_lora", "qlora", "use_qlora")  # false: adapters on weights that are not quantised, or none at all
 LORA_FIELDS = {
     "r": ("lora_r", "lora_rank", "lora_dim"),
@@ -21,13 +21,17 @@ LORA_FIELDS = {
     "lora_dropout": ("lora_dropout",),
     "modules_to_save": ("lora_modules_to_save", "modules_to_save"),
 }
-QUANTIZED_BY = {4: ("load_in_4bit", *QLORA_SWITCHES, "use_4bit"), 8: ("load_in_8bit", "use_8bit")}
-BITS = ("bits", "quantization_bit", "quant_bits")
+QUANTIZED_BY = {
+    4: ("load_in_4bit", *QLORA_SWITCHES, "use_4bit", "use_4bit_quantization"),
+    8: ("load_in_8bit", "use_8bit", "use_8bit_quantization"),
+}
+BITS = ("bits", "quantization_bit", "quant_bits", "quant_bit")
 LORA_NAMES = frozenset(
     (
         *(*LORA_SWITCHES, *BITS, *(name for names in (*LORA_FIELDS.values(), *QUANTIZED_BY.values()) for name in names)),
         *("lora_alpha", "lora_bias", "lora_weight_path", "double_quant", "quant_type", "use_nested_quant", "use_rslora"),
         *("bnb_4bit_quant_type", "bnb_4bit_compute_dtype", "bnb_4bit_use_double_quant", "bnb_4bit_quant_storage"),
+        *("bnb_4bit_quant_storage_dtype", "use_double_quant"),
     )
 )
 OFF = (False, None, "", "full", "none", "None", "False", "false")

@@ -54,7 +54,7 @@ class LlamaFactory(Framework):
     oldest = OLDEST["llamafactory"]
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
-    telling_keys = OWN
+    telling_keys = line_names = OWN
     replaced_rules = REPLACED
     reads_arguments = True
     rule_families = {"LLF": title}

@@ -33,15 +33,14 @@ class Adapter(Record):
     transformers: Version
     own_code: bool = False
 
-    def modules(self) -> Modules | None:
-        """The modules of the model; None if they are unknown."""
-        config = config_of(self.checkpoint, self.origin)
+    def modules(self, here: bool = False) -> Modules | None:
+        """The modules of the model; None if they are unknown. `here`: it is loaded on this machine, whose cache may have it."""
+        config = config_of(self.checkpoint, self.origin, here)
         return modules_of(config, self.transformers, self.loader) if config is not None else None
 
-    @property
-    def is_named_model(self) -> bool:
-        """Whether nothing but the name of a published model tells its modules: a name without an owner may be a folder's."""
-        return not path_in_project(self.checkpoint, self.origin) and (self.own_code or "/" not in self.checkpoint)
+    def is_named_model(self, here: bool) -> bool:
+        """Whether nothing but the name of a published model tells its modules: a name without an owner may be a folder's elsewhere."""
+        return not path_in_project(self.checkpoint, self.origin) and (self.own_code or ("/" not in self.checkpoint and not here))
 
 
 class Place(Adapter):
@@ -76,7 +75,7 @@ class Outcome(Record):
 def outcome(adapter: Place, facts: LaunchFacts) -> Outcome:
     """What PEFT does with an adapter in the release of the run; where none is stated, in the newest that is allowed."""
     releases = releases_of(facts, adapter.bounds)
-    modules = adapter.modules()
+    modules = adapter.modules(facts.here)
     unknown = dict.fromkeys(lora.unknown_in(adapter.values))
     known = {name: value for name, value in adapter.values.items() if name not in unknown}
     matches = modules is not None and unknown.keys().isdisjoint(DECISIVE)

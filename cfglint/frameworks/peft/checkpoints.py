@@ -10,13 +10,19 @@ from cfglint.source.root import root_of
 CONFIG_FILE = "config.json"
 
 
-def config_of(name: object, origin: str) -> ConfigTable | None:
-    """The config of a checkpoint that a file or program names; None if it is unknown."""
+def config_of(name: object, origin: str, here: bool = False) -> ConfigTable | None:
+    """The config of a checkpoint that a file or program names; None if it is unknown. `here`: the cache of this machine may have it."""
     if not isinstance(name, str) or not name:
         return None
     path = path_in_project(name, origin)
     if path:
         return read(path, root_of(origin))
+    if here:
+        from cfglint.data import hub_cache
+
+        downloaded = hub_cache.config_of(name)
+        if downloaded is not None:
+            return downloaded
     from cfglint.batch.shapes import config_of as published_config
     from cfglint.batch.shapes import published
 

@@ -83,6 +83,7 @@ class Trl(Framework):
         "memory": "trl.memory.inputs",
         "adapters": "trl.adapters.adapters",
         "quantization": "trl.adapters.quantization",
+        "integer_storage": "trl.adapters.integer_storage",
         "split_rule": "trl.batch.split_rule",
         "account": "trl.summary.account",
         "constructors": "trl._signatures.PARAMETERS",

@@ -11,6 +11,7 @@ from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.annotations import ConfigTable, Iterator
 
 MODEL = "model_name_or_path"
+OWN_STORAGE = (0, 26)  # from here on `bnb_4bit_quant_storage` is a key; before it is the dtype (trl 0.24.0 trainer/utils.py)
 KEYS = {  # field of LoraConfig -> key of the file
     "r": "lora_r", "lora_alpha": "lora_alpha", "lora_dropout": "lora_dropout", "target_modules": "lora_target_modules",
     "target_parameters": "lora_target_parameters", "modules_to_save": "lora_modules_to_save", "task_type": "lora_task_type",
@@ -50,3 +51,12 @@ def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refused]]:
         if isinstance(remedy, Remedy) and refused.key == COMPUTE:
             remedy = set_key(written, remedy.edit[0].value)
         yield config.setting(written), Refused(written, message, refused.exception, refused.stage, remedy)
+
+
+def integer_storage(config: TrlConfig) -> Setting | None:
+    """The key by which 4-bit weights are stored as integers: that of the storage, before 0.26 the dtype; None if they are not."""
+    values = config.values
+    if config.facts.launch.program is not None or values.get("load_in_4bit") is not True:
+        return None
+    key = STORAGE if config.trl_version >= OWN_STORAGE else "dtype" if "dtype" in values else "torch_dtype"
+    return config.setting(key if key in values else "load_in_4bit") if values.get(key) in (None, "uint8") else None

@@ -83,7 +83,7 @@ class OtherCommand(Launcher):
         line.refuse(
             "LCH024",
             named or command,
-            command.string,
+            (named or command).string,
             f"`llamafactory-cli {command.string}` does not accept the {what} of a training: {', '.join(names)}",
             f"ValueError: Some {'keys' if named is not None else 'specified arguments'} are not used by the HfArgumentParser: "
             + str(sorted(refused) if named is not None else [f"--{key}" for key in refused]),

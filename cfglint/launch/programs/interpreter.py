@@ -399,12 +399,25 @@ class Interpreter(Branches):
             return []
         found: list[tuple[Sequence, DataRecipe]] = []
         for name, always in lists_filled(node, parsed).items():
+            owner, _, attribute = name.rpartition(".")
+            if owner and self._calls_appender(node, owner, attribute, frame):
+                continue
             filled = self.evaluate(ast.parse(name, mode="eval").body, frame)
             before = data_sets.recipe_of(filled)
             if isinstance(filled.data, Sequence) and before is not None:
                 added = rows if always else rows.then("filter", None)
                 found.append((filled.data, added if before == data_sets.EMPTY else data_sets.joined(before, added)))
         return found
+
+    def _calls_appender(self, node: ast.AST, owner: str, attribute: str, frame: Frame) -> bool:
+        """Whether code calls a method of an object that names a list of it, which it may then add to as well."""
+        for each in ast.walk(node):
+            function = each.func if isinstance(each, ast.Call) else None
+            if isinstance(function, ast.Attribute) and ast.unparse(function.value) == owner:
+                called = self.evaluate(function, frame).data
+                if isinstance(called, Function) and any(getattr(part, "attr", "") == attribute for part in ast.walk(called.node)):
+                    return True
+        return False
 
     def _through(self, node: ast.For | ast.AsyncFor, items: list[Value], frame: Frame) -> Signal | None:
         """Evaluate the turns of a loop: the signal that ended it."""

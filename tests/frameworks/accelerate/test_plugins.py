@@ -63,6 +63,17 @@ def test_values_that_the_plugin_refuses_are_a_warning_without_a_program(checked_
     assert found(report) == ([("ACC028", "warning")] if refused else [])
 
 
+def test_each_key_has_its_own_finding(checked_project):
+    """What the plugin refuses, what the sizes refuse, and what DeepSpeed refuses in what the plugin makes of the rest."""
+    text = (
+        DEEPSPEED + "  zero_stage: 7\n  gradient_clipping: none\n  offload_param_device: disk\n"
+        "parallelism_config:\n  parallelism_config_cp_backend: other\n"
+    )
+    report = checked_project({"acc.yaml": text}, "accelerate==1.15.0", paths=["acc.yaml"])
+    keys = sorted(each["key"].rpartition("/")[2] for each in report["diagnostics"] if each["code"] == "ACC028")
+    assert keys == ["gradient_clipping", "offload_param_device", "parallelism_config_cp_backend", "zero_stage"]
+
+
 def test_they_are_an_error_where_a_trainer_is_launched(checked_project):
     files = {
         "acc.yaml": FSDP + "  fsdp_version: 2\n  fsdp_reshard_after_forward: FULL_SHARD\n",

@@ -210,3 +210,14 @@ def test_two_parsers_of_one_name_are_each_read_where_the_name_means_them(tmp_pat
     assert main(["check", "run.sh", "--format", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert [each["code"] for each in found["diagnostics"] if each["severity"] == "error"] == ["LCH003"]
+
+
+def test_three_names_of_llamafactory_are_its_line_although_its_program_is_elsewhere(tmp_path, monkeypatch, capsys):
+    line = "--stage sft --finetuning_type full --template yuan --dataset a --output_dir out --sft_packings --per_device_train_batch_size 2"
+    (tmp_path / "run.sh").write_text(f"deepspeed --num_gpus 1 src/train_bash.py {line}\n")
+    monkeypatch.chdir(tmp_path)
+    main(["check", "run.sh", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert ("LLF001", "warning", "--sft_packings") in [(each["code"], each["severity"], each["key"]) for each in found["diagnostics"]]
+    assert found["runs"][0]["assumed"] == ["`train_bash.py` takes the arguments of LLaMA-Factory"]
+    assert found["runs"][0]["verdict"] is None

@@ -44,7 +44,7 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
         refused = found.refused
         if refused is None:
             continue
-        is_named = found.modules is not None and place.is_named_model
+        is_named = found.modules is not None and place.is_named_model(config.facts.here)
         published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_named else ()
         older = () if found.is_certain else (Reason("release", "the release of peft", "older ones accept it"),)
         yield Finding(
@@ -131,7 +131,13 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
                 help='set `device_map={"": PartialState().process_index}`' | remove_key("device_map"),
             )
         if uses_fsdp1(config) and quantization.lacks_storage(call.quantization.values):
-            yield without_storage(call.quantization, doubts(call))
+            key, node = call.quantization.find(("load_in_4bit",))
+            written = Setting(("load_in_4bit",), True, WRITTEN, call.quantization, node or call.quantization.roots[0], key)
+            yield without_storage(written, f"set `{quantization.STORAGE}=torch.bfloat16`, the type of the other parameters", doubts(call))
+    of_file: Setting | None = config.part("integer_storage", None)
+    if of_file is not None and processes is not None and processes > 1 and uses_fsdp1(config):
+        name = of_file.path[-1] if of_file.path[-1] != "load_in_4bit" else quantization.STORAGE
+        yield without_storage(of_file, f"set `{name}: bfloat16`, the type of the other parameters", ())
 
 
 def is_first_device(device_map: object) -> bool:
@@ -148,16 +154,14 @@ def uses_fsdp1(config: TrainerConfig) -> bool:
     return config.uses_fsdp and (config.version < FSDP2_BY_DEFAULT or section.get("version", section.get("fsdp_version")) == 1)
 
 
-def without_storage(document: CallDocument, how: tuple[Reason, ...]) -> Finding:
+def without_storage(written: Setting, remedy: str, how: tuple[Reason, ...]) -> Finding:
     """The finding about 4-bit weights that are stored in another type than the other parameters."""
-    name = quantization.STORAGE
-    key, node = document.find(("load_in_4bit",))
     return Finding(
-        Setting(("load_in_4bit",), True, WRITTEN, document, node or document.roots[0], key),
-        f"4-bit weights are stored as integers without `{name}`, and FSDP cannot flatten them with the other parameters",
+        written,
+        f"4-bit weights are stored as integers without `{quantization.STORAGE}`, and FSDP cannot flatten them with the other parameters",
         exception="ValueError: Cannot flatten integer dtype tensors",
         depends_on=how,
-        help=f"set `{name}=torch.bfloat16`, the type of the other parameters",
+        help=remedy,
     )
 
 

@@ -85,7 +85,7 @@ def emulated_bf16(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(
             of(config, name),
             f"`{config.arguments.written(name)}` is emulated on {card.described}",
-            note=f"{torch_in_words(torch)} compute it in fp32 behind casts: slower than fp16",
+            note=f"with {torch_in_words(torch)} it is computed in fp32 behind casts: slower than fp16",
             help=remedy(name, card),
         )
 

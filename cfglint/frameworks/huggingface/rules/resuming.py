@@ -265,6 +265,28 @@ def nothing_left_to_train(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
+@rule("HFT090")
+def moved_in_data(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    if both is None or not both[0].begin or config.arguments["ignore_data_skip"] is not False:
+        return
+    resumed, saved = both[0], (both[1].state or {}).get("epoch")
+    updates = steps(with_micro_batch(config, resumed.micro_batch)).updates
+    if not isinstance(saved, (int, float)) or saved <= 0 or not updates or not resumed.steps_left:
+        return
+    begin = resumed.begin or 0
+    goes_on, before = begin / updates, begin / saved
+    if abs(goes_on - saved) * min(updates, before) < 1:  # less than one step of either run
+        return
+    does = "skipped" if goes_on > saved else "seen again"
+    yield Finding(
+        resumed.setting,
+        f"`{resumed.name}` was saved at epoch {saved:.2f}, and the run goes on at epoch {goes_on:.2f}: the data between are {does}",
+        note=f"step {begin:,} is counted with {counted(updates, 'step')} per epoch, and the first run had {before:,.0f}",
+        help="keep the global batch size of the first run, by `gradient_accumulation_steps`",
+    )
+
+
 @rule("HFT085")
 def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)

@@ -1,0 +1,50 @@
+"""What the validators of DeepSpeed's config models refuse: their rows."""
+
+from __future__ import annotations
+
+import functools
+
+from cfglint.frameworks.deepspeed import FRAMEWORK
+from cfglint.frameworks.pydantic import RULE, TYPE, Invalid, value_error
+from cfglint.frameworks.row_evaluation import Evaluation, Raised
+from cfglint.frameworks.row_table import Function, table_of
+from cfglint.frameworks.versions import Version
+from cfglint.source.annotations import ConfigTable, ConfigValue, Iterator
+
+AFTER, FIELD = "after", "field before"
+
+
+@functools.cache
+def validators(model: str, stage: str, release: Version) -> list[Function]:
+    """The validators of a model in a release."""
+    return [each for each in table_of(FRAMEWORK.kind).functions(stage, release) if each.name.startswith(f"{model}.")]
+
+
+def converted(model: str, name: str, value: object, release: Version) -> ConfigValue:
+    """The value of a field as its validator passes it on; raises Invalid."""
+    run = Evaluation({"value": value, "field_name": name}, lambda *_: None)
+    for each in validators(model, FIELD, release):
+        if each.field == name:
+            try:
+                run.run(each.rows)
+            except Raised as raised:
+                raise refusal(raised, TYPE) from None
+    found: ConfigValue = run.values["value"]
+    return found
+
+
+def compared(model: str, values: ConfigTable, release: Version) -> Iterator[Invalid]:
+    """What a model refuses in the values of a section: the first refusal, as pydantic stops there."""
+    run = Evaluation({**values}, lambda *_: None)
+    try:
+        for each in validators(model, AFTER, release):
+            run.run(each.rows)
+    except Raised as raised:
+        yield refusal(raised, RULE)
+
+
+def refusal(raised: Raised, kind: str) -> Invalid:
+    """What pydantic makes of an exception in a validator."""
+    if raised.kind == "AssertionError":
+        return Invalid(f"Assertion failed, {raised.message}", kind=kind, text=raised.message)
+    return value_error(raised.message, kind)

@@ -1,0 +1,67 @@
+"""Models in the Hugging Face cache of this machine."""
+
+import json
+
+from cases import each_case
+from cfglint.cli import main
+from cfglint.data.hub_cache import cache_folder, config_of
+
+LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 128,
+         "intermediate_size": 128, "num_attention_heads": 4}  # fmt: skip
+PROGRAM = """
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+model = get_peft_model(AutoModelForCausalLM.from_pretrained("owner/tiny"), LoraConfig(target_modules=["c_attn"]))
+Trainer(model, TrainingArguments("out")).train()
+"""
+
+
+def download(folder, name, config):
+    model = folder / ("models--" + name.replace("/", "--"))
+    (model / "refs").mkdir(parents=True)
+    (model / "refs" / "main").write_text("abc")
+    (model / "blobs").mkdir()
+    (model / "blobs" / "1").write_text(json.dumps(config))
+    (model / "snapshots" / "abc").mkdir(parents=True)
+    (model / "snapshots" / "abc" / "config.json").symlink_to("../../blobs/1")
+
+
+@each_case(
+    ("environment", "folder"),
+    [
+        ({"HF_HUB_CACHE": "/a", "HF_HOME": "/b"}, "/a"),
+        ({"HF_HOME": "/b"}, "/b/hub"),
+        ({"XDG_CACHE_HOME": "/c"}, "/c/huggingface/hub"),
+    ],
+)
+def test_where_the_cache_is(environment, folder):
+    assert cache_folder(environment) == folder
+
+
+def test_a_model_in_the_cache(tmp_path):
+    download(tmp_path / "hub", "owner/tiny", LLAMA)
+    environment = {"HF_HOME": str(tmp_path)}
+    assert config_of("owner/tiny", environment) == LLAMA
+    assert [config_of(name, environment) for name in ("owner/other", "../x", "owner/tiny/..", "/etc", "", "a b")] == [None] * 6
+
+
+def test_what_leads_out_of_the_cache_is_not_read(tmp_path):
+    download(tmp_path / "hub", "owner/tiny", LLAMA)
+    link = tmp_path / "hub" / "models--owner--tiny" / "snapshots" / "abc" / "config.json"
+    link.unlink()
+    (tmp_path / "secret.json").write_text("{}")
+    link.symlink_to(tmp_path / "secret.json")
+    assert config_of("owner/tiny", {"HF_HOME": str(tmp_path)}) is None
+
+
+def test_it_is_asked_for_a_launch_here_only(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    download(tmp_path / "home" / "hub", "owner/tiny", LLAMA)
+    (tmp_path / "train.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    assert main(["check", "train.py"]) == 0
+    capsys.readouterr()
+    assert main(["check", "--", "python", "train.py"]) == 1
+    assert "PFT001" in capsys.readouterr().out
