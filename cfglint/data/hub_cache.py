@@ -44,8 +44,11 @@ def config_of(name: str, environment: Mapping[str, str] = os.environ) -> ConfigT
     import json
 
     found = cached_config(name, environment)
+    if found is None:
+        return None
+    path, root = found
     try:
-        value = json.loads(read(*found)[0]) if found is not None else None
+        value = json.loads(read(path, root)[0])
     except (FileProblem, ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

@@ -164,6 +164,7 @@ class Check:
             except Raised as raised:  # noqa: PERF203
                 raised.key, raised.entry = at_fault(raised, evaluation.read, written), evaluation.entry
                 raised.state = evaluation.moment()
+                raised.__context__ = None  # whose frames would keep the config
                 found.append(raised.with_traceback(None))
                 evaluation.forget(raised)
             else:

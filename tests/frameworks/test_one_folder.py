@@ -52,6 +52,7 @@ NAMED_IN = {
     "launch/program.py": "the names of parsers in a program's source",
     "launch/programs/arguments.py": "the names of parsers in a program's source",
     "launch/programs/calls.py": "the packages that a program imports",
+    "launch/programs/constructors.py": "the package whose classes of arguments are known by the names of their fields",
     "launch/programs/checks.py": "the names of parsers in a program's source",
     "launch/programs/classes.py": "the packages that a program imports",
     "launch/programs/imports.py": "the packages that a program imports",

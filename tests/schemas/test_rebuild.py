@@ -190,8 +190,7 @@ def test_llamafactory_tables_hold_what_the_trainer_does_not_have():
 
 def tables_of(source, folder, dates):
     """The text of the tables by the releases in a folder alone."""
-    rebuild = importlib.import_module("rebuild_tables")
-    return rebuild.tables(source, rebuild.release_folders(source, folder), dates, folder, [])
+    return importlib.import_module("rebuild_tables").tables(source, folder, dates)
 
 
 def test_a_llamafactory_table_holds_the_span_of_a_template(tmp_path):

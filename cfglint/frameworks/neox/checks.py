@@ -17,7 +17,7 @@ from cfglint.frameworks.row_evaluation import Raised
 from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import parse_version
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,17 @@ def refusals(config: NeoXConfig) -> list[Refusal]:
         worded(config, each)
         if not (config.own_attention_kinds and " not recognized" in each.exception):
             found.append(each)
-    return found
+    return [*found, *of_own_kinds(config)]
+
+
+def of_own_kinds(config: NeoXConfig) -> Iterator[Refusal]:
+    """The attention types that the project's own copy of GPT-NeoX does not list."""
+    own, attention = config.own_attention_kinds, config.derived.attention
+    for kind in attention.kinds if own and attention is not None else ():
+        if kind not in own:
+            message = f"`attention_config` has the unknown attention type {spelled(kind)}"
+            remedy = [f"write one of {', '.join(map(str, own))}"]
+            yield Refusal(ATTENTION, ["attention_config"], message, f"AssertionError: Attention type {kind} not recognized", remedy)
 
 
 def is_of_field(config: NeoXConfig, refusal: Refusal) -> bool:
