@@ -628,7 +628,7 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'PRC107': ('remove `bfloat16`',),
     'PRC201': ('set `fp16_full_eval: false`, or set `bf16_full_eval: false`',),
     'PRC202': ('remove `half_precision_backend`, or set `fp16: true`, and set `bf16: false`',),
-    'PRC300': ('set `precision: fp16`, or remove `fp16.enabled`',),
+    'PRC300': ('set `precision: fp16`, or set `fp16.enabled: false`',),
     'PRC301': ('set `zero_optimization: {stage: 0}`',),
     'PRC302': ('set `precision: fp16`, or remove `fp16_lm_cross_entropy`',),
     'PRC304': ('set `precision: bfloat16`, and set `zero_optimization: {stage: 0}`, and remove `fp16`', 'set `bf16.enabled: true`, or remove `bf16`'),

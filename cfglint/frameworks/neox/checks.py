@@ -131,6 +131,10 @@ def worded(config: NeoXConfig, refusal: Refusal) -> None:
         refusal.paths = [(name, "enabled") for name in ("bf16", "fp16")]
         refusal.message = "`bf16` is incompatible with `fp16`; enable only one of them"
         refusal.help = [set_key("bf16.enabled", False), set_key("fp16.enabled", False)]
+        refusal.read = ("bf16", "fp16")  # no `precision` of another file fits both
+    elif kind == PRECISIONS:
+        section = next(str(path[0]) for path in refusal.paths if len(path) > 1)
+        refusal.help = [set_key("precision", "bfloat16" if section == "bf16" else section), set_key(f"{section}.enabled", False)]
     elif kind == STAGE and "stage" in config.derived.zero:
         stage = config.derived.zero["stage"]
         refusal.message = f"`zero_optimization.stage` is {describe(stage)}; it must be 0, 1, 2 or 3"
