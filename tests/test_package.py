@@ -101,6 +101,6 @@ def test_it_installs_without_the_network(wheel, tmp_path):
 
 
 def test_the_wheel_is_small(wheel):
-    """Below 2.2 megabytes: 1.5 are code, 0.2 the tables of all releases, 0.2 the schemas in two drafts."""
+    """Below 2.85 megabytes: 1.7 are code, 0.4 generated tables, 0.2 the schemas in two drafts, 0.3 the pages; 0.3 are the archive's."""
     size = wheel.stat().st_size
-    assert size < 2_700_000, f"{size} bytes: let generated tables share rows that repeat, or raise the limit here"
+    assert size < 2_850_000, f"{size} bytes: let generated tables share rows that repeat, or raise the limit here"
