@@ -6,6 +6,7 @@ from cfglint.frameworks import detect, file_kinds, framework, related_tool
 from cfglint.frameworks.base import Framework
 from cfglint.source import outline
 from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.files import JSON_EXTENSIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 ESCAPES = ("\\u00", "\\U", "\\x", "\\\n")  # escapes with which a key may be spelled, so that it cannot be found literally
 WORD_BYTES = bytes(byte if chr(byte).isalnum() and byte < 128 else ord("_" if chr(byte) in "-_" else " ") for byte in range(256))
-MOST_KEYS = 2000  # at the top of a config
+MOST_KEYS = 2000  # different ones at the top of a JSON file: more are a vocabulary
 CUT = 5  # letters that identify a truncated key at the end of a file
 
 _telling: set[str] = set()
@@ -55,7 +56,7 @@ def of_yaml(path: str, text: str) -> tuple[list[str] | None, bool]:
 
 def may_be_ours(names: list[str], path: str) -> bool:
     """Whether some framework may recognise a file with these top-level keys: not a vocabulary, which has all words."""
-    if len(names) > MOST_KEYS:
+    if len(names) > MOST_KEYS and path.lower().endswith(JSON_EXTENSIONS) and len({*names}) > MOST_KEYS:
         return False
     if telling_keys().isdisjoint(with_underscores(names)):
         return any(each.has_typical_name(path) for each in _named)

@@ -267,7 +267,7 @@ def test_other_trainers(editor, name, text, typed, key):
 SCRIPT = """#!/bin/bash
 accelerate launch --num_processes 8 train.py \\
     --output_dir out --learning_rate 1e-5 --per_device_train_batch_size 4 \\
-    --bf16 true --num_train_epochs 3 --warmup_steps 10 --warm
+    --bf16 true --save_total_limit 2 --num_train_epochs 3 --warmup_steps 10 --warm
 """
 
 
