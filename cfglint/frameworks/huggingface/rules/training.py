@@ -138,7 +138,7 @@ def seed_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
 @rule("HFT046")
 def unsupported_parallelism_config(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["parallelism_config"]
-    if value is not None:
+    if value is not None and config.knows("parallelism_config"):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get_device_mesh'"
         message = "`parallelism_config` is not supported in a file: the Trainer requires an object, not a mapping"
         yield Finding(
