@@ -15,7 +15,6 @@ class Size(Record):
 
     @property
     def processes(self) -> int:
-        """The processes on all nodes."""
         return self.per_node * self.nodes
 
     def __str__(self) -> str:

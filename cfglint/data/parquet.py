@@ -47,7 +47,6 @@ class Footer:
             self.skip(kind)
 
     def byte(self) -> int:
-        """The next byte."""
         self.place += 1
         return self.data[self.place - 1]
 
@@ -73,7 +72,6 @@ class Footer:
         return entries
 
     def skip(self, kind: int, depth: int = 0, in_list: bool = False) -> None:
-        """Skip a value of a kind."""
         if depth > DEEPEST:
             raise ValueError("nested too deeply")
         if kind in (TRUE, FALSE):

@@ -17,7 +17,6 @@ _read: list[bool] = []
 
 
 def cache_file() -> str:
-    """The file with the counts."""
     folder = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(folder, "cfglint", "rows.json")
 

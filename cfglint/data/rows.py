@@ -209,7 +209,6 @@ def text_rows(file: BinaryFile, _: str) -> int:
 
 
 def parquet(file: BinaryFile, _: str) -> int:
-    """The rows in the footer of a parquet file."""
     from cfglint.data.parquet import rows
 
     return rows(file)

@@ -56,7 +56,6 @@ def unknown(*values: object) -> Unknown | None:
 
 
 def inside(value: object, depth: int = 0) -> Unknown | None:
-    """What is unknown inside a value."""
     if isinstance(value, Unknown):
         return value
     if depth < DEEPEST and isinstance(value, dict | list | tuple):
@@ -74,7 +73,6 @@ def applied(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def truth(value: object) -> bool | Unknown:
-    """Whether a value is true."""
     return value if isinstance(value, Unknown) else bool(value)
 
 

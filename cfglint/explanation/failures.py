@@ -324,7 +324,6 @@ def of_status(dead: Dead) -> Failure:
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal."""
     from signal import Signals
 
     return Signals(number).name if number in [*Signals] else f"number {number}"
@@ -340,7 +339,6 @@ def first_raised(events: Events) -> Raised | None:
 
 
 def process(rank: int | None) -> str:
-    """A process by its rank."""
     return f"rank {rank}" if rank is not None else "a process"
 
 

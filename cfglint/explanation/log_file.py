@@ -27,7 +27,6 @@ class Log:
         self.piped = piped
 
     def lines(self) -> Iterable[str]:
-        """The lines from the start."""
         if self.piped is not None:
             return self.piped
         state = trainer_state.lines(self.path)

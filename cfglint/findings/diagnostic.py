@@ -163,7 +163,6 @@ class Diagnostic(Record):
 
     @property
     def file(self) -> str:
-        """The file of its place."""
         return self.place.file
 
     @property

@@ -106,7 +106,6 @@ def change_of_key(setting: Setting, kind: ChangeKind, key: str = "") -> Part:
 
 
 def change_in_file(document: Document, kind: ChangeKind, path: tuple[str | int, ...], key: str = "", text: str = "") -> Part:
-    """A change in the file of which a document is a part."""
     from cfglint.source import sections
 
     return sections.file_document(document), Change(kind, sections.in_file(document, path), key, text)

@@ -49,7 +49,6 @@ class Page(Record):
 
 @cache
 def page_of(code: str) -> Page:
-    """The page of the rule with a code."""
     for folder in FOLDERS:
         path = os.path.join(folder, f"{code}.md")
         if os.path.exists(path):

@@ -19,7 +19,6 @@ class Releases(Record):
     package: str = ""
 
     def __contains__(self, release: Release) -> bool:
-        """Whether a release is one of them."""
         return self.since <= release and (not self.until or release < self.until)
 
     def __str__(self) -> str:

@@ -55,17 +55,14 @@ def alternatives_of(remedy: Remedy | str | None) -> tuple[tuple[Step, ...] | str
 
 
 def set_key(key: object, value: ConfigValue, reason: str = "") -> Remedy:
-    """The remedy that sets a key to a value."""
     return Remedy(((Step(str(key), value, False, reason),),))
 
 
 def set_one(key: str, choices: Iterable[str]) -> Remedy:
-    """The remedy that sets a key to one of some names."""
     return Remedy(((Step(key, choices=tuple(choices)),),))
 
 
 def remove_key(key: object, reason: str = "") -> Remedy:
-    """The remedy that removes a key."""
     return Remedy(((Step(str(key), None, True, reason),),))
 
 

@@ -115,7 +115,6 @@ class Rule:
 
     @property
     def written(self) -> Page:
-        """The page as it is written."""
         from cfglint.findings.pages import page_of
 
         return page_of(self.code)

@@ -70,7 +70,6 @@ class Setting(Record):
 
     @property
     def written(self) -> bool:
-        """Whether it is written in a file."""
         return self.origin == WRITTEN
 
     @property

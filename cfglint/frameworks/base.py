@@ -83,7 +83,6 @@ class Config:
 
     @property
     def kind(self) -> Kind:
-        """The kind of the files."""
         return self.framework.kind
 
     @property
@@ -622,7 +621,6 @@ class Framework:
             __import__(f"cfglint.frameworks.{self.kind}.rules.{name}")
 
     def words(self, facts: LaunchFacts) -> Loader:
-        """The loader for the words of a command."""
         from cfglint.source.shell.words import WORDS
 
         return self.part("words", WORDS)

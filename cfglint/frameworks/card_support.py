@@ -23,7 +23,6 @@ WITHOUT_KERNELS = (
 
 
 def torch_release(facts: LaunchFacts) -> Version | None:
-    """The release of torch, if it is stated."""
     stated = facts.target.get("torch") or facts.pinned.get("torch", ("", ""))[0]
     return parse_version(stated) or None if stated else None
 

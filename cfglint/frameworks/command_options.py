@@ -38,7 +38,6 @@ class Option(Record):
 
     @property
     def is_list(self) -> bool:
-        """Whether its value is a list."""
         return self.words in ("*", "+") or (isinstance(self.words, int) and self.words > 0)
 
 
@@ -113,7 +112,6 @@ def is_negated(name: str, options: Options) -> bool:
 
 
 def take(parsed: Parsed, written: str, name: str, words: OptionWords, option: Option, shown: Spelled) -> None:
-    """Take the words of an option."""
     dest = option.dest or name
     parsed.options[dest] = written
     if isinstance(words, Unknown):

@@ -93,7 +93,6 @@ class History:
         return {row[NAME]: with_list(row) for row in rows if holds(row[SINCE], row[UNTIL], release)}
 
     def has_section(self, section: str, release: Version) -> bool:
-        """Whether a release has a section."""
         if release in self._learned:
             return section in self._learned[release]
         spans = self.spans.get(section)

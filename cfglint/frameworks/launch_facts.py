@@ -140,5 +140,4 @@ class Launched(Record):
 
     @property
     def launch(self) -> Launch:
-        """The launch."""
         return self.facts.launch

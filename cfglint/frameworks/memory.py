@@ -105,12 +105,10 @@ class RunMemory(Record):
 
     @property
     def of_card(self) -> str:
-        """The memory of the card."""
         return f" of {self.available:g}" if self.available is not None else ""
 
     @property
     def word(self) -> str:
-        """The verdict in words."""
         return f" {self.judgement}" if self.verdict is not None else ""
 
     @property

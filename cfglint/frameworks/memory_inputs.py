@@ -44,6 +44,5 @@ class Inputs(Record):
         return self.rows_known and self.micro_known
 
     def with_micro_batch(self, size: int) -> Inputs:
-        """The inputs with another micro batch."""
         settings, *others = (changed(each, micro_batch=size) for each in (self.settings, *self.alternatives))
         return changed(self, settings=settings, alternatives=tuple(others))

@@ -165,7 +165,6 @@ def invalid(config: OptionsConfig) -> Iterator[Finding]:
 
 
 def about(refused: RefusedWords) -> str:
-    """What is wrong with the words of an option."""
     if refused.candidates:
         return f"`--{refused.name}` is ambiguous: it could mean {len(refused.candidates)} arguments"
     if not refused.words:

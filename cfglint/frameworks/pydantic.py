@@ -134,7 +134,6 @@ def finite(value: float) -> bool:
 
 
 def integer_of_float(value: float) -> int:
-    """The integer value of an integral float."""
     if not finite(value):
         raise expected("a finite number", "a finite number")
     if not value.is_integer():
@@ -286,7 +285,6 @@ def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> ConfigVal
 
 
 def within(value: object, limits: Iterable[tuple[str, ConfigValue]], major: int = 2) -> ConfigValue:
-    """A value that is within its bounds."""
     bounds = dict(limits)
     if not bounds or value is None:
         return value

@@ -50,7 +50,6 @@ class Refusal(Exception):
 
     @property
     def keys(self) -> list[str]:
-        """The keys it is about."""
         return [*map(dotted, self.paths)]
 
     @property

@@ -78,7 +78,6 @@ def remove(setting: Setting, title: str, safe: bool = True) -> Fix | None:
 
 
 def rename(setting: Setting, key: str, title: str, safe: bool = True) -> Fix | None:
-    """The fix that renames a key."""
     from cfglint.findings.fix_builders import renamed, several
 
     return several([renamed(setting, key)], title, safe)

@@ -8,7 +8,6 @@ from cfglint.source.annotations import Mapping
 
 
 def name_at(name: str, package: str, release: Version) -> str:
-    """The name of a field in a release of a package."""
     new, since = RENAMED.get(package, {}).get(name, (name, ""))
     return name_at(new, package, release) if since and release >= parse_version(since) else name
 

@@ -17,7 +17,6 @@ def required(package: str, release: Version, other: str) -> str:
 
 
 def meets(version: Version, spec: str) -> bool:
-    """Whether a version meets a specifier."""
     return all(meets_clause(version, clause) for clause in spec.split(",") if clause)
 
 

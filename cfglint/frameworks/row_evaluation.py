@@ -173,7 +173,6 @@ class Evaluation:
             self.values[raised.row["set"]] = doubt
 
     def eval(self, expression: Any) -> Any:
-        """The value of an expression."""
         return code(expression)(self)
 
     def truth(self, expression: Any) -> bool | Unknown:
@@ -411,7 +410,6 @@ def applied(function: Callable[..., Any], *parts: Code) -> Code:
 
 
 def of_python(function: Callable[..., Any], parts: Sequence[Any]) -> Code:
-    """A function of Python on values."""
     return applied(lambda *arguments: python(function, *arguments), *map(code, parts))
 
 

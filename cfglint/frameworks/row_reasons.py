@@ -313,7 +313,6 @@ class Explanation:
 
     @property
     def keys(self) -> list[str]:
-        """The keys of the condition."""
         return [*dict.fromkeys(reason.key for reason in self.reasons)]
 
     @property

@@ -47,7 +47,6 @@ _pages: dict[Kind, Pages] = {}
 
 
 def pages_of(kind: Kind) -> Pages:
-    """The pages of the checks of a kind."""
     if kind not in _pages:
         _pages[kind] = Pages(kind)
     return _pages[kind]
@@ -95,7 +94,6 @@ class Plan:
             self.reads.append(frozenset(fields) if does_nothing(row, run) and not varies else None)
 
     def stage_of(self, row: Row) -> Stage:
-        """The stage that runs a row."""
         return next(stage for stage, rows in self.by_stage.items() if any(row is each for each in every(rows)))
 
 
@@ -194,7 +192,6 @@ class Check:
         return [*found, *failed]
 
     def refusal(self, raised: Raised, others: list[Raised], words: Words) -> Refusal:
-        """The refusal of a row."""
         from cfglint.frameworks.row_reasons import Condition, Explanation
 
         condition = Condition(raised.row, self.plan.rows, raised.state, self.written)

@@ -76,7 +76,6 @@ class Table:
 
 
 def table_of(kind: str) -> Table:
-    """The checks of a kind as rows."""
     return Table(imported(f"{kind}._rows.TABLE"))
 
 

@@ -56,7 +56,6 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue]) -> Samples | None:
 
 
 def listed(names: ConfigValue) -> list[ConfigValue]:
-    """A name, or the names of a list."""
     return list(names) if isinstance(names, (list, tuple)) else [names]
 
 

@@ -138,7 +138,6 @@ class Property(Record):
 
     @property
     def has_default(self) -> bool:
-        """Whether a default is known."""
         return "default" in self.raw
 
     def default_at(self, version: tuple[int, ...]) -> ConfigValue:
@@ -189,7 +188,6 @@ class Property(Record):
 
     @property
     def description(self) -> str:
-        """A description of the key."""
         return str(self.raw.get("description", ""))
 
     def known_to(self, version: tuple[int, ...]) -> bool:

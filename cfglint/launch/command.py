@@ -45,7 +45,6 @@ SURE = 5  # with this many names of TrainingArguments a line is assumed to be fo
 
 
 def command_document(line: LaunchLine, text: str) -> CommandDocument:
-    """The document of a line."""
     call = line.call
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
     given, assignments = line.given, launcher_of(line).takes_assignments

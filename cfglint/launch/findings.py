@@ -271,7 +271,6 @@ def outside_project(line: LaunchLine, file: NamedFile) -> None:
 
 
 def flag_of(file: NamedFile) -> str:
-    """The flag that names a file."""
     key = file.role.removeprefix("launcher:")
     return key if key.startswith("--") else f"--{key}"
 
@@ -285,7 +284,6 @@ def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: se
 
 
 def folder_name(line: LaunchLine) -> str:
-    """The folder of a line for display."""
     text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
     return text or "the top of the project"
 

@@ -16,7 +16,6 @@ TRAINER = "huggingface"  # the kind whose class the arguments of all trainers ex
 
 
 def kind_named(name: str) -> LaunchedKind:
-    """The kind of a name."""
     found: LaunchedKind = REGISTERED.load(name)
     return found
 
@@ -32,7 +31,6 @@ def is_trainer(kind: str) -> bool:
 
 
 def argument_classes() -> set[str]:
-    """The classes of the arguments of a trainer."""
     return {name for _, kind in every_kind() for name in kind.argument_classes()}
 
 

@@ -15,7 +15,6 @@ class Recipe(Record):
     parts: list[TextPart] = []
 
     def script(self, path: str) -> Script:
-        """The recipe as a script."""
         found = Text(TextPart(part.text, None if part.place is None else (path, *part.place[1:]), part.reasons) for part in self.parts)
         return Script(path, "", first_line=self.line, parts=found)
 

@@ -83,7 +83,6 @@ def by_omegaconf(override: Override) -> ConfigValue:
 
 @lru_cache(REMEMBERED)
 def loaded_by_omegaconf(text: str) -> ConfigValue:
-    """The value of a string that OmegaConf loads."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError

@@ -77,7 +77,6 @@ OF_LAUNCHER = "the accelerate config"  # what is not read, besides the program
 
 
 def arguments_of(path: str) -> str:
-    """The arguments of a program, in words."""
     return f"the arguments of `{path.rpartition('/')[2]}`"
 
 
@@ -153,7 +152,6 @@ class ImportedNames(Record):
 
     @property
     def package(self) -> str:
-        """The package of the module."""
         return self.module.partition(".")[0]
 
 
@@ -235,7 +233,6 @@ class ProgramFacts(Record):
 
     @property
     def modules(self) -> Modules:
-        """The modules of the program."""
         assert self.evaluations is not None
         return self.evaluations.modules
 

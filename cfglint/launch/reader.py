@@ -313,7 +313,6 @@ class Reader:
         return alike[0] if len(alike) == 1 else None
 
     def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
-        """Whether a line starts a training."""
         return trains(line, {each.name for each in arguments}, self.project.read)
 
     def was_to_train(self, call: StartedCall, words: list[Text]) -> bool:
@@ -370,7 +369,6 @@ class Reader:
         return self.launched(call, behind) if behind is not None else line
 
     def locate(self, file: NamedFile, line: LaunchLine, known: bool) -> None:
-        """Find a file that a line names."""
         written = file.word.value
         if written is None:
             line.unsure("files", *file.word.reasons)

@@ -59,13 +59,11 @@ class Header(Record):
 
     @property
     def nodes(self) -> int:
-        """Nodes of the job."""
         given, tasks, each = self.number("nodes"), self.number("ntasks"), self.number("ntasks-per-node")
         return given or (1 if not tasks or not each else -(-tasks // each))
 
     @property
     def tasks(self) -> int:
-        """Tasks of the job."""
         return self.number("ntasks") or self.nodes * (self.number("ntasks-per-node") or 1)
 
     @property

@@ -86,5 +86,4 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
 
 
 def has_word(name: str, marks: tuple[str, ...]) -> bool:
-    """Whether a name contains one of some words."""
     return any(mark in name for mark in marks)

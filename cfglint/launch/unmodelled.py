@@ -61,7 +61,6 @@ def unread_program(line: LaunchLine) -> str:
 
 
 def of_module(name: str) -> str:
-    """The framework of a module."""
     return next((title for prefix, title in MODULES.items() if f"{name.lower()}.".startswith(prefix)), "")
 
 

@@ -105,7 +105,6 @@ def open_findings(of_run: list[Diagnostic]) -> list[Diagnostic]:
 
 
 def relative(file: str, folder: str) -> str:
-    """The path of a file in a baseline."""
     return os.path.relpath(os.path.abspath(file), folder).replace(os.sep, "/")
 
 

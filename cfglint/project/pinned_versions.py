@@ -204,7 +204,6 @@ class Repositories:
         return next(filter(None, found), Statement("", "", "", OWN_COPY))
 
     def copy_in(self, folder: str, package: str) -> Statement | None:
-        """The version of the copy of a package in a folder."""
         from cfglint.project.statements.copies import in_folder, modules_of
 
         files, text = self._disk.names(folder), self._disk.text
@@ -433,7 +432,6 @@ def together(package: str, bounds: list[Statement]) -> Statement:
 
 
 def satisfies(exact: Statement, bound: Statement) -> bool:
-    """Whether an exact version satisfies the bound of another statement."""
     if not exact.release or exact.elsewhere:
         return False
     from cfglint.frameworks.version_bounds import allows
@@ -450,7 +448,6 @@ def unlike(statements: list[Statement]) -> list[Statement]:
 
 
 def is_copy(statement: Statement) -> bool:
-    """Whether a statement is the version of a copy of the package."""
     return not is_requirements(statement.file.rpartition("/")[2]) and not statement.file.endswith(".txt")
 
 
@@ -557,7 +554,6 @@ def of_page(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]
 
 
 def of_environment(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What a conda environment states."""
     from cfglint.project.statements.lines import of_environment as of_text
 
     return of_text(text, name, packages)
@@ -611,13 +607,11 @@ def is_setup_script(name: str) -> bool:
 
 
 def is_dockerfile(name: str) -> bool:
-    """Whether a file name is that of a Dockerfile."""
     low = name.lower()
     return low.startswith(("dockerfile", "containerfile")) or low.endswith(".dockerfile")
 
 
 def is_readme(name: str) -> bool:
-    """Whether a file name is that of a README."""
     return name.lower() in ("readme.md", "readme.rst", "readme.txt", "readme")
 
 

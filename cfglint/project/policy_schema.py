@@ -43,7 +43,6 @@ class PolicySchemas:
         self.timeouts = dict.fromkeys(schemas, 0)  # number of timeouts of each schema
 
     def violations(self, kind: str, values: ConfigMapping) -> Iterator[PolicyViolation]:
-        """The violations of the schemas of a kind in the values of a config."""
         document = plain(values)
         for each in (EVERY_KIND, kind):
             if each in self.validators:
@@ -156,7 +155,6 @@ def unexpected(error: Any) -> list[str]:
 
 
 def reason(error: Exception) -> str:
-    """The exception of a library as a string."""
     return short(f"{type(error).__name__}: {error}")
 
 

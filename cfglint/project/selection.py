@@ -109,7 +109,6 @@ def with_codes(chosen: list[str]) -> list[str]:
 
 
 def matches_glob(path: str, glob: str) -> bool:
-    """Whether a path matches a glob of the configuration."""
     from fnmatch import fnmatch
 
     return fnmatch(os.path.normpath(path), os.path.normpath(glob)) or fnmatch(os.path.abspath(path), os.path.abspath(glob))

@@ -163,7 +163,6 @@ def release_block(group: ReleaseGroup, width: int | None = None) -> Segments:
 
 
 def fact_line(indent: str, fact: Fact, width: int | None) -> tuple[str, str]:
-    """A fact with its runs."""
     return "", line(indent, fact.line, width)
 
 
@@ -272,7 +271,6 @@ def entry(comparison: Comparison) -> ChangeEntry:
 
 
 def consequence_entry(consequence: Consequence) -> ConsequenceEntry:
-    """The entry of a consequence."""
     return {
         "what": consequence.what,
         "before": consequence.before,

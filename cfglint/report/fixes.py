@@ -21,7 +21,6 @@ def change_line(changed: ValueChange) -> str:
 
 
 def spelled(value: object) -> str:
-    """A value as JSON."""
     if type(value) is int:
         return str(value)
     import json

@@ -49,5 +49,4 @@ def escape(text: str) -> str:
 
 
 def escape_property(text: str) -> str:
-    """Escape the value of a property."""
     return escape(text).replace(":", "%3A").replace(",", "%2C")

@@ -69,7 +69,6 @@ def by_cause(found: dict[Key, Group]) -> dict[Key, Group]:
 
 
 def joined(groups: list[Group]) -> Group:
-    """One group of several."""
     return Group([each for group in groups for each in group.found], [each for group in groups for each in group.outcomes], True)
 
 

@@ -58,7 +58,6 @@ def strict(value: object) -> ConfigValue:
 
 
 def entry(diagnostic: Diagnostic) -> FindingEntry:
-    """The entry of a finding."""
     place = position(diagnostic.place)
     found: FindingEntry = {
         "file": place["file"],

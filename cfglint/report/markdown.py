@@ -133,7 +133,6 @@ def longest_ticks(text: str) -> int:
 
 
 def html(text: str) -> str:
-    """Escape a string for HTML."""
     return shown(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 

@@ -185,7 +185,6 @@ def format_number(value: float) -> str:
 
 
 def wrap(line: str, width: int) -> list[str]:
-    """Fold a line to the width."""
     indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.wrap(line.lstrip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
 
@@ -228,7 +227,6 @@ def as_csv(rows: list[list[str]]) -> str:
 
 
 def as_markdown(rows: list[list[str]], plan_table: PlanTable) -> str:
-    """A Markdown table and the notes as a list."""
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "--:|" * (len(COLUMNS) - 1) + "---|"]
     lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in rows]
     for line in notes(plan_table, code):

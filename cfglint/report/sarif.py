@@ -147,7 +147,6 @@ def artifact(file: str) -> dict[str, str]:
 
 
 def replacement(fix: Fix) -> ConfigTable:
-    """A fix as replacements in its files."""
     changes: dict[str, list[ConfigTable]] = {}
     for each in fix.edits:
         deleted = {"charOffset": each.start, "charLength": each.end - each.start}

@@ -50,7 +50,6 @@ def as_text(account: RunSummary, width: int | None = None) -> str:
 
 
 def lines(account: RunSummary) -> list[Paragraph]:
-    """All lines."""
     run = account.run
     names = short_names([document.path for document in run.documents])
     lines = [*verdict(account), *of_what(run), *on_asked_gpus(account)]
@@ -187,7 +186,6 @@ def paragraph(start: str, text: str, indent: str = "  ") -> list[Paragraph]:
 
 
 def folded(paragraphs: list[Paragraph], width: int | None) -> str:
-    """The paragraphs, each folded to the width."""
     lines: list[str] = []
     for start, text, indent in paragraphs:
         folder = textwrap.TextWrapper(width or WIDTH, start, indent, break_long_words=False, break_on_hyphens=False)
@@ -213,7 +211,6 @@ NOTHING = "no numbers follow a training banner in this log, and it shows no exce
 
 
 def log_as_json(found: ExplainedLog) -> str:
-    """The analysis of a log, as JSON."""
     from cfglint.report.json import dumps
 
     return dumps({"banners": [banner_entry(each) for each in found.banners], "failures": [failure_entry(each) for each in found.failures]})
@@ -229,7 +226,6 @@ def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str
 
 
 def failure_lines(path: str, found: Failure) -> list[Paragraph]:
-    """The lines about one failure."""
     lines = paragraph("", f"{path}:{found.line}  {found.summary}")
     one_of = "one of: " if len(found.rules) > 1 else "rule: "
     for code in found.rules:
@@ -304,7 +300,6 @@ def banner_entry(found: LogExplanation) -> BannerEntry:
 
 
 def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
-    """The lines about one banner."""
     banner = found.banner
     lines = [
         *paragraph("", f"{path}:{banner.line}  {found.first_line} ({framework(banner.framework).title})"),

@@ -45,7 +45,6 @@ def candidates(asked: str | None) -> tuple[str, ...]:
 
 
 def left_at(repository: GitRepository, name: str, commit: str, head: str) -> str:
-    """The commit at which the branch left its base."""
     base = repository.merge_base(commit, head)
     if base is not None:
         return base

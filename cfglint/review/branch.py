@@ -130,7 +130,6 @@ class Branch:
             return None
 
     def old_name(self, name: str) -> str:
-        """The old name of a file."""
         return self.renamed.get(name, name)
 
     def touches(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
@@ -210,7 +209,6 @@ class Branch:
                 yield from ((run, None) for run in runs)
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
-        """A declared run before and after."""
         discovery = self._discovery(NEW, after, kind)
         run = discovery.one(names)
         if discovery.others_of_line:

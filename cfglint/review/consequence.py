@@ -70,7 +70,6 @@ def on_gpus(side: Side) -> str:
 
 
 def quotient(above: float, below: float) -> float | None:
-    """A quotient; None if it exceeds a float."""
     try:
         return above / below
     except OverflowError:
@@ -130,7 +129,6 @@ def percent(percentage: float) -> str:
 
 
 def approximate_ratio(times: float) -> str:
-    """The wording for an approximate ratio."""
     text = ratio(1, times)
     return text if text.startswith("about") else f"about {text}"
 

@@ -193,7 +193,6 @@ def subjects(settings: list[SettingChange]) -> list[Consequence]:
 
 
 def subject(what: str, changes: list[SettingChange]) -> Consequence:
-    """The consequence of settings with one subject."""
     texts = [f"`{each.key}` {each.before.text} -> {each.after.text}" for each in changes]
     known = all(UNKNOWN not in (each.before.text, each.after.text) for each in changes)
     before, after = (changes[0].before.known, changes[0].after.known) if len(changes) == 1 else (None, None)

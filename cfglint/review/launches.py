@@ -35,7 +35,6 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
 
 
 def run_at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
-    """A run by its position."""
     return runs[index] if index < len(runs) else None
 
 

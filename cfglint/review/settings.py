@@ -299,7 +299,6 @@ def written(text: str, node: Node, value: object) -> str:
 
 
 def spelled(value: object) -> str:
-    """A value as JSON."""
     return json.dumps(value, default=str, ensure_ascii=False)
 
 

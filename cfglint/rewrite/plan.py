@@ -50,7 +50,6 @@ class Pace(Record):
 
     @property
     def measured(self) -> str:
-        """The measured speed."""
         if self.seconds_per_step is not None:
             of_log = f" in {self.source}" if self.source else ""
             return f"{self.seconds_per_step:.4g} seconds per step{of_log}"

@@ -91,7 +91,6 @@ class SourceTerm(Term):
         self.number = number
 
     def changes(self) -> tuple[Document, list[Change]]:
-        """The change of the number."""
         document, path = self.place.document, self.place.path
         return file_document(document), [
             Change(REPLACE, in_file(document, path), text=spell(self.number, document, document.find(path)[1]))

@@ -22,11 +22,9 @@ def every_rule() -> list[Rule]:
 
 
 def rule_of(code: str) -> Rule | None:
-    """The rule of a code."""
     return by_code().get(code)
 
 
 @cache
 def by_code() -> dict[str, Rule]:
-    """Every rule by its code."""
     return {rule.code: rule for rule in every_rule()}

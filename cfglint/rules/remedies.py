@@ -87,7 +87,6 @@ def place_of(step: Step, setting: Setting, config: Config) -> Setting | None:
 
 
 def path_of(key: str) -> Path:
-    """The path of a dotted key."""
     return tuple(int(name) if name.isdecimal() else name for name in key.split("."))
 
 

@@ -180,7 +180,6 @@ def is_of_other_files(code: str, package: str) -> bool:
 
 
 def words(key: str) -> list[str]:
-    """The names in a key."""
     return "".join(char if char.isalnum() or char == "_" else " " for char in key).split()
 
 

@@ -266,7 +266,6 @@ class CheckedRun(LoadedRun):
         return found.entry() if found is not None else None
 
     def _nodes(self) -> int | None:
-        """The nodes of the run."""
         from cfglint.run.sizes import nodes_of
 
         return nodes_of(self)

@@ -464,7 +464,6 @@ class LaunchReader:
         return self.run(line, text, [line], given)
 
     def add(self, file: NamedFile, launch: Launch, documents: list[Document], kinds: list[str]) -> None:
-        """Add a named file to the run, if it exists."""
         if file.path is None or file.role == HOSTFILE:
             return
         if any(document.path == file.path for document in documents):
@@ -560,7 +559,6 @@ def own_configs(documents: list[Document]) -> list[str]:
 
 
 def line_and_command(launch: Launch) -> tuple[LaunchLine, CommandDocument]:
-    """The line of a launch, and its document."""
     assert launch.line is not None
     assert launch.command is not None
     return launch.line, launch.command

@@ -123,7 +123,6 @@ class ParsedArguments(BuiltArguments):
 
 
 def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
-    """The program, evaluated in its circumstances."""
     assert program.evaluations is not None
     found = program.evaluations.under(context)
     assert isinstance(found, Evaluated)

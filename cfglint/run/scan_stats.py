@@ -42,7 +42,6 @@ class ScanStats(Record):
         return len(self.files)
 
     def add_files(self, run: CheckedRun) -> None:
-        """Count the files of a run."""
         self.files.update(os.path.abspath(document.path) for document in run.documents)
 
     def count(self, run: CheckedRun) -> None:

@@ -201,7 +201,6 @@ def fill(parent: Node, step: str | int, text: str | None, spans: list[tuple[int,
 
 
 def scalar(node: Node, text: str) -> Node:
-    """A scalar at the place of a node."""
     found = Node(SCALAR, node.start, node.end, text, "" if text[:1].isdigit() or text in ("true", "false", "null") else '"')
     found.head = node.head
     return found

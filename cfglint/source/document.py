@@ -83,7 +83,6 @@ class Node:
         return found
 
     def items(self) -> list[Node]:
-        """The items of a sequence."""
         found: list[Node] = self.children if self.kind == SEQUENCE else []
         return found
 

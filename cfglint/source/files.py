@@ -134,7 +134,6 @@ def read_all(descriptor: int, size: int, limit: int) -> bytes:
 
 
 def error_message(path: str, error: OSError) -> str:
-    """The message for a system error."""
     if isinstance(error, FileNotFoundError):
         target = link_target(path)
         return "does not exist" if target is None else f"is a link to {target}, which does not exist"

@@ -54,7 +54,6 @@ class Project:
         return os.path.relpath(path, self.root or os.curdir).split(os.sep, 1)[0] == os.pardir
 
     def is_file(self, path: str) -> bool:
-        """Whether a path is a file of the project."""
         return self._is_file(path) and not self.is_outside(path)
 
     def is_outside(self, path: str) -> bool:

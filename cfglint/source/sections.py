@@ -33,7 +33,6 @@ def file_document(document: Document) -> Document:
 
 
 def in_file(document: Document, path: Path) -> Path:
-    """A path in a document as a path in its file."""
     return (*document.prefix, *path) if isinstance(document, Section) else path
 
 

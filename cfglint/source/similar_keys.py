@@ -21,7 +21,6 @@ class Candidate(Record):
 
     @property
     def name(self) -> str:
-        """The dotted key."""
         return ".".join(self.path)
 
     def __repr__(self) -> str:

@@ -109,7 +109,6 @@ def is_name(key: str) -> bool:
 
 
 def first_key(document: Document) -> Node | None:
-    """The first key of a document."""
     root = document.root
     pairs = root.pairs() if root is not None else []
     return pairs[0][0] if pairs else None

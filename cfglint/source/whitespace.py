@@ -110,7 +110,6 @@ class Whitespace:
 
 
 def line_start(text: str, offset: int) -> int:
-    """The offset at which a line begins."""
     return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
 
 

@@ -7,7 +7,10 @@ import json
 import pytest
 from soundness import WATCHED
 
-LINE = "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5 --save_total_limit 2 --per_device_eval_batch_size 1"
+LINE = (
+    "torchrun --nproc_per_node 8 train.py --output_dir out --per_device_train_batch_size 4 --learning_rate 1e-5"
+    " --save_total_limit 2 --per_device_eval_batch_size 1"
+)
 SCRIPTS = {
     "substitution.sh": f"N=$(touch owned; echo 8)\nM=`touch owned`\n{LINE} --seed $N --run_name $(touch owned) $M\n",
     "eval.sh": f'eval "touch owned"\neval "$(touch owned)"\neval "{LINE}"\n',

@@ -166,7 +166,6 @@ def possible(found: Estimate, available: float) -> bool:
 
 
 def surely_fits(found: Estimate, available: float) -> bool:
-    """Whether the verdict is that it fits."""
     return verdict(found, available) == FITS
 
 
@@ -205,7 +204,6 @@ def largest(holds: Callable[[int], bool]) -> int:
 
 
 def with_article(size: str) -> str:
-    """A size behind its article."""
     return f"{'an' if size.startswith('8') else 'a'} {size}"
 
 
@@ -229,7 +227,6 @@ PROBABLY_NOT = "probably does not fit"
 
 
 def in_words(verdict: Fit, peak: float | None, available: float | None) -> str:
-    """The verdict in words."""
     if verdict != CLOSE or peak is None or available is None:
         return verdict.replace("-", " ")
     return PROBABLY_FITS if probably_fits(peak, available) else PROBABLY_NOT

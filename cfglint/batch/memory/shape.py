@@ -219,7 +219,6 @@ class Shape(Record):
 
     @property
     def layer(self) -> int:
-        """Parameters of one layer."""
         biases = sum(matrix.outputs * matrix.copies for matrix in self.matrices if matrix.bias)
         norms = self.architecture.norms * self.architecture.norm_weights * self.hidden
         head_norms = 2 * self.head_dim if self.architecture.head_norm else 0
@@ -251,7 +250,6 @@ class Shape(Record):
 
     @property
     def parameters(self) -> int:
-        """All parameters."""
         without = self.dense_layers * (self.expert_weights - 3 * self.hidden * self.dense_intermediate)
         return self.layers * self.layer - without + self.head + self.embedding + self.final_norm
 

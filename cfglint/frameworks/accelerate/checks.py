@@ -103,7 +103,6 @@ class Arguments:
             self.values["deepspeed.hf_ds_config"] = {"zero_optimization": {}}  # whose content the Trainer checks
 
     def take(self, name: str, value: object, path: tuple[str, ...]) -> None:
-        """Take the value of a key."""
         self.values[name] = value
         self.paths[name] = path
 
@@ -116,7 +115,6 @@ class Arguments:
 
 
 def argument_name(block: str, key: object, release: Version) -> str:
-    """The argument that a key of a block becomes."""
     prefix = PREFIXES.get(block, "")
     if not prefix or str(key).startswith(prefix.rstrip("_")) or (block == "dynamo_config" and release < BACKEND_WITHOUT_PREFIX):
         return str(key)

@@ -29,7 +29,6 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
 
 
 def types(release: Version) -> list[str]:
-    """The distributed types of a release."""
     return _learned[release]["DistributedType"] if release in _learned else _names(TYPES, release)
 
 

@@ -73,7 +73,6 @@ def fact(raw: Raw, *, required: bool = False) -> Fact:
 
 
 def enum(tree: Tree, name: str) -> ast.ClassDef:
-    """An Enum class of accelerate."""
     return tree.file(ENUM_FILE).class_named(name)
 
 
@@ -91,7 +90,6 @@ def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
 
 
 def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
-    """Block -> its keys."""
     return of_groups(tree.file(LAUNCH))
 
 
@@ -122,7 +120,6 @@ def readable(module: Module, annotation: ast.expr) -> Raw:
 
 
 def accepted(module: Module, annotation: ast.expr) -> Raw:
-    """What a field takes by its annotation."""
     text = ast.unparse(annotation)
     if text in PLAIN:
         return {"type": PLAIN[text]}

@@ -96,7 +96,6 @@ def written(config: AxolotlValues, key: str) -> int | None:
 
 
 def setting_of(config: AxolotlValues, key: str, value: object) -> Setting:
-    """A key as a setting with the value that axolotl computes."""
     found = config.place((key,))
     return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)
 

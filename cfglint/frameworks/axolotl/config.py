@@ -59,7 +59,6 @@ class AxolotlConfig(AxolotlValues):
 
     @property
     def has_adapter(self) -> bool:
-        """Whether the run has an adapter."""
         return bool(self.values.get("adapter"))
 
     @property

@@ -25,7 +25,6 @@ PURE = (
 
 
 def refused(keys: tuple[str, ...], message: str, says: str, remedy: Remedy | str = "") -> Refusal:
-    """The refusal of sizes."""
     return refuses(PARALLEL, keys, message, says, remedy=remedy, raises="ValueError")
 
 

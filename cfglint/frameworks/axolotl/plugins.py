@@ -102,7 +102,6 @@ def of_release(plugin: NamedPlugin, release: Version) -> NamedPlugin:
 
 
 def resolve(index: int, name: object) -> NamedPlugin:
-    """Find one plugin by its name."""
     if not isinstance(name, str):
         return NamedPlugin(index, "", f"AttributeError: '{type(name).__name__}' object has no attribute 'partition'")
     module, colon, class_name = name.partition(":")

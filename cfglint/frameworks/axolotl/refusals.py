@@ -157,7 +157,6 @@ class Data(dict):  # type: ignore[type-arg]
         self.additions: ConfigTable = {}
 
     def get(self, key: object, default: object = None) -> ConfigValue:
-        """The value of a key."""
         self.asked = key
         return dict.get(self, renamed(key, self.release) if RENAMED else key, default)
 

@@ -38,7 +38,6 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
 
 
 def top(release: Version) -> Fields:
-    """The fields of the top level in a release."""
     return HISTORY.fields(TOP, release)
 
 
@@ -48,7 +47,6 @@ def of_plugin(folder: str, release: Version) -> Fields:
 
 
 def of_model(name: str, release: Version) -> Fields:
-    """The fields of a nested model in a release."""
     return HISTORY.fields(name, release)
 
 
@@ -58,7 +56,6 @@ def is_required(row: Row) -> bool:
 
 
 def plugin_sections() -> list[str]:
-    """The sections of all plugins."""
     return [section for section in FIELDS if section.startswith(PLUGIN)]
 
 

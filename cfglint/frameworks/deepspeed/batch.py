@@ -216,7 +216,6 @@ def mesh_size(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None
 
 
 def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, reason: BatchReason | None = None) -> BatchProblem:
-    """The batch problem for a Python exception."""
     reason = reason or ("not-positive" if isinstance(raised, ZeroDivisionError) else "type")
     return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
 

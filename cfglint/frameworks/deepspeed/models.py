@@ -78,7 +78,6 @@ class ModelField:
         return not self.is_in(version) and self.rows[-1][SINCE] > version
 
     def default_at(self, version: Version) -> ConfigValue:
-        """The default in a release."""
         return self.row(version)[DEFAULT]
 
     def reads_at(self, version: Version) -> ConfigValue:
@@ -280,7 +279,6 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
 
 
 def read_nested(section: ModelSection, field: ModelField, key: str, value: object) -> ConfigValue:
-    """The value of a field that is itself a model."""
     model = field.model
     assert model is not None
     if value is None and model.nullable:

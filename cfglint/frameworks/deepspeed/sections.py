@@ -153,7 +153,6 @@ class DeepSpeedSections(Config):
         return name
 
     def section_path(self, name: str) -> tuple[str, ...]:
-        """The path of a section in the file."""
         if name == "monitor":
             return ()
         return ("timers", "throughput") if name == "throughput" else (self.section_key(name),)

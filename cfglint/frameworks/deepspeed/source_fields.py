@@ -99,7 +99,6 @@ def own_models(module: Module, definition: ast.ClassDef) -> Iterator[tuple[Modul
 
 
 def model_fields(module: Module, definition: ast.ClassDef) -> dict[str, tuple[Module, ast.AnnAssign]]:
-    """The fields of a model and of the models that it inherits."""
     fields: dict[str, tuple[Module, ast.AnnAssign]] = {}
     for home, each in own_models(module, definition):
         for statement in each.body:
@@ -132,7 +131,6 @@ def without_none(annotation: ast.expr) -> tuple[ast.expr, bool]:
 
 
 def read_field(module: Module, statement: ast.AnnAssign) -> SourceField:
-    """What the source says of a field."""
     options: dict[str, ast.expr] = {}
     value = statement.value
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "Field":
@@ -176,7 +174,6 @@ def readable(module: Module, annotation: ast.expr) -> ConfigValue:
 
 
 def reads_of(module: Module, annotation: ast.expr) -> ConfigValue:
-    """How a value is read, by its annotation."""
     inner, optional = without_none(annotation)
     if optional:
         return ["|", reads_of(module, inner), "None"]

@@ -16,7 +16,6 @@ AFTER, FIELD = "after", "field before"
 
 @functools.cache
 def validators(model: str, stage: str, release: Version) -> list[Function]:
-    """The validators of a model in a release."""
     return [each for each in table_of(FRAMEWORK.kind).functions(stage, release) if each.name.startswith(f"{model}.")]
 
 

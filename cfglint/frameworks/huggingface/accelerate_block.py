@@ -117,7 +117,6 @@ def stage(value: object) -> ConfigValue:
 
 
 def device(block: ConfigMapping, name: str) -> str:
-    """The offload device."""
     value = block.get(f"{name}_device")
     return "none" if value is None else str(value).lower()
 

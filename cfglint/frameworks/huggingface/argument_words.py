@@ -161,7 +161,6 @@ def apex(config: TrainerConfig, refusal: Refusal) -> None:
 
 
 def value_of(config: TrainerConfig, refusal: Refusal) -> Any:
-    """The value at the place of a refusal."""
     return of(config, refusal.key).value
 
 

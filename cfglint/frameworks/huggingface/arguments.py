@@ -193,7 +193,6 @@ class Arguments:
 
     @property
     def checkpointing(self) -> ConfigValue:
-        """Whether activation checkpointing is on."""
         if has_field("activation_checkpointing", self.version):
             return self["activation_checkpointing"]
         return self["gradient_checkpointing"]
@@ -213,7 +212,6 @@ class Arguments:
 
     @property
     def optimizer(self) -> ConfigValue:
-        """The name of the optimizer."""
         return "adafactor" if self.given.get("adafactor") else self["optim"]
 
     @property

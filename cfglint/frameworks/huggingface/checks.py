@@ -37,14 +37,12 @@ _plans: dict[Version, Plan] = {}
 
 
 def plan(release: Version) -> Plan:
-    """The rows of a release."""
     if release not in _plans:
         _plans[release] = Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, release)})
     return _plans[release]
 
 
 def refusals(config: TrainerConfig) -> list[Refusal]:
-    """Every refusal."""
     args = config.arguments
     written = {name: value for name, value in args.given.items() if name not in args.unparsed}
     for name in ("fsdp_config", "accelerator_config"):

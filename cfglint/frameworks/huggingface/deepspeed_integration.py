@@ -53,7 +53,6 @@ class Mismatch(Record):
 
     @property
     def line(self) -> str:
-        """The line of the exception."""
         return f"- ds {self.path}={self.theirs} vs hf {self.label}={self.ours}"
 
 

@@ -28,7 +28,6 @@ class FsdpSection:
             self.spelling[name] = key
 
     def place(self, key: str) -> Setting:
-        """The setting of a key."""
         return self.config.setting("fsdp_config", self.spelling.get(key, key))
 
     @property

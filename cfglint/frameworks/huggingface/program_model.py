@@ -38,7 +38,6 @@ def last_name(node: ast.Name | ast.Attribute) -> str:
 
 
 def model_argument(call: ast.Call) -> ast.expr | None:
-    """The argument of a call that names the model."""
     return next((each.value for each in call.keywords if each.arg in MODEL_NAMES), call.args[0] if call.args else None)
 
 

@@ -39,7 +39,6 @@ def samples(config: TrainerConfig) -> Samples | None:
 
 
 def recipe_of(config: TrainerConfig) -> DataRecipe | None:
-    """The data of the one trainer of a program."""
     program = config.facts.launch.program
     calls = program.trainer_calls if program is not None else ()
     return calls[0].data if len(calls) == 1 else None

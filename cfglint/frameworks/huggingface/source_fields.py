@@ -182,7 +182,6 @@ def made(module: Module, factory: ast.expr) -> ConfigValue:
 
 
 def listed(module: Module, metadata: ast.expr | None) -> list[ConfigValue] | None:
-    """The choices in the metadata of a field."""
     if not isinstance(metadata, ast.Dict):
         return None
     for key, value in pairs(metadata):

@@ -56,7 +56,6 @@ def plan(release: Version) -> Plan:
 
 
 def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
-    """Every refusal."""
     args, fields = config.arguments, config.own_fields
     launched = config.launched
     mode = PROCESSES if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"

@@ -73,7 +73,6 @@ class LlamaFactoryConfig(TrainerConfig):
 
     @property
     def stage(self) -> ConfigValue:
-        """The training stage."""
         return self.own("stage")
 
     @property

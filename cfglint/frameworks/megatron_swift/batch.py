@@ -19,7 +19,6 @@ def data_parallel(config: MegatronSwiftConfig) -> int | None:
 
 
 def batch(config: MegatronSwiftConfig) -> Batch:
-    """The batch of a step."""
     micro, total, replicas = config.integer("micro_batch_size"), config.integer("global_batch_size"), data_parallel(config)
     one = micro * replicas if micro and replicas else None
     accumulation = total // one if total is not None and one and total % one == 0 else None

@@ -18,7 +18,6 @@ SIZE_KEYS = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "cont
 
 
 def failed(config: MegatronSwiftConfig) -> list[Refusal]:
-    """The checks that fail."""
     newest = libraries(config.own_version)
     releases = {name: config.facts.version(name, newest[name]) for name in (TRANSFORMERS, LIBRARY)}
     found = refused(config, (f"megatron-{config.command}",), config.facts.gpus, releases)

@@ -53,7 +53,6 @@ class MegatronSwiftConfig(CommandConfig):
         return next((value for name in names if isinstance(value := self.own(name), int)), None)
 
     def field(self, name: str) -> Setting:
-        """A field with its place."""
         return self.setting(name, value=self.own(name), because="" if name in self.values else f"default of {self.release}")
 
     @property

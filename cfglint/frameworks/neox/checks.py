@@ -72,7 +72,6 @@ _plans: list[Plan] = []
 
 
 def refusals(config: NeoXConfig) -> list[Refusal]:
-    """Every refusal."""
     written = {name: value for name, value in config.values.items() if name in FIELDS and name not in (*BATCH, *CONSTANT)}
     defaults = {name: unknown_field(name) if name in BATCH else default(name) for name in FIELDS}
     words = Words(KEPT, {(name,): "" for name in CONSTANT}, lambda key: key in FIELDS and FIELDS[key][0] == "bool", PLACES)

@@ -23,7 +23,6 @@ def known(name: str) -> bool:
 
 
 def default(name: str) -> ConfigValue:
-    """The default of a field."""
     if name not in FIELDS:
         raise NoSuchField(name)
     return FIELDS[name][1]

@@ -88,7 +88,6 @@ def zero(config: NeoXConfig) -> Zero:
 
 
 def device(section: object) -> str:
-    """The offload device of a section."""
     return str(section.get("device") or "none") if isinstance(section, dict) else "none"
 
 

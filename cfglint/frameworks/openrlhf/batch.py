@@ -44,12 +44,10 @@ class Sizes:
 
 
 def sizes_of(config: OpenRlhfConfig) -> Sizes:
-    """The sizes of a run."""
     return Sizes(config, config.gpus, config.integer("train_batch_size"), config.integer("micro_train_batch_size"))
 
 
 def batch(config: OpenRlhfConfig) -> Batch:
-    """The batch of a step."""
     sizes = sizes_of(config)
     dynamic = sizes.is_dynamic is not False
     divisor = "GPUs / (ring attention x tensor parallel size)" if sizes.replica != 1 else "GPUs"

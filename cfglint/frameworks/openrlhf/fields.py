@@ -98,7 +98,6 @@ def options(program: str, release: Version) -> dict[str, Option]:
 
 
 def option(row: tuple[Any, ...]) -> Option:
-    """The option that a row states."""
     stored = row[STORED] if len(row) > STORED else True
     return Option(row[TYPE], row[DEFAULT], tuple(row[CHOICES]), row[COUNT], stored, row[DEST])
 

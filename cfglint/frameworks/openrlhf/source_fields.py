@@ -36,7 +36,6 @@ def main_block(module: Module) -> list[ast.stmt]:
 
 
 def is_parsed(statement: ast.stmt) -> bool:
-    """Whether a statement parses the line."""
     return any(isinstance(node, ast.Attribute) and node.attr == PARSE for node in ast.walk(statement))
 
 
@@ -55,7 +54,6 @@ def arguments(module: Module, body: list[ast.stmt], names: Mapping[str, str] | N
 
 
 def argument(module: Module, call: ast.Call, names: Mapping[str, str]) -> tuple[str, tuple[Any, ...]]:
-    """The argument that one call adds."""
     given = {each.arg: each.value for each in call.keywords if each.arg is not None}
     option = str(value_of(module, call.args[0], names))
     if len(call.args) != 1 or not option.startswith("--"):

@@ -251,7 +251,6 @@ def matched(values: ConfigMapping, modules: Modules) -> tuple[list[str], list[st
 
 
 def ends(name: str, entries_: Any) -> bool:
-    """Whether a path is, or ends with, one of some entries."""
     return any(name == each or name.endswith(f".{each}") for each in entries_)
 
 

@@ -29,7 +29,6 @@ class Modules(Record):
     output: str
 
     def linear(self) -> list[str]:
-        """The linear layers."""
         return [name for name, kind in self.kinds.items() if kind in ALL_LINEAR]
 
     def leaves(self) -> list[str]:

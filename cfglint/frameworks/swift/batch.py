@@ -88,7 +88,6 @@ def batches_because(config: SwiftConfig) -> str:
 
 
 def integer(value: object) -> int | None:
-    """A value as an integer; None if it is none."""
     return value if isinstance(value, int) else None
 
 

@@ -45,7 +45,6 @@ MICRO, ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_step
 
 
 def failed(config: SwiftConfig) -> list[Refusal]:
-    """The checks that fail."""
     return [each for check in CHECKS for each in check(config)]
 
 

@@ -106,7 +106,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     @property
     def swift(self) -> SwiftArguments:
-        """The arguments."""
         assert isinstance(self.arguments, SwiftArguments)
         return self.arguments
 

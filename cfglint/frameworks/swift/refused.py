@@ -61,7 +61,6 @@ FALSE = ("is_torch_npu_available", "is_torch_musa_available", "is_torch_mps_avai
 
 @functools.lru_cache(maxsize=32)
 def plan(functions: tuple[str, ...], release: Version) -> Plan:
-    """The rows of some functions of a release."""
     return Plan({CONFIG: [row for name in functions for row in table_of(KIND).rows(CONFIG, name, release)]})
 
 

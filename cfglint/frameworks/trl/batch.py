@@ -56,7 +56,6 @@ def at_once(config: TrlConfig, micro: int) -> int | None:
 
 
 def generation_from(config: TrlConfig, micro: Number) -> Generation:
-    """The numbers of a generation by the micro batch."""
     args, world = config.arguments, config.world_size
     accumulation = known_number(args, "gradient_accumulation_steps")
     one = micro * world if micro is not None and world is not None else None

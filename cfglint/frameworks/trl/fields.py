@@ -134,7 +134,6 @@ def differing(release: Version, trainers: tuple[str, ...], transformers: Version
 
 
 def trainers_of(release: Version) -> tuple[str, ...]:
-    """The trainers of a release."""
     if release not in _trainers:
         _trainers[release] = tuple(name for name in CLASSES.values() if name in ALWAYS or HISTORY.has_section(name, release))
     return _trainers[release]

@@ -40,7 +40,6 @@ def of_megatron(sizes: Sizes) -> dict[str, int]:
 
 
 def derived(name: str, value: int | None, because: str) -> Setting:
-    """A derived number."""
     return Setting((name,), value, DERIVED, because=because)
 
 

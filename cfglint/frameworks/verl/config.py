@@ -184,7 +184,6 @@ class VerlConfig(Config):
         return value is not None and not (isinstance(value, str) and "${" in value)
 
     def word_of(self, override: HydraOverride) -> Text | None:
-        """The word that is an override."""
         return next((word for each, word in self.words if each is override), None)
 
     @property
@@ -335,7 +334,6 @@ class VerlConfig(Config):
         return rule.about in (KEY, LAUNCH) or not self.is_for_fork
 
     def word_setting(self, refused: RefusedWord) -> Setting:
-        """The setting of a word that Hydra refuses."""
         key = refused.override.key if refused.override is not None else refused.text.partition("=")[0].lstrip("+~-")
         value = refused.override.value if refused.override is not None else None
         key_node, node = self.command.find((key,))

@@ -37,7 +37,6 @@ class ReleaseFiles:
         return any(name.startswith(f"{path}/") and self._has(name) for name in FIELDS)
 
     def options(self, group: str) -> list[str]:
-        """The names of the files in a group."""
         return sorted(posixpath.basename(name) for name in FIELDS if posixpath.dirname(name) == group and self._has(name))
 
     def _has(self, name: str) -> bool:

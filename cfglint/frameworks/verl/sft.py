@@ -123,7 +123,6 @@ class SftConfig(VerlConfig):
         return None
 
     def failed(self) -> list[Refusal]:
-        """The failing checks."""
         return [*checks(sizes_of(self))] if self.values else []
 
 
@@ -134,12 +133,10 @@ def config_of(documents: list[Document], facts: LaunchFacts, kinds: Sequence[str
 
 
 def sizes_of(config: VerlConfig) -> SftSizes:
-    """The sizes of a run."""
     return SftSizes(config.tree, config.primary != "sft_trainer")
 
 
 def batch(config: VerlConfig) -> Batch:
-    """The batch of a step."""
     sizes = sizes_of(config)
     micro = config.setting(MICRO) if sizes.micro is not None else derived("micro_batch", None, "packed by tokens, or unknown")
     return Batch(
@@ -154,7 +151,6 @@ def batch(config: VerlConfig) -> Batch:
 
 
 def numbers(config: VerlConfig) -> dict[str, int | None]:
-    """The steps."""
     sizes = sizes_of(config)
     return {"steps_per_epoch": sizes.steps_per_epoch, "total_steps": sizes.total_steps}
 

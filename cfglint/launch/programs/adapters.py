@@ -44,7 +44,6 @@ def given_to_trainers(program: ProgramFacts, evaluated: Evaluated) -> Iterator[A
 
 
 def call_of(program: ProgramFacts, made: MadeCall, model: Value | None, config: object, trains: bool = False) -> AdapterCall:
-    """A model with the adapter that is put on it."""
     loaded = model.data.made if model is not None and isinstance(model.data, MadeObject) else None
     adapter = config.made if isinstance(config, MadeObject) else None
     quantised = quantization_of(loaded) if loaded is not None else None

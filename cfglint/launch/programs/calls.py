@@ -161,7 +161,6 @@ class ProgramEvaluation(TrainingLoops):
         return found
 
     def variable(self, name: Value) -> Value:
-        """The value of a variable of the environment."""
         return library.variable(self, [name])
 
     def _call(self, node: ast.Call, frame: Frame) -> Value:

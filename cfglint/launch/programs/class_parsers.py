@@ -150,7 +150,6 @@ def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, 
 
 
 def field_of_words(kind: str, takes: str, words: list[str | None]) -> Value:
-    """The words of a field as its type."""
     if None in words:
         return unknown(WORD)
     inner = kind.removeprefix("list:")

@@ -72,7 +72,6 @@ def file_of(run: Interpreter, path: Value) -> tuple[str, str] | None:
 
 
 def spelled(path: Value) -> str:
-    """A path for a reason."""
     text = text_of_path(path)
     return f"`{text}`" if isinstance(text, str) and "\0" not in text and len(text) < 100 else "a file"
 
@@ -165,7 +164,6 @@ def of_toml(text: str) -> Any:
 
 
 def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
-    """A function of OmegaConf."""
     first = given[0] if given else None
     if name == "load" and first is not None:
         return loaded(run, "yaml", Value(OpenFile(first)), omega=True)

@@ -223,7 +223,6 @@ def rows_through(value: Value, parsed: bool = False) -> DataRecipe | None:
 
 
 def item(data: DataSplits, key: ConfigValue) -> Value | None:
-    """The data set of a split; None for an unknown one."""
     found = data.splits.get(key) if isinstance(key, str) else None
     return Value(found) if found is not None else None
 
@@ -283,7 +282,6 @@ def is_row_wise(function: Value) -> bool:
 
 
 def method_of_table(data: Table, name: str, given: Given, named: Named) -> Value | None:
-    """What a method of a table gives."""
     if plain(named.get("inplace", NONE)) not in (None, False):
         data.slots[OPEN] = True
         return None

@@ -69,7 +69,6 @@ def set_later(made: MadeCall) -> dict[str, Value]:
 
 
 def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: MadeCall, offsets: Offsets, program: ProgramFacts) -> None:
-    """Add an argument of a call to its document."""
     key_node = key_of(name, key, offsets)
     if isinstance(key, ast.keyword):
         document.ends[name] = offsets.span(key)[1]
@@ -106,7 +105,6 @@ def put(document: CallDocument, key: Node, value: Value, written: ast.expr | Non
 
 
 def is_literal(node: ast.expr, content: object) -> bool:
-    """Whether an expression is the literal of a content."""
     found = literal(node)
     return found == content and type(found) is type(content)
 

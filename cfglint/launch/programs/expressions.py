@@ -141,7 +141,6 @@ class Expressions:
     # -- expressions
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Value:
-        """The value of an expression."""
         self.budget.spend()
         if isinstance(node, ast.Constant):
             return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
@@ -169,7 +168,6 @@ class Expressions:
         return self.attribute(self.evaluate(node.value, frame), node.attr)
 
     def attribute(self, owner: Value, name: str) -> Value:
-        """The value of an attribute of an object."""
         data = owner.data
         if isinstance(data, External):
             return self.of_package(f"{data.name}.{name}")
@@ -416,7 +414,6 @@ class Expressions:
         return None
 
     def _contained(self, left: Value, right: Value) -> bool | None:
-        """Whether a value is in a container."""
         inside = right.data
         if isinstance(inside, str):
             return left.data in inside if isinstance(left.data, str) else None
@@ -608,11 +605,9 @@ class Expressions:
             self._set_item(self.evaluate(target.value, frame), target.slice, value, frame)
 
     def bind(self, name: str, value: Value, frame: Frame) -> None:
-        """Assign a value to a name."""
         self.write((frame.top if name in frame.globals else frame).slots, name, value)
 
     def _unpacked(self, value: Value, targets: list[ast.expr]) -> list[Value]:
-        """The values of the targets of an unpacking."""
         data = value.data
         starred = next((place for place, each in enumerate(targets) if isinstance(each, ast.Starred)), None)
         if isinstance(data, Sequence) and not data.is_open:
@@ -625,7 +620,6 @@ class Expressions:
         return [unknown_from(value) for _ in targets]
 
     def set_attribute(self, owner: Value, name: str, value: Value) -> None:
-        """Set an attribute of an object."""
         data = owner.data
         if isinstance(data, ModuleObject):
             self.write(data.frame.slots, name, value)
@@ -634,7 +628,6 @@ class Expressions:
         self.opened_objects(owner)
 
     def _set_item(self, owner: Value, place: ast.expr, value: Value, frame: Frame) -> None:
-        """Set an item of a container."""
         data = owner.data
         key = self.evaluate(place, frame) if not isinstance(place, ast.Slice) else unknown()
         if isinstance(data, Mapping):
@@ -734,7 +727,6 @@ def joined_path(first: str, second: str) -> str:
 
 
 def path_part(path: FilePath, name: str) -> Value:
-    """The parent or the name of a path."""
     head, _, tail = path.text.rstrip("/").rpartition("/")
     if name == "parent":
         return Value(FilePath(head or ("\0" if path.text.startswith("\0") else ".")))

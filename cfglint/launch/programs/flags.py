@@ -126,7 +126,6 @@ def is_optional_boolean(call: ast.Call) -> bool:
 
 
 def action(call: ast.Call) -> ast.expr | None:
-    """The action of an argument."""
     return keyword(call, "action")
 
 
@@ -160,7 +159,6 @@ def converted_default(default: object, kind: str) -> Any:
 
 
 def stored_value(scope: Scope, call: ast.Call) -> Any:
-    """The value of a flag that is given."""
     name = value_of(action(call), scope)
     if name in STORED or is_optional_boolean(call):
         return STORED.get(name, True) if isinstance(name, str) else True

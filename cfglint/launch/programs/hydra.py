@@ -87,7 +87,6 @@ def target_of(run: Interpreter, config: Value, named: dict[Any, Value]) -> tuple
 
 
 def makes_objects(value: Value) -> bool:
-    """Whether Hydra makes objects of parts of a value."""
     inner = value.data
     parts = inner.items.values() if isinstance(inner, Mapping) else inner.items if isinstance(inner, Sequence) else ()
     return (isinstance(inner, Mapping) and TARGET in inner.slots) or any(map(makes_objects, parts))

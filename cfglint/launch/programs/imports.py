@@ -45,7 +45,6 @@ def is_copied(package: str, program: ProgramFacts) -> bool:
 
 
 def of_statement(made: Import) -> list[ImportedNames]:
-    """The modules and names that one statement imports."""
     node, offsets = made.node, made.module.offsets
     if isinstance(node, ast.Import):
         return [ImportedNames(each.name, (), document_of([each], made, offsets), made.is_certain) for each in node.names]

@@ -139,7 +139,6 @@ class Interpreter(Branches):
         return self.argv
 
     def set_variable(self, name: str, value: Value) -> None:
-        """Set a variable of the environment."""
         self.write(self.environment.slots, name, value)
 
     def end(self, given: list[Value]) -> NoReturn:

@@ -224,7 +224,6 @@ def converted(run: Interpreter, name: str, given: Given) -> Value:
 
 
 def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """A new container."""
     if name == "dict":
         mapping = Mapping()
         for each in given[:1]:

@@ -75,7 +75,6 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
 
 
 def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named) -> Value:
-    """The result of a method of a parser."""
     parser = owner.data
     if name == "set_defaults":
         parser.defaults.update({key: value for key, value in named.items() if key is not None})
@@ -102,7 +101,6 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
 
 
 def add(parser: LineParser, given: Given, named: Named) -> None:
-    """Add an argument to a parser."""
     options = [each.data for each in given]
     if not options or not all(isinstance(each, str) for each in options) or None in named:
         parser.is_open = True
@@ -147,7 +145,6 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) ->
 
 
 def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None] | None, parser: LineParser, is_open: bool) -> Value:
-    """The value that the parser gives an argument."""
     name = argument.name
     if words is None:
         if is_open:

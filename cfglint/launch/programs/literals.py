@@ -59,5 +59,4 @@ def is_unpacked(node: ast.Assign | ast.AnnAssign) -> bool:
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    """A keyword argument of a call."""
     return next((each.value for each in call.keywords if each.arg == name), None)

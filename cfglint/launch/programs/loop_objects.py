@@ -108,7 +108,6 @@ def parameters_of(name: str, kind: str) -> tuple[str, ...]:
 
 
 def made(name: str, kind: str, call: object, named: Named, context: Context) -> Value:
-    """The object that a call makes."""
     found = LoopObject(name, kind, call)
     if kind == ACCELERATOR:
         outside = context.variable(VARIABLE)

@@ -70,5 +70,4 @@ def methods_of(made: Definition, modules: Modules) -> list[tuple[str, Definition
 
 
 def calls_super(method: ast.AST) -> bool:
-    """Whether a method calls the one that it overrides."""
     return any(isinstance(node, ast.Name) and node.id == "super" for node in ast.walk(method))

@@ -35,5 +35,4 @@ def made_object(
 
 
 def argument(given: list[Value], named: dict[Any, Value], place: int, name: str) -> Value | None:
-    """An argument of a call by its place or its name."""
     return named.get(name) or (given[place] if place < len(given) else None)

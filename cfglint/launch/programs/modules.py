@@ -129,7 +129,6 @@ class ProgramModule:
         return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
 
     def parent(self, node: ast.AST) -> ast.AST | None:
-        """The parent of a node."""
         if not self._parents:
             self._parents = {child: each for each in ast.walk(self.tree) for child in ast.iter_child_nodes(each)}
         return self._parents.get(node)
@@ -261,7 +260,6 @@ class Modules:
         return (module for module in self._by_path.values() if module is not None)
 
     def named(self, dotted: str) -> ProgramModule | None:
-        """The module of a dotted name."""
         if dotted not in self._by_name:
             self._by_name[dotted] = self._named(dotted)
         return self._by_name[dotted]

@@ -115,7 +115,6 @@ def of_built(run: Interpreter, data: Built, name: str) -> Value:
 
 
 def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
-    """A method of a string."""
     if name == "join" and given:
         items = run.iterated(given[0])
         texts = [each.data for each in items] if items is not None else [None]
@@ -138,7 +137,6 @@ def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
 
 
 def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: Named) -> Value:
-    """A method of a dict."""
     key = given[0] if given else NONE
     if name in ("get", "pop", "setdefault"):
         return got(run, data, name, key, given)
@@ -181,7 +179,6 @@ def got(run: Interpreter, data: Mapping, name: str, key: Value, given: Given) ->
 
 
 def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Value:
-    """A method of a list."""
     if name == "append" and given:
         run.extend(data, given[:1])
         return NONE

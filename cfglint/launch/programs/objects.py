@@ -47,7 +47,6 @@ class Computed(Reason):
 
     @property
     def what(self) -> str:  # type: ignore[override]
-        """The expression."""
         return f"`{shown(self.node)}`" if not isinstance(self.node, ast.Try) else "a `try`"
 
 
@@ -131,7 +130,6 @@ def computed(value: Value, *sources: Value) -> Value:
 
 
 def unknown(*reasons: Reason) -> Value:
-    """An unknown value."""
     return Value(Unknown(*reasons))
 
 
@@ -230,7 +228,6 @@ class Sequence(Container):
 
     @property
     def items(self) -> tuple[Value, ...]:
-        """The values."""
         found: tuple[Value, ...] = self.slots[ITEMS]
         return found
 
@@ -280,7 +277,6 @@ class Function(Record):
     marks: dict[str, list[tuple[list[Value], dict[Any, Value]]]] = {}
 
     def of(self, value: Value, owner: Class) -> Function:
-        """The function as a method of an object."""
         return changed(self, bound=value, owner=owner)
 
 

@@ -80,7 +80,6 @@ def gives_anew(statement: ast.stmt, name: str) -> bool:
 
 
 def called(node: ast.AST | None) -> ast.Call | None:
-    """The node, if it is a call."""
     return node if isinstance(node, ast.Call) else None
 
 
@@ -186,7 +185,6 @@ def changes_words(scope: Scope) -> bool:
 
 
 def added_arguments(construction: Construction) -> Iterator[ast.Call]:
-    """The calls that add arguments to a parser."""
     return (call for method, call in construction.uses() if method == "add_argument" and call is not None)
 
 

@@ -28,7 +28,6 @@ class Evaluations:
         self._known: dict[tuple[object, ...], Evaluated] = {}
 
     def under(self, context: Context) -> Evaluated:
-        """The program, evaluated in its circumstances."""
         key = (context.words, context.spelled, context.is_open, tuple(sorted(context.environment.items())), context.gpus, context.folders)
         if key not in self._known:
             if len(self._known) >= MOST:
@@ -79,7 +78,6 @@ class Evaluated:
         return not self._alone and self.steps <= self._budget.left and self._asked.answers_as(context)
 
     def reached(self, call: BuiltCall) -> MadeCall | None:
-        """A call that the program makes."""
         return self.made.get(call.call) or self.engines.get(call.call) or self.accelerators.get(call.call)
 
     def call(self, call: BuiltCall) -> MadeCall:

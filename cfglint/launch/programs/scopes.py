@@ -73,7 +73,6 @@ class Scope:
         return self.modules.lookup(self.module, name)
 
     def calls(self) -> Iterator[ast.Call]:
-        """The calls of the scope."""
         return (node for node in self.nodes if isinstance(node, ast.Call))
 
     def calls_of(self, name: str) -> list[ast.Call]:
@@ -151,7 +150,6 @@ def is_main_guard(node: ast.AST) -> bool:
 
 
 def parameters(node: ast.AST) -> set[str]:
-    """The parameters of a function."""
     if not isinstance(node, FUNCTIONS):
         return set()
     arguments = node.args

@@ -126,5 +126,4 @@ def is_special(own: Class) -> bool:
 
 
 def written(made: MadeCall) -> Iterator[ast.keyword]:
-    """The keywords of a call."""
     return (each for each in made.node.keywords if each.arg is not None and each.arg in made.arguments)

@@ -90,7 +90,6 @@ class TrainingLoops(Interpreter):
         self.restarted: list[tuple[str, Place]] = []  # those that are set to 0 in a loop
 
     def place(self, node: ast.AST, frame: Frame) -> Place:
-        """The place of a node that is evaluated."""
         return Place(node, frame.module, tuple(self.loops), tuple(self.conditions))
 
     def _for(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> None:

@@ -30,7 +30,6 @@ MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
 
 
 def is_imported(modules: Modules) -> bool:
-    """Whether the program imports unsloth."""
     return any(PACKAGE in each.imported_packages for each in modules.known())
 
 

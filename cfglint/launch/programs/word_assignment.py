@@ -53,7 +53,6 @@ def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[st
 
 
 def with_unknown(words: list[str]) -> list[str | None]:
-    """The words with None for unknown ones."""
     return [None if each == UNKNOWN else each for each in words]
 
 

@@ -42,7 +42,6 @@ def of_clones(text: str, file: str, packages: Collection[str]) -> Iterator[State
 
 
 def commands(line: str) -> Iterator[list[str]]:
-    """The words of each command in a line."""
     if is_comment(line):
         return
     words: list[str] = []

@@ -24,7 +24,6 @@ MOST_LINES = 200_000  # of a file that are looked at
 
 
 def joined(text: str) -> str:
-    """A text with its continued lines joined."""
     return text.replace("\\\r\n", " ").replace("\\\n", " ")
 
 
@@ -47,7 +46,6 @@ def mentions(text: str, packages: Collection[str]) -> Iterator[str]:
 
 
 def of_requirements(text: str, file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
-    """What a requirements file states."""
     for line in mentions(text, packages):
         found = stated(bare(line), file, packages, optional)
         if found is not None:
@@ -147,7 +145,6 @@ def is_requirement(quoted: str) -> bool:
 
 
 def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
-    """The requirements that a line installs."""
     words = without_spaces(line).replace("&&", " && ").replace('",', " ").replace("\\n", " ").replace("`", " ").split()
     active, skip = False, False
     for place, word in enumerate(words):

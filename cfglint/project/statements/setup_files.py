@@ -48,7 +48,6 @@ def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[State
 
 
 def of_strings(requirements: Iterable[str], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
-    """What some requirements state."""
     for requirement in requirements:
         found = stated(requirement.partition(" #")[0], file, packages, optional)
         if found is not None:
@@ -164,6 +163,5 @@ def parts_of(value: ast.List | ast.Tuple | ast.Set | ast.Starred | ast.Dict | as
 
 
 def name_of(requirement: str) -> str:
-    """The name in a requirement."""
     end = next((place for place, char in enumerate(requirement) if char in " \t[(<>=!~;@^"), len(requirement))
     return requirement[:end].lower().replace("_", "-")

@@ -67,7 +67,6 @@ def is_optional(value: object) -> bool:
 
 
 def of_list(requirements: object, file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
-    """What a list of requirements states."""
     for requirement in listed(requirements):
         found = stated(requirement, file, packages, optional) if isinstance(requirement, str) else None
         if found is not None:
@@ -118,7 +117,6 @@ def of_poetry(spec: str) -> str:
 
 
 def clause_of_poetry(clause: str) -> str:
-    """One clause of Poetry as one of pip."""
     text = clause.strip()
     sign, numbers = text[:1], text.lstrip("^~ ").split(".")
     if text[:2] == "~=" or sign not in ("^", "~") or not all(each.isdecimal() for each in numbers):

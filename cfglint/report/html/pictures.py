@@ -78,7 +78,6 @@ def gpu_picture(numbers: Numbers) -> Picture:
 
 
 def gpu_caption(numbers: Numbers) -> str:
-    """The GPUs in words."""
     split = " \u00d7 ".join(f"{label} {size}" for label, size in numbers.model_axes)
     replica = f"{many(numbers.replica, 'GPU')} ({split})" if split else "1 GPU"
     if numbers.gpus is None:
@@ -102,7 +101,6 @@ def step_picture(numbers: Numbers) -> Picture:
 
 
 def step_caption(numbers: Numbers, micro: int | None, accumulation: int | None) -> str:
-    """The step in words."""
     passes = "an unknown number of passes" if accumulation is None else many(accumulation, "pass")
     samples = "an unknown number of samples" if micro is None else many(micro, "sample")
     each = f"{passes} of {samples}"

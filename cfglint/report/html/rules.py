@@ -35,7 +35,6 @@ def pages(codes: Iterable[str]) -> list[RulePage]:
 
 
 def page(rule: Rule, with_examples: bool = True) -> RulePage:
-    """The page of a rule."""
     body = Markup().join(map(block, blocks(rule.page.partition("\n")[2])))
     shown = [(inline(title), text) for title, text in examples(rule)] if with_examples else []
     return RulePage(rule.code, rule.name, inline(summary(rule)), body, shown)

@@ -103,7 +103,6 @@ class RunView:
 
     @property
     def title(self) -> str:
-        """The files."""
         return ", ".join(self.files)
 
     @property

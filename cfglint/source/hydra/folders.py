@@ -47,7 +47,6 @@ class ConfigFolder:
         return source
 
     def is_group(self, path: str) -> bool:
-        """Whether there is a folder of this path."""
         return self._has(path) and bool(self._names(self._place(path)))
 
     def options(self, group: str) -> list[str]:

@@ -105,7 +105,6 @@ class ValueParser:
 
     @property
     def token(self) -> tuple[str, str]:
-        """The next token."""
         return self._tokens[self._next] if self._next < len(self._tokens) else END
 
     @property

@@ -78,7 +78,6 @@ class CallDocument(Part):
         return key in self.set_later
 
     def add(self, key: Node, node: Node, value: object) -> None:
-        """Add a keyword with its value."""
         self.roots[0].children.append((key, node))
         self.values[key.raw] = value
 
@@ -118,7 +117,6 @@ class Keywords(Loader):
         return dict(document.values)
 
     def value_of(self, node: Node) -> ConfigValue:
-        """The value of a literal."""
         from cfglint.source.python.literals import scalar_value
 
         return node.raw if node.style else scalar_value(node.raw)

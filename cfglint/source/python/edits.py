@@ -22,7 +22,6 @@ def edits_of(document: CallDocument, changes: list[Change]) -> list[Edit]:
 
 
 def edit_of(document: CallDocument, change: Change) -> Edit:
-    """The edit that makes one change."""
     if change.kind == INSERT:
         return inserted(document, change)
     key, node = document.find(change.path)
@@ -155,7 +154,6 @@ def copied(value: object) -> ConfigValue:
 
 
 def value_of(text: str) -> ConfigValue:
-    """The value of a change."""
     try:
         return json.loads(text)
     except ValueError:

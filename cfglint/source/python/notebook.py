@@ -44,7 +44,6 @@ def escaped(text: str, start: int, count: int) -> str:
 
 
 def code_of(text: str) -> str | None:
-    """The code of a notebook; None if it is not one."""
     found = read_notebook(text)
     return found.code if found is not None else None
 
@@ -87,7 +86,6 @@ def lines_of_cells(text: str, cells: list[ConfigValue]) -> Iterator[list[tuple[i
 
 
 def cells_in(text: str) -> list[ConfigValue] | None:
-    """The cells of a notebook; None if the text is not one."""
     if len(text) > LARGEST:
         return None
     try:
@@ -134,7 +132,6 @@ def lines_of(string: str) -> Iterator[tuple[int, str]]:
 
 
 def is_code_cell(cell: object) -> bool:
-    """Whether a cell has code."""
     return isinstance(cell, dict) and cell.get("cell_type") == "code"
 
 

@@ -216,7 +216,6 @@ class Module:
         return names
 
     def literal_values(self, node: ast.Subscript) -> list[ConfigValue]:
-        """The values of `Literal[...]`."""
         return [self.constant(part) for part in (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice])]
 
     def enum_values(self, definition: ast.ClassDef) -> list[ConfigValue]:

@@ -181,5 +181,4 @@ def number_of(token: str) -> int:
 
 
 def is_name(token: str) -> bool:
-    """Whether a token is the name of a variable."""
     return bool(token) and token.replace("_", "a").isalnum() and not token[0].isdigit()

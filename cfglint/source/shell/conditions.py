@@ -82,7 +82,6 @@ class Condition:
         return value
 
     def negated(self, depth: int) -> bool | None:
-        """`! a`."""
         negations = 0
         while self.peek() == "!" and self.peek(1):
             self.take()

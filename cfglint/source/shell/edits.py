@@ -21,7 +21,6 @@ def edits_of(document: CommandDocument, changes: list[Change]) -> list[Edit]:
 
 
 def edit_of(document: CommandDocument, change: Change) -> Edit:
-    """The edit that makes one change."""
     if change.kind == INSERT:
         return inserted(document, change.key, unquoted(change.text))
     key, node = document.find(change.path)
@@ -116,7 +115,6 @@ def unquoted(text: str) -> str:
 
 
 def shell_word(text: str) -> str:
-    """A string as one word of the shell."""
     if text and all(char.isalnum() or char in PLAIN for char in text):
         return text
     return "'" + text.replace("'", "'\\''") + "'"

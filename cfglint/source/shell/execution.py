@@ -200,7 +200,6 @@ class Execution:
             self.ways_out[first:] = [(seen_outside(way), state) for way, state in self.ways_out[first:]]
 
     def copied(self) -> State:
-        """A copy of the state."""
         self.budget.spend((len(self.state.variables) + len(self.state.functions)) // COPIED)
         return self.state.copy()
 
@@ -304,7 +303,6 @@ class Execution:
         return located
 
     def source(self, node: Any) -> str:
-        """The source of a node."""
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:

@@ -539,7 +539,6 @@ class Expander(Record):
         return numbers[0], numbers[1] if len(numbers) > 1 else None
 
     def element(self, name: str, start: int, end: int) -> Text | None:
-        """One element of an array."""
         value = self.state.value(name)
         if value is None:
             return None
@@ -751,7 +750,6 @@ ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a":
 
 
 def ansi_c(text: str) -> str:
-    """The string of `$'...'`."""
     found = ""
     at = 0
     while at < len(text):

@@ -44,7 +44,6 @@ class Follower(ShellInterpreter):
     limit: int | None = None  # steps after which it is suspended
 
     def statement(self, node: object) -> bool | None:
-        """Follow one statement."""
         if self.limit is not None and self.budget.spent > self.limit:
             raise Suspended
         return super().statement(node)

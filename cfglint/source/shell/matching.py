@@ -51,7 +51,6 @@ class Automaton:
         self.first = self.build(node, self.last)
 
     def state(self, condition: Node, *following: int) -> int:
-        """Add a state."""
         if len(self.conditions) >= MOST_STATES:
             raise UnclearPattern
         self.conditions.append(condition)
@@ -121,7 +120,6 @@ class Automaton:
         return found
 
     def is_in(self, value: str, budget: Budget) -> bool:
-        """Whether some part of a string matches."""
         size = len(value)
         now: list[int] = []
         cost = 0
@@ -202,7 +200,6 @@ def is_extended(pattern: str) -> bool:
 
 
 def single(char: str) -> Node:
-    """The node of one character."""
     return "set", False, char, False
 
 

@@ -16,7 +16,6 @@ PARSED = 500  # characters that are read and parsed in one step
 
 
 def define(shell: Execution, node: object) -> bool | None:
-    """Define a function."""
     name, body = part_of(node, "name"), part_of(node, "body")
     if name is not None and body is not None:
         shell.state.functions[shell.source(name)] = (shell.script, body, shell.state.files[0])
@@ -47,7 +46,6 @@ def run_inner(shell: Execution, script: Script, node: object) -> bool | None:
 
 
 def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | None:
-    """Call a function."""
     script, body, file = shell.state.functions[name]
     if shell.call_depth > DEEPEST_CALL:
         return None

@@ -62,7 +62,6 @@ def redirect(shell: Execution, node: object) -> None:
 
 
 def here_string(shell: Execution, node: Any) -> Text | None:
-    """The line of a here-string."""
     named = [child for child in node.children if child.is_named]
     return shell.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
 

@@ -171,7 +171,6 @@ def is_of_environment(name: str) -> bool:
 
 
 def spelled(value: Value | None) -> ConfigValue:
-    """A value for a comparison."""
     if isinstance(value, Text):
         return value.string
     if isinstance(value, list):

@@ -23,7 +23,6 @@ class Words(Loader):
         return {key: " ".join(words) if words else None for key, words in document.words.items()}
 
     def value_of(self, node: Node) -> ConfigValue:
-        """The string of a value."""
         return node.raw
 
 

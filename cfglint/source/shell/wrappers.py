@@ -99,7 +99,6 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
 
 
 def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
-    """The words after the options of a wrapper."""
     index = 0
     while index < len(words):
         text = words[index].string

@@ -19,14 +19,12 @@ SECTIONS = {"fsdp_config": "fsdp", "deepspeed_config": "deepspeed"}  # block -> 
 
 
 def refused(config: AccelerateConfig, page: str) -> Iterator[Finding]:
-    """The findings of a page."""
     for refusal in config.refusals:
         if refusal.kind == page:
             yield from file_and_keys(config, refusal) if page == FILE_AND_KEYS else [finding(config, refusal)]
 
 
 def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
-    """The finding about a refusal."""
     first, *others = (config.setting(*path) for path in refusal.paths)
     key, fix, remedy = first.path[-1], None, refusal.help_for(config.values)
     if refusal.kind in OF_ARGUMENTS.values() and first.value is False:

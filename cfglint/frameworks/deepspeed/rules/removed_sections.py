@@ -82,7 +82,6 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object) -> Finding:
-    """The finding for a value that has to be an object."""
     setting = config.setting(*path)
     return mistyped(setting, "an object", not_attribute(value, "keys"), remove_key(setting.name))
 

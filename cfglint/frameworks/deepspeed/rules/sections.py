@@ -61,7 +61,6 @@ def fault_help(setting: Setting, needed: str) -> Remedy:
 
 
 def as_number(text: str) -> float | None:
-    """The number that a string spells."""
     try:
         return float(text)
     except ValueError:
@@ -100,7 +99,6 @@ def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Findings for sections that are not mappings."""
     values = config.values
     for key in UNPACKED:
         value = values.get(key, {}) if config.looks_up(key) else {}
@@ -139,7 +137,6 @@ def unpacking(value: object) -> str:
 
 
 def no_mapping(config: DeepSpeedConfig, key: str, exception: str) -> Finding:
-    """The finding for a section that is not a mapping."""
     value = config.values.get(key)
     text = "a list" if isinstance(value, list) else spelled(value)
     return Finding(config.setting(key), f"`{key}` is {text}, not an object", exception=exception, help=remove_key(key) | "write an object")

@@ -261,7 +261,6 @@ def missing_module(module: str, release: Version) -> tuple[str, tuple[Span, ...]
 
 
 def is_within(spans: tuple[Span, ...], release: Version) -> bool:
-    """Whether a release is in one of some spans."""
     return any(holds(since, until, release) for since, until in spans)
 
 

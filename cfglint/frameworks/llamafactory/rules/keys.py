@@ -125,7 +125,6 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
 
 
 def renamed(setting: Setting, name: str | None) -> Fix | None:
-    """The fix that renames a misspelt key."""
     return rename(setting, name, f"rename to {name}", safe=False) if name else None
 
 

@@ -163,7 +163,6 @@ def when_removed(key: str, config: TrlConfig) -> str:
 
 
 def before(release: Version) -> Version:
-    """The release before another one."""
     return RELEASES[RELEASES.index(release) - 1]
 
 
@@ -181,7 +180,6 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
 
 
 def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
-    """The fix that renames a key."""
     return rename(setting, name, f"rename to {name}", safe=safe)
 
 

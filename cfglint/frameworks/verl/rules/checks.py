@@ -11,7 +11,6 @@ OWN_COPY = Reason("program", "the code of the project's own copy of verl")
 
 
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
-    """The failing checks of a rule."""
     for each in config.failing:
         if each.kind == code:
             yield each.finding(map(config.setting, each.keys), config.values, depends_on=() if config.is_raised(each) else (OWN_COPY,))
