@@ -39,7 +39,8 @@ WITHOUT_EFFECT = names(  # fields of TrainingArguments that affect no check and 
     "output_dir run_name logging_dir hub_model_id hub_token seed data_seed report_to logging_steps resume_from_checkpoint local_rank"
     " project dataloader_num_workers push_to_hub_model_id push_to_hub_organization push_to_hub_token cache_dir ddp_timeout save_total_limit"
 )
-OWN_NAMES = TRAINER_NAMES.union(TRAINER_ONLY).difference(COMMON_NAMES)  # that only the classes of the Trainer have
+# Names of TrainingArguments that any parser may have.
+ANYBODYS = names("output_dir learning_rate weight_decay seed run_name max_steps")
 ASSUMED = 3  # with this many of them a program that is not read is assumed to take the Trainer's arguments
 SURE = 5  # with this many names of TrainingArguments a line is assumed to be for a Trainer
 

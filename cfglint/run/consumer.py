@@ -8,7 +8,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch import Launch
 from cfglint.launch.arguments import hidden_options
-from cfglint.launch.command import ASSUMED, COMMON_NAMES, OWN_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
 from cfglint.launch.kinds import is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
@@ -60,7 +60,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     named = named_by(command) if launch.parser is None and is_free else ""
     if named:
         launch.consumer, launch.is_main = named, True
-        launch.doubts = (parser_of(line),)
+        launch.doubts = () if is_likely(command, names) else (parser_of(line),)
         return
     if seems_trainer(line, command, names) and is_free:
         take_trainer_arguments(launch, line, command, names)
@@ -77,7 +77,7 @@ def seems_trainer(line: LaunchLine, command: CommandDocument, names: set[str]) -
     """Whether arguments are taken for those of the Trainer: a program that is not read needs several that no other parser has."""
     if line.call.path == BY_HAND:
         return len(names) > 1 and bool(names - COMMON_NAMES)
-    return len(OWN_NAMES & {*command.words}) >= ASSUMED
+    return len(names - ANYBODYS) >= ASSUMED and bool(names - COMMON_NAMES)
 
 
 def parses_command(launch: Launch) -> bool:
@@ -91,16 +91,20 @@ def named_by(command: CommandDocument) -> str:
     return next((kind for kind in known_kinds() if len(framework(kind).line_names & {*command.words}) >= ASSUMED), "")
 
 
+def is_likely(command: CommandDocument, names: set[str]) -> bool:
+    """Whether a line has so many arguments of the Trainer, `names`, that hardly another parser takes them."""
+    return "output_dir" in command.words and (len(names) >= SURE or has_trainers_own(command)) and len(names & TRAINER_ONLY) >= 2
+
+
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
     """Treat a line with arguments of the Trainer as that of a program that parses them with HfArgumentParser; `names` are these."""
     launch.consumer, launch.is_main = "huggingface", True
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]
     own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
-    likely = "output_dir" in command.words and (len(names) >= SURE or has_trainers_own(command)) and len(names & TRAINER_ONLY) >= 2
     for key in launcher_of(line).own_fields:
         command.leave_out(key)
     leave_out_flag(command)
-    if own_defaults or not likely or "no_trainer" in program or SWIFT & {*command.words}:
+    if own_defaults or not is_likely(command, names) or "no_trainer" in program or SWIFT & {*command.words}:
         launch.doubts = (parser_of(line),)
     if launch.parser is not None and launch.parser.not_read:
         launch.doubts = launch.parser.not_read

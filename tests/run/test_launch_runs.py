@@ -454,7 +454,8 @@ def resolved(text, tmp_path, capsys):
     ("arguments", "batch"),
     [
         ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2", None),
-        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --bf16 --max_steps 9 --do_train", None),
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --learning_rate 1e-5 --max_steps 9 --seed 1", None),
+        ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --bf16", 64),
         ("--per_device_train_batch_size 4 --gradient_accumulation_steps 2 --save_total_limit 1", 64),
     ],
 )
