@@ -186,7 +186,7 @@ LINE = "CUDA_VISIBLE_DEVICES={} torchrun --nproc_per_node 2 train.py --output_di
 
 
 def test_a_key_that_one_side_refuses_keeps_its_name_where_both_have_it(compare):
-    refused = "--warmup_ratio 0.1 --learning_rate 1e-5"  # by the newest release, in which its name is another
+    refused = "--warmup_ratio 0.1 --save_total_limit 2 --logging_steps 9"  # by the newest release, in which its name is another
     compared = compare({"run.sh": LINE.format("0,1", refused)}, {"run.sh": LINE.format("0,1", f"--fp16 --bf16_full_eval {refused}")})
     assert not [each.key for each in compared.settings if "warmup" in each.key]
 

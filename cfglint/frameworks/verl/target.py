@@ -50,6 +50,8 @@ def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) ->
     found = TargetSearch(config, layout, max_micro).at(batch)
     if isinstance(found, dict):
         return chosen(config, found)
+    if found in {each.message for each in config.failing}:  # as written it fails for the same reason, which no other batch lifts
+        return ChosenSizes({}, [found])
     below = (each for each in range(batch - 1, max(batch - FARTHEST, 0), -1))
     above = (each for each in range(batch + 1, batch + FARTHEST))
     nearest = [
@@ -89,7 +91,6 @@ class TargetSearch:
         self._config = config
         self._layout = layout
         self._max_micro = max_micro
-        self._known = {each.kind for each in config.failing}
 
     def at(self, batch: int) -> dict[str, int] | str:
         """The values for a batch of prompts, or why there are none."""

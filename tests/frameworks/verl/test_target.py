@@ -8,6 +8,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks.verl import target
 
 ACTOR, ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
 LINE = f"""\
@@ -108,6 +109,16 @@ def test_a_target_out_of_reach_changes_nothing(project, capsys, script, target, 
     assert (bool(status), after) == (True, script)
     printed = capsys.readouterr()
     assert reason in printed.out + printed.err
+
+
+def test_no_other_batch_is_tried_where_the_run_fails_for_another_reason(project, capsys, monkeypatch):
+    tried = []
+    at = target.TargetSearch.at
+    monkeypatch.setattr(target.TargetSearch, "at", lambda self, batch: tried.append(batch) or at(self, batch))
+    script = changed(("log_prob_micro_batch_size_per_gpu", "log_prob_micro_batch_size"))
+    assert fixed(project, script, "--global-batch", "512", "--target", "verl==0.9.1")[1] == script
+    assert "is not read from verl 0.8.0 on" in "".join(capsys.readouterr())
+    assert set(tried) == {512}
 
 
 def test_plans_of_several_gpu_counts(project, capsys):
