@@ -35,7 +35,7 @@ GLOBAL_MICROS = (GLOBAL_MICRO, f"{ROLLOUT}.{LOG_PROB}", f"{REF}.{LOG_PROB}", f"{
 OF_MICRO = ("VRL018", "VRL028")
 OF_MINI = ("VRL017", "VRL024", "VRL027")
 OF_SIZES = ("VRL010", "VRL013", "VRL014", "VRL022", "VRL023", "VRL026", "VRL029", *OF_MICRO, *OF_MINI)
-FARTHEST = 256  # how far from the target another batch is looked for
+FARTHEST = 64  # how far from the target another batch is looked for: each try asks all checks
 MOST_GPUS = 2  # times the GPUs, up to which another count is looked for
 MOST_TRIES = 400  # changes of one size after another
 
