@@ -177,7 +177,8 @@ def sharing(aims: list[Aimed], texts: dict[str, str]) -> list[list[Aimed]]:
     groups: list[tuple[set[str], list[Aimed]]] = []
     for aim in aims:
         line = aim.run.launch.line
-        paths = {path for path in aim.run.paths if path in texts}
+        read = (*aim.run.paths, aim.run.read_for)  # the last one by the program of the run
+        paths = {path for path in read if path in texts}
         if line is not None:
             paths.add(line.script_path)
         joined = [group for group in groups if group[0] & paths]

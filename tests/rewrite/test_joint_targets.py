@@ -19,12 +19,13 @@ def run(gpus=8, batch=64, *diagnostics):
     return SimpleNamespace(facts=SimpleNamespace(gpus=gpus), resolved={"global_batch": batch}, diagnostics=[*diagnostics])
 
 
-def aimed(line, script="run.sh"):
+def aimed(line, script="run.sh", read_for=None):
     """A run of a line of a script, whose target is 8 GPUs and a global batch of 64."""
     solution = SimpleNamespace(chosen=SimpleNamespace(global_batch=64))
     launch = SimpleNamespace(line=SimpleNamespace(script_path=script))
     found = SimpleNamespace(gpus=8, solution=solution, feasible=True, needs=[])
-    return Aimed(SimpleNamespace(written_at=f"{script}:{line}", paths=[script], launch=launch), found, {script: "edited"})
+    run = SimpleNamespace(written_at=f"{script}:{line}", paths=[script], launch=launch, read_for=read_for)
+    return Aimed(run, found, {script: "edited"})
 
 
 OLD = finding("BAT001")
@@ -71,3 +72,10 @@ def test_with_it_the_edits_of_those_that_share_its_files_are_left_out_and_no_oth
     assert second.withheld == "run.sh:2: not changed, because run.sh:1 shares its files and cannot be brought to this target"
     assert (first.texts, second.texts, other.texts) == ({}, {}, {"other.sh": "edited"})
     assert (other.problem, other.withheld) == (None, None)
+
+
+def test_a_run_shares_the_file_for_which_it_was_looked_for():
+    """Its program reads the file, which is none of the run's own."""
+    alone, reader = aimed(1, "own.yaml"), aimed(2, "run.sh", read_for="own.yaml")
+    assert sharing([alone, reader], {"own.yaml": "edited"}) == [[alone, reader]]
+    assert sharing([alone, reader], {"run.sh": "edited"}) == [[alone], [reader]]
