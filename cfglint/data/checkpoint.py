@@ -143,12 +143,6 @@ def last_checkpoint(output: str, origin: str) -> Checkpoint | None:
     return None
 
 
-def has_output(output: str, origin: str) -> bool:
-    """Whether the output folder of a run exists in its project."""
-    root = root_of(origin)
-    return any(os.path.isdir(folder) and may_read(folder, root) for folder in places_of(output, origin))
-
-
 def step_of(name: str, prefix: str = NUMBERED) -> int | None:
     """The number of a folder `checkpoint-N`, or of another prefix; None for another name."""
     digits = name.removeprefix(prefix)

@@ -13,7 +13,6 @@ from cfglint.frameworks.versions import Version, dotted, parse_version
 
 AMPERE, ADA, HOPPER = (8, 0), (8, 9), (9, 0)
 EMULATES = (2, 3, 0)  # the release of torch from which on it emulates bf16 on cards without it, and says that bf16 is supported
-TENSOR_FLOAT = "Ampere"
 # Architectures whose kernels are not in the Linux wheels of PyPI: (lowest, highest compute capability) -> these releases of torch.
 WITHOUT_KERNELS = (
     ((3, 0), (6, 9), Releases((2, 8, 0))),

@@ -98,11 +98,6 @@ class LoadedRun:
         return self.facts.launch
 
     @property
-    def values_elsewhere(self) -> list[Document]:
-        """The modules and config files of a program, beyond the documents, that values of the run are written in, each once."""
-        return every_document(self.documents)[len(self.documents) :]
-
-    @property
     def paths(self) -> set[str]:
         """The paths of all files that an edit of the run may change."""
         return {document.path for document in every_document(self.documents)}

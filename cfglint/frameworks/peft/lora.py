@@ -11,7 +11,7 @@ import re
 from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.peft import fields
-from cfglint.frameworks.peft.modules import CONV1D, SUPPORTED, Modules
+from cfglint.frameworks.peft.modules import SUPPORTED, Modules
 from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record
@@ -416,8 +416,3 @@ def unknown_in(values: ConfigMapping) -> Iterator[str]:
     for name, value in values.items():
         if isinstance(value, Unknown) or (isinstance(value, list) and any(isinstance(each, Unknown) for each in value)):
             yield name
-
-
-def uses_conv1d(modules: Modules) -> bool:
-    """Whether the model has layers of transformers' own Conv1D."""
-    return CONV1D in modules.kinds.values()
