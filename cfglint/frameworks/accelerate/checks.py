@@ -31,6 +31,7 @@ ENGINES = {"FSDP": "fsdp", "MEGATRON_LM": "megatron", "DEEPSPEED": "deepspeed"} 
 ACCELERATOR = "accelerator"  # what the sizes of the parallelism are compared with
 DISTRIBUTED_TYPE = f"{ACCELERATOR}.distributed_type"
 PARALLELISM = "ParallelismConfig"
+SIZES = ("parallelism_config",)
 PREFIXES = {"fsdp_config": "fsdp_", "fp8_config": "fp8_", "dynamo_config": "dynamo_"}  # that the launcher adds to the keys of a block
 BACKEND_WITHOUT_PREFIX = (1, 14)  # from here on also in `dynamo_config`; before, nothing reads `backend`
 PREFIXES_OF_PLUGINS = {"fsdp": "fsdp_", "deepspeed": "", "parallelism": "parallelism_config_"}  # prefix of a field -> of its argument
@@ -182,8 +183,10 @@ def place(refusal: Refusal, arguments: Arguments) -> None:
         refusal.kind, names = WITHOUT_SIZE, ["fsdp_auto_wrap_policy"]
     refusal.paths = [arguments.path(each) for each in dict.fromkeys(names)]
     refusal.help = [placed(step, arguments) for step in refusal.help]
+    if refusal.kind == OF_SIZES and any(name.startswith(ACCELERATOR) for name in refusal.read):  # about all sizes together
+        refusal.paths = [SIZES, *(path for path in refusal.paths if path != SIZES)]
     if not refusal.paths:
-        refusal.paths = [("parallelism_config",)] if refusal.kind == OF_SIZES else [("distributed_type",)]
+        refusal.paths = [SIZES] if refusal.kind == OF_SIZES else [("distributed_type",)]
 
 
 def argument_of(key: str) -> str:

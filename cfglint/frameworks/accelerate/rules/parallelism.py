@@ -10,7 +10,6 @@ from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
 from cfglint.frameworks.accelerate.rules.refused import finding
 from cfglint.source.annotations import Iterator
 
-SECTION = ("parallelism_config",)
 CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused
 
 
@@ -22,8 +21,6 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
         return
     is_computed = makes_sizes(config) and None not in (config.axis(name) for name in AXES)
     error = missing_fsdp(config) or mesh_error(config) if is_computed else None
-    for each in refusals:  # about all sizes together, as the errors of other releases
-        each.paths = [SECTION, *(path for path in each.paths if path != SECTION)]
     yield from [error] if error is not None else [finding(config, each) for each in refusals]
 
 
