@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.record import Record
 
@@ -30,7 +30,7 @@ class Setting(Record):
     """
 
     path: Path
-    value: ConfigValue
+    value: Operand
     origin: Origin = DEFAULT
     document: Document | None = None
     node: Node | None = None

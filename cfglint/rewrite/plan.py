@@ -7,7 +7,7 @@ from math import sqrt
 from cfglint.batch import steps
 from cfglint.batch.solver import Solution
 from cfglint.findings.setting import Setting
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, spelled
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import Retarget, current_gpus, tuned
 from cfglint.run.checked import CheckedRun
@@ -259,7 +259,7 @@ def reasons_of(found: Retarget) -> list[str]:
     chosen, problem = found.solution.chosen, found.solution.problem
     if chosen is None or not found.changed or chosen.pair != (problem.micro_batch, problem.accumulation):
         return found.solution.reasons
-    changes = ", ".join(f"`{each.key.rpartition('/')[2]}` {each.before} -> {each.after}" for each in found.changed)
+    changes = ", ".join(f"`{each.key.rpartition('/')[2]}` {spelled(each.before)} -> {spelled(each.after)}" for each in found.changed)
     return [f"micro batch and accumulation unchanged; {changes}", *found.solution.reasons[1:]]
 
 

@@ -685,7 +685,7 @@ def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     from cfglint.evaluate import Unknown
 
     values = framework("huggingface").loader(command, facts).read(command).value
-    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
+    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()} if isinstance(values, dict) else {}
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
@@ -59,7 +59,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
-def number(config: DeepSpeedConfig, key: str) -> ConfigValue:
+def number(config: DeepSpeedConfig, key: str) -> Operand:
     """The value of a batch key; None (unknown) if a trainer may still resolve its "auto"."""
     value = config.values.get(key)
     return None if value == "auto" and config.open else value
@@ -325,7 +325,7 @@ def infer(triple: Triple, divisor: object) -> None:
     triple.derived = {key for key, given in ((TRAIN, total), (MICRO, micro), (ACCUMULATION, steps)) if given is None}
 
 
-def product(left: ConfigValue, right: ConfigValue) -> ConfigValue:
+def product(left: Operand, right: Operand) -> Operand:
     """`left * right`, without building the long string when a string is multiplied by a number."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, (str, list)) and isinstance(other, int):

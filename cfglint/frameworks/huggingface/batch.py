@@ -12,7 +12,7 @@ from cfglint.findings.setting import DEFAULT, DERIVED, Batch, BatchProblem, Layo
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -107,7 +107,7 @@ def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
     return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
-def product(*factors: object) -> ConfigValue:
+def product(*factors: object) -> Operand:
     """The product of numbers; None when one of them is not a number."""
     size: int | float = 1
     for factor in factors:
@@ -117,7 +117,7 @@ def product(*factors: object) -> ConfigValue:
     return size
 
 
-def accumulated(config: TrainerConfig, accumulation: object) -> ConfigValue:
+def accumulated(config: TrainerConfig, accumulation: object) -> Operand:
     """The number of micro batches that one optimizer step takes."""
     launch = config.deepspeed
     return 1 if launch is not None and launch.steps_every_micro_batch else accumulation

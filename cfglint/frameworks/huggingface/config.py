@@ -7,7 +7,7 @@ from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, Collection, ConfigValue
+from cfglint.source.annotations import Callable, Collection, Operand
 from cfglint.source.document import Part
 
 TYPE_CHECKING = False
@@ -77,7 +77,7 @@ class TrainerConfig(TrainerFiles):
         document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
         return HfDeepSpeedConfig(self, values, document, prefix)
 
-    def loaded(self) -> tuple[int | None, ConfigValue]:
+    def loaded(self) -> tuple[int | None, Operand]:
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
         return self.facts.num_examples, self.batch.micro_batch.value
 

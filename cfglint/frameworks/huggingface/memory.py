@@ -52,7 +52,7 @@ from cfglint.frameworks.peft.adapters import DECISIVE
 from cfglint.frameworks.peft.lora import unknown_in
 from cfglint.frameworks.versions import Version
 from cfglint.launch.program import MISSING, AdapterCall
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator, Operand
 from cfglint.source.record import Record, changed
 
 NEWEST_TORCH = "2.13.0"
@@ -94,14 +94,14 @@ class TrainerMemory(Record):
 
     # ---- looking up
 
-    def value(self, name: str) -> ConfigValue:
+    def value(self, name: str) -> Operand:
         """The value of an argument, of the trainer's class or of the script."""
         arguments = self.config.arguments
         if name in arguments.defaults:
             return arguments[name]
         return self.config.values[name] if name in self.config.values else self.default_in_program(name)
 
-    def default_in_program(self, name: str) -> ConfigValue:
+    def default_in_program(self, name: str) -> Operand:
         """The default of an argument that the run's program defines itself; None without one, and for a required one."""
         program = self.config.facts.launch.program
         field = program.fields.get(name) if program is not None else None
@@ -118,7 +118,7 @@ class TrainerMemory(Record):
         calls = code.adapters if code is not None else ()
         return calls[0] if len(calls) == 1 and calls[0].is_certain and not calls[0].is_open else None
 
-    def first(self, *names: str) -> ConfigValue:
+    def first(self, *names: str) -> Operand:
         """The first of some arguments that is not null."""
         return next((found for found in map(self.value, names) if found is not None), None)
 
@@ -234,7 +234,7 @@ class TrainerMemory(Record):
         return bool(self.value("packing"))
 
     @property
-    def written_dtype(self) -> ConfigValue:
+    def written_dtype(self) -> Operand:
         """The dtype to load the model in, as an argument or a keyword of the model; None if it is not set."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
@@ -403,7 +403,7 @@ class TrainerMemory(Record):
         found = self.config.batch.data_parallel.value
         return type(found) is not int or found < 1
 
-    def fsdp_option(self, name: str) -> ConfigValue:
+    def fsdp_option(self, name: str) -> Operand:
         """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
         launcher = self.config.launcher
         sections = [self.config.section("fsdp_config") or {}]

@@ -12,7 +12,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 
 STEPS = "steps"
 ROUNDING = 1e-6
@@ -235,7 +235,7 @@ def filled(config: TrainerConfig, summary: Summary) -> None:
         summary.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
 
 
-def known(value: object, because: str) -> ConfigValue:
+def known(value: object, because: str) -> Operand:
     """A resolved value; None where it is a placeholder for an unknown length."""
     return None if "not known" in because else value
 

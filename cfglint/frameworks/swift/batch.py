@@ -13,7 +13,7 @@ from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, generated_batche
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ def integer(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def loaded(config: SwiftConfig) -> tuple[int | None, ConfigValue]:
+def loaded(config: SwiftConfig) -> tuple[int | None, Operand]:
     """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
     examples, micro, world = config.facts.num_examples, config.batch.micro_batch.value, config.world_size
     if examples is None or config.streams or config.packs or not config.arguments.known("streaming", "packing"):
@@ -104,7 +104,7 @@ def loaded(config: SwiftConfig) -> tuple[int | None, ConfigValue]:
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: object, made: SwiftGeneration | None, whole: bool) -> tuple[int | None, ConfigValue]:
+def generated(examples: int, micro: object, made: SwiftGeneration | None, whole: bool) -> tuple[int | None, Operand]:
     """(completions per epoch, completions of one process per generation); `whole`: without the prompts that do not fill one."""
     if made is None or not made.size or not made.steps or made.size < made.per_prompt or not isinstance(micro, int):
         return None, micro

@@ -19,7 +19,7 @@ from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.config import REPEATS, TrlConfig
 from cfglint.frameworks.trl.fields import SAME_LOOP
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ def generation_from(config: TrlConfig, micro: Number) -> Generation:
     return Generation(size, steps_, known_number(args, "num_generations"), passes)
 
 
-def loaded(config: TrlConfig) -> tuple[int | None, ConfigValue]:
+def loaded(config: TrlConfig) -> tuple[int | None, Operand]:
     """(samples per epoch, samples that one process takes from the loader at a time)."""
     examples, micro = config.facts.num_examples, config.batch.micro_batch.value
     if config.streams or config.packs or not config.arguments.known("packing"):

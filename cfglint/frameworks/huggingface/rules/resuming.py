@@ -41,7 +41,7 @@ LATER_FIELDS = {  # field of the state: the first release that has it
 NOT_PASSED = Reason("program", "`resume_from_checkpoint`", "the program has to hand it to `Trainer.train`")
 FSDP_MODEL = "pytorch_model_fsdp"
 FULL, SHARDED, LOCAL = "FULL_STATE_DICT", "SHARDED_STATE_DICT", "LOCAL_STATE_DICT"
-STATE_FORMS: dict[object, Callable[[str], bool]] = {
+STATE_FORMS: dict[str, Callable[[str], bool]] = {
     FULL: lambda name: name == f"{FSDP_MODEL}.bin",
     SHARDED: lambda name: name == f"{FSDP_MODEL}_0",
     LOCAL: lambda name: name.startswith(f"{FSDP_MODEL}_rank"),
