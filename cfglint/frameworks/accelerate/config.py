@@ -6,7 +6,7 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
+from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
@@ -214,9 +214,9 @@ def launched_gpus(document: Document, facts: LaunchFacts) -> tuple[int, str] | N
 def resolve(config: AccelerateConfig) -> Batch:
     """The layout of the processes; the batch sizes are set by the script and unknown here."""
     processes = config.started if config.facts.gpus is None else config.facts.gpus
-    unknown = Setting(("batch",), None, DERIVED, because="set by the script")
+    unknown = derived("batch", None, "set by the script")
     tensor, context, sequence = (config.axis(name) or 1 for name in ("tp", "cp", "sp"))
     layout = Layout(processes, tensor, context_parallel=context, sequence_parallel=sequence)
     replica = tensor * context * sequence
-    data_parallel = Setting(("data_parallel",), processes // replica if processes else None, DERIVED, because="processes")
+    data_parallel = derived("data_parallel", processes // replica if processes else None, "processes")
     return Batch(layout, unknown, unknown, data_parallel, unknown, gpus_per_replica=replica)

@@ -7,7 +7,7 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
@@ -51,7 +51,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
         problem = infer_missing(config, triple, divisor)
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
-    parallel = Setting(("data_parallel",), integral(divisor), DERIVED, because=why_parallel(config))
+    parallel = derived("data_parallel", integral(divisor), why_parallel(config))
     samples = loaded(config, settings, divisor) or consumed(layout, settings, divisor)
     layout.pipeline_parallel = stages(config) or 1
     replica = sequence_ranks(config) * layout.pipeline_parallel
@@ -72,10 +72,10 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
         found = config.setting(key)
         found.value = value
         return found
-    others = [other for other in KEYS if other != key and other not in triple.derived]
-    if not others:
-        return Setting((key,), value, DERIVED, config.documents[0], because="from elasticity and the data parallel size")
-    return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
+    others = [other for other in KEYS if other != key and other not in triple.derived] or ["elasticity"]
+    found = derived(key, value, f"from {' and '.join(others)} and the data parallel size")
+    found.document = config.documents[0]
+    return found
 
 
 def integral(value: object) -> ConfigValue:

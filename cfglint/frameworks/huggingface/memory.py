@@ -131,8 +131,8 @@ class TrainerMemory(Record):
     def inputs(self) -> Inputs:
         """All settings, and the alternatives that the files leave possible."""
         config = self.config
-        sequence, micro = self.sequence(), config.batch.micro_batch.value
-        known = type(micro) is int and micro > 0
+        sequence, micro = self.sequence(), config.batch.micro_batch.integer or 0
+        known = micro > 0
         accumulation = config.batch.accumulation.value
         settings = Settings(
             micro_batch=micro if known else 1,
@@ -391,17 +391,16 @@ class TrainerMemory(Record):
 
     def ranks(self) -> int:
         """The number of data-parallel ranks; 1 if the GPU count is unknown."""
-        found = self.config.batch.data_parallel.value
-        if not self.ranks_unknown:
-            return int(found)
+        ranks = self.config.batch.data_parallel.integer
+        if ranks is not None and ranks > 0:
+            return ranks
         self.assumed.append(f"1 GPU ({GPUS_FLAG})")
         return 1
 
     @property
     def ranks_unknown(self) -> bool:
         """Whether the number of data-parallel ranks is unknown."""
-        found = self.config.batch.data_parallel.value
-        return type(found) is not int or found < 1
+        return (self.config.batch.data_parallel.integer or 0) < 1
 
     def fsdp_option(self, name: str) -> Operand:
         """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""

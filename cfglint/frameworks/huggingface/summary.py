@@ -96,7 +96,7 @@ def batches_because(config: TrainerConfig) -> str:
     if own:
         return own
     batch, rounded = config.batch, "rounded down" if config.arguments["dataloader_drop_last"] else "rounded up"
-    data_parallel, samples, micro = batch.data_parallel.value, f"{config.facts.num_examples:,}", batch.micro_batch.value
+    data_parallel, samples, micro = batch.data_parallel.integer, f"{config.facts.num_examples:,}", batch.micro_batch.integer
     if not data_parallel or data_parallel == 1 or config.accelerator.get("split_batches"):
         return f"{samples} / {micro}, {rounded}"
     return f"per process, of {data_parallel}: {samples} / {micro} / {data_parallel}, {rounded}"

@@ -5,7 +5,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, raised
 from cfglint.source.annotations import Any, Operand
 from cfglint.source.numbers import is_number
@@ -31,7 +31,7 @@ def resolve(config: NeoXConfig) -> Batch:
         resolved, problem = infer(config, layout, data_parallel, written)
     names = (TOTAL, MICRO, ACCUMULATION)
     total, micro, accumulation = (term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True))
-    divisor = Setting(("data_parallel",), data_parallel, DERIVED, because="GPUs / pipeline / model parallel size")
+    divisor = derived("data_parallel", data_parallel, "GPUs / pipeline / model parallel size")
     consumed = total.value if is_integer(total.value) else None
     replica = layout.pipeline_parallel * layout.tensor_parallel
     return Batch(layout, micro, accumulation, divisor, total, consumed, problem, replica)
@@ -47,7 +47,7 @@ def term(config: NeoXConfig, name: str, before: object, after: object) -> Settin
     if before is not None:
         return Setting(setting.path, after, because="the default of GPT-NeoX")
     because = "computed from the other two and the data-parallel size"
-    return Setting(setting.path, after, DERIVED, because=because)
+    return derived(setting.name, after, because)
 
 
 def gpus(config: NeoXConfig) -> Operand:

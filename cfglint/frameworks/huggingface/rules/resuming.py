@@ -187,7 +187,7 @@ def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: Dee
     if engine.offload == "nvme":
         return None
     refused = None
-    if world is not None and config.batch.data_parallel.value == world:
+    if world is not None and config.batch.data_parallel.integer == world:
         refused = other_processes(name, saved, world)
     return refused or missing_shards(name, saved, bf16, remedy)
 

@@ -162,7 +162,7 @@ def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
 def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
     extra, batch = config.derived.extra, config.batch
     names = [name for name in (TOTAL, MICRO, ACCUMULATION) if name in extra]
-    data_parallel = batch.data_parallel.value
+    data_parallel = batch.data_parallel.integer
     if not names or batch.problem is not None or data_parallel is None:
         return
     sizes: list[Operand] = [
