@@ -11,10 +11,10 @@ from math import prod
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DEFAULT, WRITTEN, Batch, Layout, Setting, derived
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import ACCUMULATION, VARIABLE, LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, number_of, setting, total_steps, warmup_steps
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.program import OwnLoop
 from cfglint.source.python.call import CallDocument
