@@ -131,7 +131,7 @@ def size_texts(launch: Launch) -> dict[str, Text]:
     line = launch.line
     if line is None or launch.command is None:
         return {}
-    found = {f"#SBATCH --{name}": text for name, text in line.header.items() if name in OF_SLURM}
+    found = {line.header.named(name): text for name, text in line.header.options.items() if name in OF_SLURM}
     found.update((f"srun --{name}", text) for name, text in srun_options(line.srun).items() if name in OF_SLURM)
     given = line.options.given.items()
     found.update((name, each.value) for name, each in given if name in SIZES and each.value is not None and not each.in_file)

@@ -52,6 +52,7 @@ from cfglint.frameworks.peft.adapters import DECISIVE
 from cfglint.frameworks.peft.lora import unknown_in
 from cfglint.frameworks.releases.versions import Version
 from cfglint.launch.program import MISSING, AdapterCall
+from cfglint.launch.programs.row_functions import cut_lengths
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator, Operand
 from cfglint.source.record import Record, changed
 
@@ -197,7 +198,14 @@ class TrainerMemory(Record):
         length = self.config.facts.seq_length
         if length is not None:
             self.assumed.append(f"rows of {length} tokens")
-        return length or self.with_passages() or self.longest_of_model()
+        return length or self.with_passages() or self.of_tokenizer() or self.longest_of_model()
+
+    def of_tokenizer(self) -> int | None:
+        """The one length at which the program cuts its rows: `tokenizer(..., truncation=True, max_length=512)`."""
+        code = self.config.facts.launch.code
+        lengths = set(cut_lengths(code.scopes)) if code is not None else set()
+        found = [self.value(name) if isinstance(name, str) else name for name in lengths]
+        return self.row(found[0]) if len(found) == 1 and type(found[0]) is int and found[0] > 0 else None
 
     def with_passages(self) -> int | None:
         """The tokens of a sample of contrastive training: a query and its passages."""

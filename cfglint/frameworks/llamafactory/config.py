@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from os.path import isdir
 
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import FILE, Finding, Rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import Config
@@ -17,8 +18,9 @@ from cfglint.frameworks.llamafactory.releases import arguments, ever, library
 from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.history import DEFAULT, Fields
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import ConfigMapping, Operand, Sequence
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document
+from cfglint.source.root import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,6 +111,31 @@ class LlamaFactoryConfig(TrainerConfig):
             return None
         zero = section.get("zero_optimization") if isinstance(section, dict) else None
         return isinstance(zero, dict) and zero.get("stage") == 3
+
+    @property
+    def loads_once(self) -> bool:
+        """Whether FSDP lets rank 0 alone load the model, without which `is_fsdp_enabled` of transformers is false."""
+        launcher = self.launcher
+        if launcher is not None and launcher.fsdp_version:
+            return bool(launcher.section("fsdp_config").get("fsdp_cpu_ram_efficient_loading", True))
+        section = self.section("fsdp_config") or {}
+        return self.uses_fsdp and str(section.get("cpu_ram_efficient_loading")).lower() == "true"
+
+    def quantization_of_model(self) -> tuple[ConfigValue, tuple[Reason, ...]]:
+        """(`quantization_config` of the model's `config.json`, None without one; what is not known of it)."""
+        name = self.own("model_name_or_path")
+        if not isinstance(name, str) or not (self.own("quantization_bit") or self.zero3 or self.loads_once):
+            return None, ()
+        from cfglint.batch.shapes import published
+        from cfglint.frameworks.peft.checkpoints import path_in_project, read
+
+        path, found = path_in_project(name, self.documents[0].path), published(name)
+        if path:
+            return (read(path, root_of(self.documents[0].path)) or {}).get("quantization_config"), ()
+        quantised = found is not None and found.quantised
+        is_known = found is not None and not found.assumed and not quantised
+        not_read = () if is_known else (Reason("file", f"`config.json` of `{name}`", "it is not in the project"),)
+        return {"quant_method": "?"} if quantised else None, not_read
 
     @property
     def launched(self) -> bool | None:
