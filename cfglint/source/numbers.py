@@ -4,7 +4,7 @@ a file.
 
 from __future__ import annotations
 
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.limits import MOST_DIGITS
 
 DIGITS = "0123456789"
@@ -165,7 +165,7 @@ def only(text: str, characters: str) -> bool:
     return bool(text) and not text.strip(characters)
 
 
-def hollow(value: object) -> ConfigValue:
+def hollow(value: object) -> Operand:
     """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
     if isinstance(value, (str, list, dict)):
         return type(value)()

@@ -7,11 +7,11 @@ from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.refusal import Refusal, Words
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
-from cfglint.frameworks.row_table import table_of
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import ConfigTable, Iterable
 from cfglint.source.numbers import hollow
 
