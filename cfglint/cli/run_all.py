@@ -7,7 +7,6 @@ import sys
 
 from cfglint.cli.argument_parser import Namespace
 from cfglint.cli.options import UsageError, declared_runs, discovery_of, held_by_declared_runs
-from cfglint.cli.output import reports
 from cfglint.findings.diagnostic import Outcome, drop_repeated_findings
 from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
@@ -145,7 +144,7 @@ def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> No
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
     """The outcome of a run, with its numbers and texts if an HTML page is written."""
-    if all(form != "html" for form, _ in reports(arguments)):
+    if "html" not in arguments.format:
         return run.outcome()
     from cfglint.explanation.summary import explained
 
