@@ -170,6 +170,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'LLF106': ("ValueError: ray_storage_filesystem must be one of ['s3', 'gs', 'gcs'], got hdfs.",),
     'LLF107': ('ValueError: test_size=1.0 should be either positive and smaller than the number of samples',),
     'LLF108': ('ValueError: all_exhausted_without_replacement is not supported. Please enter a valid stopping_strategy.',),
+    'LLF109': ('ValueError: Only 4-bit quantized model can use fsdp+qlora or auto device map.', 'ValueError: HQQ only accepts 1/2/3/4/5/6/8-bit quantization.'),
     'NEO001': ('ValueError: Conf file data.yml has the following duplicate keys with previously loaded file: seed',),
     'NEO010': ("KeyError: 'params'", 'ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated', "AttributeError: 'NoneType' object has no attribute 'get'", "AttributeError: 'NoneType' object has no attribute 'lower'"),
     'NEO012': ('AssertionError: Zero Stage must be an integer unless you are doing autotuning, not 1', "KeyError: 'stage'"),

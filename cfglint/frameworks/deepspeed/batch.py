@@ -7,10 +7,10 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
 from cfglint.source.numbers import is_positive
 from cfglint.source.record import Record
 
@@ -51,7 +51,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
         problem = infer_missing(config, triple, divisor)
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
-    parallel = Setting(("data_parallel",), integral(divisor), DERIVED, because=why_parallel(config))
+    parallel = derived("data_parallel", integral(divisor), why_parallel(config))
     samples = loaded(config, settings, divisor) or consumed(layout, settings, divisor)
     layout.pipeline_parallel = stages(config) or 1
     replica = sequence_ranks(config) * layout.pipeline_parallel
@@ -59,7 +59,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
-def number(config: DeepSpeedConfig, key: str) -> ConfigValue:
+def number(config: DeepSpeedConfig, key: str) -> Operand:
     """The value of a batch key; None (unknown) if a trainer may still resolve its "auto"."""
     value = config.values.get(key)
     return None if value == "auto" and config.open else value
@@ -72,10 +72,10 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
         found = config.setting(key)
         found.value = value
         return found
-    others = [other for other in KEYS if other != key and other not in triple.derived]
-    if not others:
-        return Setting((key,), value, DERIVED, config.documents[0], because="from elasticity and the data parallel size")
-    return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
+    others = [other for other in KEYS if other != key and other not in triple.derived] or ["elasticity"]
+    found = derived(key, value, f"from {' and '.join(others)} and the data parallel size")
+    found.document = config.documents[0]
+    return found
 
 
 def integral(value: object) -> ConfigValue:
@@ -165,8 +165,9 @@ def loaded(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: objec
 
 def stages(config: DeepSpeedConfig) -> int | None:
     """The processes of each replica of a pipeline, 1 without one; None if they are not known."""
-    loop = config.loop
-    return 1 if loop is None else loop.stages
+    if config.loop is None and config.facts.launch.lacks_engine:  # which may be that of a pipeline
+        return None
+    return 1 if config.loop is None else config.loop.stages
 
 
 def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
@@ -325,7 +326,7 @@ def infer(triple: Triple, divisor: object) -> None:
     triple.derived = {key for key, given in ((TRAIN, total), (MICRO, micro), (ACCUMULATION, steps)) if given is None}
 
 
-def product(left: ConfigValue, right: ConfigValue) -> ConfigValue:
+def product(left: Operand, right: Operand) -> Operand:
     """`left * right`, without building the long string when a string is multiplied by a number."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, (str, list)) and isinstance(other, int):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Any, Callable, Operand
 
 
 def raised(operation: Callable[[], Any]) -> str | None:
@@ -14,7 +14,7 @@ def raised(operation: Callable[[], Any]) -> str | None:
     return None
 
 
-def hollow(value: object) -> ConfigValue:
+def hollow(value: object) -> Operand:
     """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
     if isinstance(value, (str, list, dict)):
         return type(value)()

@@ -9,7 +9,7 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules.values import dtype
 from cfglint.frameworks.remedies import remove
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
@@ -20,7 +20,7 @@ ZERO_2 = 2
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 
 
-def data_type(config: DeepSpeedConfig, key: str) -> ConfigValue:
+def data_type(config: DeepSpeedConfig, key: str) -> Operand:
     """A value of the `data_types` section."""
     section = config.values.get("data_types")
     return section.get(key) if isinstance(section, dict) else None
