@@ -79,7 +79,7 @@ RULES: dict[str, Head] = {
     "AXL060": ("axolotl-batch-size-not-divided", "warning", None, ("axolotl",), "combination", ()),
     "AXL061": ("axolotl-steps-without-processes", "warning", None, ("axolotl",), "combination", ()),
     "AXL062": ("axolotl-never-evaluates", "warning", None, ("axolotl",), "combination", ()),
-    "AXL063": ("axolotl-deprecated-key", "warning", None, ("axolotl",), "combination", ()),
+    "AXL063": ("axolotl-deprecated-key", "info", None, ("axolotl",), "combination", ()),
     "AXL064": ("axolotl-max-steps-beyond-data", "warning", None, ("axolotl",), "combination", ()),
     "AXL065": ("axolotl-epochs-overridden", "info", None, ("axolotl",), "combination", (("releases", (((0, 9, 1), (), "", ""),)),)),
     "AXL066": ("axolotl-null-evaluation-set", "error", "init", ("axolotl",), "combination", ()),

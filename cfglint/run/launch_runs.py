@@ -527,6 +527,7 @@ class LaunchReader:
             launch.loop = loop_of(launch.code, self.context(line, launch))
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
+        closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
         return self.facts.replace(
             launch=launch,
             gpus=gpus,
