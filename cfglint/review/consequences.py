@@ -283,7 +283,10 @@ def other_lines(old: Side, new: Side) -> list[Consequence]:
         if equal(before, after) or (None in (before, after) and not undecided(label, old, new)):
             continue
         known = None not in (before, after)
-        text = f"{label} {spelled(before, label)} -> {spelled(after, label)}"
+        texts = (
+            "unknown" if value is None and side.run.not_read else spelled(value, label) for side, value in ((old, before), (new, after))
+        )
+        text = f"{label} {' -> '.join(texts)}"
         if label == "ZeRO stage" and isinstance(after, int) and after in SHARDED:
             text += f": {SHARDED[after]}"
         found.append(Consequence(name_of(label), text, plain(label, before), plain(label, after), known=known))

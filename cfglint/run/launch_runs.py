@@ -336,9 +336,8 @@ class LaunchReader:
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
         spelled = tuple(string for _, string in known)
-        return Context(
-            words, bool(launch.further), variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists
-        )
+        further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
+        return Context(words, bool(further), variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -528,6 +527,7 @@ class LaunchReader:
             launch.loop = loop_of(launch.code, self.context(line, launch))
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
+        closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
         return self.facts.replace(
             launch=launch,
             gpus=gpus,

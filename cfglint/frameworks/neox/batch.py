@@ -6,9 +6,9 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 from __future__ import annotations
 
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
-from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, raised
+from cfglint.frameworks.neox.python_errors import describe, is_integer, raised
 from cfglint.source.annotations import Any, Operand
-from cfglint.source.numbers import is_number
+from cfglint.source.numbers import hollow, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

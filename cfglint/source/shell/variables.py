@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cfglint.source.annotations import Callable, SyntaxNode
 from cfglint.source.shell.arithmetic import is_name
+from cfglint.source.shell.command import is_in_page, is_to_be_filled_in
 from cfglint.source.shell.execution import PER_STEP, Execution
 from cfglint.source.shell.placed_text import EMPTY, GAP, Text, any_number, of_any_number, unknown
-from cfglint.source.shell.reasons import computed
+from cfglint.source.shell.reasons import PLACEHOLDER, computed
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
@@ -47,6 +48,8 @@ def assign(shell: Execution, node: SyntaxNode, anew: bool = False) -> str:
         text = shell.expander().value(name) + text if current is not None else text
     if name in shell.integers and (adds or not (text.value or "").lstrip("-").isdigit()):
         text = unknown(computed(f"declare -i {name}"))
+    if is_in_page(text) and is_to_be_filled_in(text):
+        text = unknown(PLACEHOLDER)
     shell.budget.spend(len(text.parts) // PER_STEP)
     if anew:
         shell.state.variables.pop(name, None)

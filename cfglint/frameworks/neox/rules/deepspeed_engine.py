@@ -58,12 +58,12 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
             if fault.kind in (UNKNOWN, EARLY, TWICE):
                 yield _unknown_key(setting, section, path, fault)
             else:
-                tried = tuned and isinstance(setting.value, list)
+                if tuned and isinstance(setting.value, list) and config.other_parsers:
+                    continue
                 yield Finding(
                     setting,
                     fault.explained(setting, setting.name or name),
                     exception=fault.exception,
-                    depends_on=config.other_parsers if tried else (),
                     help=None if isinstance(setting.value, dict) else remove_key(setting.name, " for the default"),
                 )
         if name == "zero_optimization":

@@ -13,11 +13,11 @@ from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.fields import Check
-from cfglint.frameworks.neox.python_errors import describe, hollow, raised
+from cfglint.frameworks.neox.python_errors import describe, raised
 from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.document import Path
-from cfglint.source.numbers import is_number
+from cfglint.source.numbers import hollow, is_number
 
 # Former names of arguments.
 RENAMED = {
