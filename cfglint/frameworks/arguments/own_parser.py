@@ -20,7 +20,7 @@ def given_value(name: str, option: str, fields: dict[str, Field], command: Comma
     """The value that an option of a line gives to an argument: its own option, another name of it, or its negation `--no_name`."""
     field, words = fields[name], command.words[option]
     if words is None:
-        return Unknown(*command.unknown.get(option, ()))
+        return command.unknown.get(option, Unknown())
     if option == f"no_{name}":
         return False
     if field.takes == "0":

@@ -116,7 +116,7 @@ def overrides(launch: Launch) -> list[Override]:
         words = command.words[key.raw]
         override = Override(key.raw, words or [], ARGS)
         override.place = (command, value)
-        override.unknown = command.unknown.get(key.raw, ())
+        override.unknown = command.unknown.get(key.raw)
         found.append(override)
     return found
 
@@ -138,7 +138,7 @@ def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
         if pair is not None and launch.command is not None:
             override.place = (launch.command, pair[1])
             override.argument = Written(launch.command, (pair[0].raw,))
-        override.unknown = value.reasons if isinstance(value, Unknown) else ()
+        override.unknown = value if isinstance(value, Unknown) else None
         found.append(override)
     return found
 
