@@ -519,6 +519,8 @@ class LaunchReader:
             context = self.context(line, launch)
             launch.passed = passed_to_engine(evaluation_of(launch.parser, context))
             launch.loop = loop_of(launch.parser, context)
+            if launch.loop is None:
+                launch.not_read += (Reason("program", f"the engine of `{launch.parser.path}`", "the code that makes it is not found"),)
         elif built is None and launch.is_main and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
             from cfglint.run.program_runs import loop_of
 
