@@ -171,6 +171,7 @@ class Config:
         launch = self.facts.launch
         has_code = launch.code is not None or launch.program is not None
         needed = {"adapters": self.has_adapter, "card": self.facts.card is not None, "resuming": self.may_resume}
+        needed["passed_objects"] = launch.passed is not None
         needed |= dict.fromkeys(("program_code", "trainer_objects"), has_code)
         return tuple(name for name, needs in needed.items() if needs)
 
@@ -388,7 +389,7 @@ class Config:
         for override in overrides:
             path = tuple(override.key.split("."))
             value = override.values[0] if override.values else self.override_value(override)
-            put(laid, path, value if not override.unknown else Unknown(*override.unknown))
+            put(laid, path, value if override.unknown is None else override.unknown)
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache, partial
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks import detect, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
@@ -37,6 +37,7 @@ from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 from cfglint.source.sections import every_document
 from cfglint.source.shell.command import CommandDocument, is_all_of_caller
+from cfglint.source.shell.placed_text import unknown_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -244,8 +245,8 @@ class LaunchReader:
         facts.again = lambda edited: self.again(written, lines, edited, which)
         if line.launcher != BY_HAND:
             facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
-        for key, reasons in command.unknown.items():
-            line.unsure(f"arguments.{key}", *reasons)
+        for key, unknown in command.unknown.items():
+            line.unsure(f"arguments.{key}", *unknown.reasons)
         launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
@@ -335,9 +336,8 @@ class LaunchReader:
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
         spelled = tuple(string for _, string in known)
-        return Context(
-            words, bool(launch.further), variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists
-        )
+        further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
+        return Context(words, bool(further), variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -527,6 +527,7 @@ class LaunchReader:
             launch.loop = loop_of(launch.code, self.context(line, launch))
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
+        closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
         return self.facts.replace(
             launch=launch,
             gpus=gpus,
@@ -659,7 +660,7 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
     for key, option, value in launcher_of(line).flags(line):
         word = option.value or option.word
         override = Override(key, [value if value is not None else word.string], FLAG)
-        override.unknown = word.reasons
+        override.unknown = unknown_value([word]) if not word.known else None
         start, end = command.within(word.place)
         override.place = (command, Node(SCALAR, start, end, word.string))
         if command.text[start:end] == word.string and option.value is not None:
@@ -668,7 +669,7 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         found.append(override)
     if found and "config_file" not in line.options and "num_processes" not in line.options:
         override = Override("num_processes", [str(line.processes)], FLAG)
-        override.unknown = () if line.processes is not None else (MACHINE,)
+        override.unknown = Unknown(MACHINE) if line.processes is None else None
         found.append(override)
     return tuple(found)
 
@@ -683,10 +684,8 @@ def unknown_arguments(launch: Launch, command: CommandDocument) -> tuple[Reason,
 
 def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     """The arguments with the types that the parser gives them, None for unknown ones."""
-    from cfglint.evaluate import Unknown
-
     values = framework("huggingface").loader(command, facts).read(command).value
-    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
+    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()} if isinstance(values, dict) else {}
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:

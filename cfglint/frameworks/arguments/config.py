@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.arguments.parsing import INVALID, Options, OptionWords, RefusedWords, parse, plain
@@ -10,7 +10,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import rename
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterator, Sequence
+from cfglint.source.annotations import Callable, ConfigMapping, Iterator, Operand, Sequence
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ class OptionsConfig(Config):
     ) -> ConfigMapping:
         """The values that the parser makes of the words and of what overrides them."""
         document = self.documents[0]
-        words.update((each.key, Unknown(*each.unknown) if each.unknown else each.texts) for each in overrides)
+        words.update((each.key, each.unknown if each.unknown is not None else each.texts) for each in overrides)
         found = parse(words, self.known, shown)
         self.refused = found.refused
         for override in overrides:
@@ -52,7 +52,7 @@ class OptionsConfig(Config):
                 document.rename(option, name)
         return found.values
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The words of an override; the parser of the command takes them."""
         return override.texts
 
@@ -90,7 +90,7 @@ class OptionsConfig(Config):
             return self.facts.complete
         return not self.facts.launch.further and has_known_options(line)
 
-    def own(self, name: str) -> ConfigValue:
+    def own(self, name: str) -> Operand:
         """The value of an option; None if the release does not have it, or if it is unknown."""
         raise NotImplementedError
 

@@ -18,7 +18,7 @@ from cfglint.frameworks.llamafactory.releases import arguments, ever, library
 from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.history import DEFAULT, Fields
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document
 from cfglint.source.root import root_of
 
@@ -54,13 +54,13 @@ class LlamaFactoryConfig(TrainerConfig):
         """The values of the file, overridden by those of the launch line; nothing is interpolated."""
         return self.launched_with(values)
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The value of `key=value` after the file name, parsed by OmegaConf."""
         from cfglint.launch.overrides import by_omegaconf
 
         return by_omegaconf(override)
 
-    def own(self, name: str) -> ConfigValue:
+    def own(self, name: str) -> Operand:
         """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
         if name not in self.own_fields:
             name = str(self.renamed((name,))[0])
@@ -74,11 +74,11 @@ class LlamaFactoryConfig(TrainerConfig):
         return self.setting(name, value=value)
 
     @property
-    def stage(self) -> ConfigValue:
+    def stage(self) -> Operand:
         return self.own("stage")
 
     @property
-    def method(self) -> ConfigValue:
+    def method(self) -> Operand:
         """Which weights are trained."""
         return self.own("finetuning_type")
 
@@ -186,7 +186,7 @@ class LlamaFactoryConfig(TrainerConfig):
             return None
         return length - 1 if self.stage == "pt" and self.own("packing") else length
 
-    def loaded(self) -> tuple[int | None, ConfigValue]:
+    def loaded(self) -> tuple[int | None, Operand]:
         """(rows that the trainer gets, rows per batch): packed and streamed rows cannot be counted."""
         rows, micro = super().loaded()
         return (None if self.packs or self.own("streaming") or self.own_trainer else rows), micro

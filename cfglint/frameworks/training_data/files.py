@@ -11,7 +11,7 @@ from cfglint.data.rows import LARGEST, MOST_FILES, Limits, Rows, found, found_al
 from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.training_data.samples import Samples
-from cfglint.source.annotations import ConfigValue, Iterable
+from cfglint.source.annotations import ConfigValue, Iterable, Operand
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.root import root_of
 
@@ -91,12 +91,12 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue], split: ConfigValue
     """The rows of a split of several files, folders or data sets of the Hub together, without a number where one cannot be counted; None
     if one is neither in the project nor, for a launch here, in the cache.
     """
-    total, files, split = 0, list[str](), split or "train"
-    base = split.partition("[")[0] if isinstance(split, str) else ""
-    for name in names:
-        paths = found_all(name, config.documents[0].path) if isinstance(name, str) and name else []
+    total, files, taken_split = 0, list[str](), split if isinstance(split, str) else "train"
+    base = taken_split.partition("[")[0]
+    for name in (each if isinstance(each, str) else "" for each in names):
+        paths = found_all(name, config.documents[0].path) if name else []
         if part or not paths:
-            count = cached_rows(str(name), part, base) if config.facts.here else None
+            count = cached_rows(name, part, base) if config.facts.here else None
             if count is None:
                 return None
             total, paths = total + count, []
@@ -107,13 +107,13 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue], split: ConfigValue
                 return unknown(read.why, *files)
             total += read.count
         base = base if all(map(os.path.isdir, paths)) else "train"  # a file has no other split
-    taken = rows_of_split(split, total, base)
+    taken = rows_of_split(taken_split, total, base)
     if taken is None:
-        return unknown(f"the split {split} is not here", *files)
+        return unknown(f"the split {taken_split} is not here", *files)
     return Samples(taken, tuple(files), rows=total) if files else None
 
 
-def listed(names: ConfigValue) -> list[ConfigValue]:
+def listed(names: ConfigValue) -> list[Operand]:
     return list(names) if isinstance(names, (list, tuple)) else [names]
 
 

@@ -27,7 +27,7 @@ from cfglint.frameworks.verl.search_path import (
 )
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import ComposedConfig
-from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Sequence
+from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
@@ -38,7 +38,7 @@ from cfglint.source.record import Record
 from cfglint.source.root import places_of
 from cfglint.source.shell import is_markdown
 from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
-from cfglint.source.shell.placed_text import UNKNOWN, Text
+from cfglint.source.shell.placed_text import UNKNOWN, Text, unknown_value
 from cfglint.source.shell.reasons import PLACEHOLDER as OPEN_PLACEHOLDER
 
 TYPE_CHECKING = False
@@ -86,7 +86,7 @@ class VerlConfig(Config):
         self.copy = copy_of(facts)
         self.primary = primary_of(facts.launch)
         self.words: list[tuple[HydraOverride, Text]] = []
-        self.origins: dict[tuple[Any, ...], ConfigValue] = {}
+        self.origins: dict[tuple[Any, ...], Operand] = {}
         self.values = self._composed()
         if self.is_open:
             self.refused.clear()
@@ -154,16 +154,16 @@ class VerlConfig(Config):
             return []
         if word.place is None:
             text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written
-        reasons = word.reasons
+        unknown = None if word.known else unknown_value([word])
         try:
             override = parse_override(text if word.known else f"{key}=0")
         except OverrideError as problem:
             if not mark or not PLACEHOLDER(text) or not is_markdown(self.documents[0].path):
                 self.refused.append(RefusedWord(word, str(problem), None, text))
                 return []
-            override, reasons = parse_override(f"{key}=0"), (OPEN_PLACEHOLDER,)
-        if reasons:
-            override.value, override.text = Unknown(*reasons), f"{key}=..."
+            override, unknown = parse_override(f"{key}=0"), Unknown(OPEN_PLACEHOLDER)
+        if unknown is not None:
+            override.value, override.text = unknown, f"{key}=..."
         self.words.append((override, word))
         return [override]
 
@@ -240,7 +240,7 @@ class VerlConfig(Config):
         """The caller of the script may set what the line does not: the defaults are those of the package's config files."""
         return super().other_defaults if self.facts.launch.further else ()
 
-    def value(self, key: str, default: object = None) -> ConfigValue:
+    def value(self, key: str, default: ConfigValue = None) -> Operand:
         """The resolved value of a dotted key; see `ComposedConfig.value`."""
         return self.tree.value(key, default)
 
