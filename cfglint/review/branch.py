@@ -17,7 +17,7 @@ from cfglint.review.releases import ReleaseChange, changed_releases, stated_chan
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
-from cfglint.run.program_scan import has_marks
+from cfglint.run.program_scan import has_marks, may_train
 from cfglint.run.readers import Readers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
@@ -185,7 +185,7 @@ class Branch:
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
-        others = self.same if self.dependencies else self._readers(self.altered | self.gone)
+        others = self._training() if self.dependencies else self._readers(self.altered | self.gone)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
@@ -237,6 +237,12 @@ class Branch:
         except UnknownKindError:
             return None
 
+    def _training(self) -> list[str]:
+        """The unchanged files that may have runs: of the programs those that build the arguments of a trainer, or import one that does."""
+        programs = list(filter(is_program, self.same))
+        building = [name for name in programs if has_marks(bytes_of(self.new, name))]
+        return [*(name for name in self.same if not is_program(name)), *building, *Readers(self.new).of(building, programs)]
+
     def _readers(self, touched: set[str]) -> list[str]:
         """The unchanged files that may read a changed one, as `check` finds those that may read a named file."""
         return Readers(self.new).of(touched, [name for name in self.same if not self.new.leads_out(name, name)])
@@ -248,8 +254,8 @@ def is_looked_at(path: str) -> bool:
 
 
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
-    """The files that may be runs of their own: of the programs those that may build the arguments of a trainer."""
-    return {name for name in names if not is_program(name) or has_marks(bytes_of(source, name))}
+    """The files that may be runs of their own: of the programs those that may train."""
+    return {name for name in names if not is_program(name) or may_train(bytes_of(source, name))}
 
 
 def content(path: str) -> bytes | None:

@@ -7,10 +7,11 @@ import os
 from cfglint.frameworks import ADDED, detect, forks_named_in, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import imported
-from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.launch_facts import Launched, LaunchFacts
+from cfglint.launch.kinds import is_trainer
+from cfglint.launch.registered import ENGINE, LAUNCH, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
-from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, Walk, is_program, is_script, line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
@@ -23,9 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.project.pinned_versions import Repositories
     from cfglint.project.statements.statement import Statement
-    from cfglint.run.launch_runs import LaunchReader
+    from cfglint.run.launched_runs import LaunchedRuns
 
-ENGINE = "deepspeed"
 RESUMES = "resume_from_checkpoint"
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
@@ -49,7 +49,7 @@ class Discovery:
         self.readers: dict[str, None] = {}  # the files that were not named and may read a named one
         self.mentions: dict[str, Callable[[str], bool]] = {}  # of these pages: whether a block mentions a named file, or one that does
         self.positions: dict[str, tuple[int, str]] = {}  # position and path of named files, by identity, if they are checked in their runs
-        self._launches: LaunchReader | None = None
+        self._launched: LaunchedRuns | None = None
         self._repositories: Repositories | None = None
 
     def one(self, paths: list[str]) -> CheckedRun:
@@ -94,7 +94,7 @@ class Discovery:
         """(position, file) for the files of the paths, including those in folders, and for the `readers`, which may read a named one: of
         these, only the runs that do count. Without any given they are looked for in the project.
         """
-        found = list(enumerate(self.walk.files(paths)))
+        found = list(enumerate(self._without_tools([*self.walk.files(paths)])))
         if (
             readers != ()
             and self.request.named
@@ -108,6 +108,23 @@ class Discovery:
             found += [(len(found), path) for path in self.readers]
         self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
+
+    def _without_tools(self, paths: list[str]) -> list[str]:
+        """The files without those programs of folders that build no arguments of a trainer, nor import a module of their project that
+        does.
+        """
+        from cfglint.run.program_scan import content_of, has_marks
+
+        programs = [path for path in paths if is_program(path) and path not in self.request.named] if self.request.are_named else []
+        tools = {path for path in programs if not has_marks(content_of(path))}
+        if not tools:
+            return paths
+        from cfglint.run.readers import Readers
+
+        around = [path for root in dict.fromkeys(map(self.walk.root_of, tools)) for path in self.walk.around(root) if is_program(path)]
+        building = [path for path in around if has_marks(content_of(path))]
+        importing = {*map(os.path.abspath, Readers(self.source).of(building, around))}
+        return [path for path in paths if path not in tools or os.path.abspath(path) in importing]
 
     def _readers(self, known: list[str]) -> list[str]:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
@@ -198,113 +215,116 @@ class Discovery:
         if isinstance(error, (CfglintError, MemoryError, OSError)):
             raise error
         name = line_of(path)[0]
-        run = CheckedRun([Document(name, "", "json")], [self.request.kind or (LAUNCH if is_script(name) else "deepspeed")], self.facts)
+        run = CheckedRun([Document(name, "", "json")], [self.request.kind or (LAUNCH if is_script(name) else ENGINE)], self.facts)
         run.configs = []
         run.bugs = [("discovery", error)]
         return run
 
-    def launches(self, path: str) -> Iterator[CheckedRun]:
-        """The runs that a script starts, with the files that its lines name."""
-        from cfglint.run.launch_runs import LaunchReader, own_configs
+    @property
+    def launched(self) -> LaunchedRuns:
+        """The runs that scripts and programs start."""
+        if self._launched is None:
+            from cfglint.run.launched_runs import LaunchedRuns
 
-        name, only = line_of(path)
-        if self._launches is None:
-            self._launches = LaunchReader(self.source, self.facts, self.request.named)
-            self._launches.mentions = self.mentions
+            self._launched = LaunchedRuns(self.source, self.facts, self.request.named)
+            self._launched.scripts.mentions = self.mentions
+        return self._launched
+
+    def _launched_by(self, path: str, read: Callable[[], list[Launched] | None]) -> list[Launched] | None:
+        """What `read` makes of a script or program; None if there is nothing to read."""
         try:
-            found = self._launches.runs(name, only, path in self.request.named or path == files.TYPED)
-            self.request.stats.unchecked.update(self._launches.unchecked)
+            return read()
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.request.stats.unreadable.append(path)
-            return
-        self.request.stats.foreign.update(self._launches.outside)
-        if not found and not is_program(path):
+            return None
+        finally:
+            self.request.stats.unchecked.update(self.launched.scripts.unchecked)
+            self.request.stats.foreign.update(self.launched.scripts.outside)
+
+    def _started(self, launches: list[Launched], path: str) -> Iterator[CheckedRun]:
+        """The runs that a script or program starts, with the files that their documents name: none of these is a run of its own."""
+        from cfglint.source.python.call import CallDocument
+        from cfglint.source.sections import every_document
+
+        for launched in launches:
+            documents, kinds = self.references.followed(launched.documents, launched.kinds)
+            run, call = self._run(documents, kinds, launched.facts), documents[0]
+            if isinstance(call, CallDocument) and not framework(kinds[0]).has_class(call.name, run.facts):
+                continue
+            sources = every_document(documents)
+            self.taken.update(each.path for each in documents[isinstance(call, Part) :] if each.path != path)
+            self.taken.update(each.path for each in sources[len(documents) :] if not is_program(each.path))
+            if launched.launch.line is not None and launched.launch.parser is not None:
+                self.taken.add(launched.launch.parser.path)
+            scripts = self.launched.scripts
+            run.incomplete_script = scripts.unchecked[path] if path in scripts.incomplete else ""
+            yield run
+
+    def launches(self, path: str) -> Iterator[CheckedRun]:
+        """The runs that a script starts, with the files that its lines name."""
+        name, only = line_of(path)
+        again = path in self.request.named or path == files.TYPED
+        launches = self._launched_by(path, lambda: self.launched.runs(name, only, again))
+        if launches == [] and not is_program(path):
             if only is not None:
                 raise LaunchChoiceError(path, [])
             if path in self.request.named:
                 self.recognition.count_unrecognized(path, [])
-        for each in found:
-            documents, kinds = self.references.followed(each.documents, each.kinds)
-            self.taken.update(document.path for document in documents[1:])
-            self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
-            self.taken.update(own_configs(documents))
-            run = self._run(documents, kinds, each.facts)
-            run.incomplete_script = self._launches.unchecked[name] if name in self._launches.incomplete else ""
-            yield run
+        yield from self._started(launches or [], name)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""
-        from cfglint.run.launch_runs import LaunchReader, own_configs
-        from cfglint.run.program_scan import calls_marks, may_build
+        from cfglint.run.program_scan import calls_marks, content_of, has_marks, may_train
 
         name, only = line_of(path)
+        is_named = path in self.request.named
         started = [*self.launches(path)] if name.endswith(PROGRAMS[1]) else []
         yield from started
-        if len(self.request.named) > FEW and only is None and not may_build(name):
+        if len(self.request.named) > FEW and only is None and not may_train(content_of(name)):
             self.recognition.count_unrecognized(path, [])
             return
-        try:
-            if path not in self.request.named and not calls_marks(name, self.source.read(name)[0]):
-                return
-            reader = LaunchReader(self.source, self.facts, self.request.named)
-            found = reader.built_in(name)
-        except files.FileProblem as problem:
-            if problem.kind == "unreadable":
-                self.request.stats.unreadable.append(path)
+
+        def read() -> list[Launched] | None:
+            text, _ = self.source.read(name)
+            may_build = is_named or not has_marks(text.encode("utf-8", "replace")) or calls_marks(name, text)
+            return self.launched.built_in(name) if may_build else None
+
+        launches = self._launched_by(path, read)
+        if launches is None:
             return
-        self.request.stats.foreign.update(reader.outside)
-        self.request.stats.unchecked.update(reader.unchecked)
-        chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
-        engine = reader.engine_file(name) if not found and only is None else None
-        if engine is not None:
-            documents, kinds = self.references.followed([engine[0]], ["deepspeed"])
-            self.taken.update(document.path for document in documents)
-            yield self._run(documents, kinds, engine[1])
-        elif not chosen and not started and path in self.request.named:
+        if only is not None:
+            calls = ((each, each.documents[0]) for each in launches)
+            launches = [each for each, call in calls if isinstance(call, Part) and call.position(call.extent[0])[0] == only]
+        if not launches and not started and is_named:
             self.recognition.count_unrecognized(path, [])
-        for each in chosen:
-            documents, kinds = self.references.followed([each.document], [each.kind])
-            run = self._run(documents, kinds, each.facts(self.facts))
-            if not framework(each.kind).has_class(each.document.name, run.facts):
-                continue
-            self.taken.update(document.path for document in documents[1:] if document.path != name)
-            self.taken.update(own_configs(documents))
-            yield run
+        yield from self._started(launches, name)
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
-        """The run of `--args`, with the files of a launcher or the engine; None if a file takes the arguments itself."""
+        """The run of `--args`, with the files of a launcher or the engine, or of a program with these arguments, as if a line had started
+        it; None if a file takes the arguments itself.
+        """
         if not self.facts.arguments or self.request.section or any(is_script(line_of(path)[0]) for path in paths):
             return None
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launched_runs import LaunchedRuns
 
+        text, given = self.facts.arguments, []
         if [path for path in paths if is_program(path)] == paths[:1] and line_of(paths[0])[1] is None:
-            return self._program_by_hand(*paths)
-        paths = [path for path in paths if path != BY_HAND]
-        loaded = [self.recognition.load(path, self.request.kind) for path in paths]
-        kinds = [self.request.kind or self.request.kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
-        pairs = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None]
-        given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
-        if len(given) != len(paths) or any(map(missing, loaded)):
-            return None
-        reader = LaunchReader(self.source, self.facts, self.request.named)
-        found = reader.by_hand(self.facts.arguments, given)
-        if found is None:
-            return None
-        documents, kinds_found = self.references.followed(found.documents, found.kinds)
-        return self._run(documents, kinds_found, found.facts)
+            import shlex
 
-    def _program_by_hand(self, path: str, *others: str) -> CheckedRun | None:
-        """The run of a program with the arguments of `--args`, as if a line had started it."""
-        import shlex
-
-        from cfglint.run.launch_runs import LaunchReader
-
-        found = LaunchReader(self.source, self.facts).by_hand(f"{shlex.quote(path)} {self.facts.arguments}", [])
-        if found is None or others:
-            return None
-        documents, kinds = self.references.followed(found.documents, found.kinds)
-        return self._run(documents, kinds, found.facts)
+            if len(paths) > 1:
+                return None
+            text = f"{shlex.quote(paths[0])} {text}"
+        else:
+            paths = [path for path in paths if path != BY_HAND]
+            loaded = [self.recognition.load(path, self.request.kind) for path in paths]
+            kinds = [self.request.kind or self.request.kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
+            pairs = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None]
+            given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
+            if len(given) != len(paths) or any(map(missing, loaded)):
+                return None
+        launched = LaunchedRuns(self.source, self.facts, self.request.named).by_hand(text, given)
+        return self._run(*self.references.followed(launched.documents, launched.kinds), launched.facts) if launched is not None else None
 
     def declared(self, paths: list[str]) -> list[CheckedRun]:
         """The runs of one declaration: several if a loop or a function starts the same line several times."""
@@ -325,7 +345,7 @@ class Discovery:
     def _chosen(self, path: str, found: list[CheckedRun], others: list[str]) -> CheckedRun:
         if path in self.request.stats.unreadable:
             document = self.source.document(line_of(path)[0])
-            return CheckedRun([document], ["huggingface"], self.facts)
+            return CheckedRun([document], [TRAINER], self.facts)
         if len(found) > 1 and are_of_one_line(found):
             self.others_of_line = len(found) - 1
         elif len(found) != 1:
@@ -405,8 +425,6 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
     if ENGINE not in kinds and document.find((ENGINE,))[1] is None:
         return []
-    from cfglint.launch.kinds import is_trainer
-
     return ["accelerate"] if any(map(is_trainer, kinds)) else []
 
 

@@ -9,6 +9,7 @@ from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.annotations import Callable
 from cfglint.source.document import Document, Part
 from cfglint.source.record import changed
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-LAUNCH = "launch"
 UNSTATED = "newest known"  # the source of a version that nothing states
 OF_LINE = "the newest with the arguments of the line"
 NUMBERS = (

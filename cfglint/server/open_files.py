@@ -12,7 +12,7 @@ from cfglint.project.settings_file import Configuration, ConfigurationError, Dec
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, UnknownKindError, is_one_of, line_of
-from cfglint.run.program_scan import has_marks
+from cfglint.run.program_scan import may_train
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.document import Document
@@ -217,7 +217,7 @@ class OpenFiles:
         if not path.endswith(PROGRAMS):
             return True
         try:
-            return has_marks(self.buffers.read_bytes(path))
+            return may_train(self.buffers.read_bytes(path))
         except FileProblem:
             return False
 

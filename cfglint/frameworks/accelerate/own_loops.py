@@ -10,11 +10,11 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Batch, Layout, Setting
 from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, integer, number_of, setting, total_steps, warmup_steps
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.program import OwnLoop
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.python.call import CallDocument
 
 PACKAGE = "accelerate"
@@ -203,7 +203,7 @@ def account(config: LaunchConfig) -> Summary:
         add_schedule_length(config, summary, loop)
         if has_dummy(loop):
             add_engine(config, summary, loop)
-    if config.facts.launch.consumer in ("", KIND) and (loop is None or loop.loader is None):
+    if config.facts.launch.consumer in ("", LAUNCH) and (loop is None or loop.loader is None):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary
 

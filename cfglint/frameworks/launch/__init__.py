@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import LineFramework
-from cfglint.source.annotations import Final
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.document import Document
-
-KIND: Final = "launch"
 
 
 class LaunchFramework(LineFramework):
     """A command line. Its consumer is the parser of its arguments, or of the config file that it names."""
 
-    kind = KIND
+    kind = LAUNCH
     title = "launch line"
     no_generator = "a launch line is a command of a script; `cfglint new` prints the launch command for the files that it generates"
     rule_families = {"LCH": "Launch lines"}

@@ -7,10 +7,11 @@ from functools import cached_property
 from cfglint.evaluate import Reason
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch import FRAMEWORK, KIND
+from cfglint.frameworks.launch import FRAMEWORK
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.passed_arguments import borrowed, overrides
 from cfglint.launch.program import ProgramCall
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.annotations import Any, ConfigValue, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.python.call import CallDocument
@@ -73,7 +74,7 @@ class LaunchConfig(Config):
     def nested_configs(self) -> list[Config]:
         """The config of a framework that the arguments feed without a file, next to the file that another one loads."""
         launch = self.facts.launch
-        if launch.consumer == KIND and "accelerate" in self.kinds and self.accelerator is not None:
+        if launch.consumer == LAUNCH and "accelerate" in self.kinds and self.accelerator is not None:
             return [self.launcher, *self.launcher.nested_configs()]
         kind = fed_by(launch)
         return [framework(kind).config(self.documents, [kind], self.facts)] if kind not in ("", launch.consumer) else []
@@ -83,7 +84,7 @@ def consumer_config(documents: list[Document], facts: LaunchFacts, kinds: list[s
     """The config of the consumer of a launch line, which is the first document."""
     launch = facts.launch
     consumer = launch.consumer
-    if not consumer or consumer == KIND:
+    if not consumer or consumer == LAUNCH:
         return LaunchConfig(documents, facts, kinds)
     program = launch.entry["program"] if launch.entry is not None else None
     facts = framework(consumer).started_by(program or "", facts)
