@@ -8,8 +8,7 @@ from cfglint.frameworks import ADDED, detect, forks_named_in, framework, takes_a
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import imported
 from cfglint.frameworks.launch_facts import Launched, LaunchFacts
-from cfglint.launch.kinds import is_trainer
-from cfglint.launch.registered import ENGINE, LAUNCH, TRAINER
+from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
 from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, Walk, is_program, is_script, line_of
@@ -425,7 +424,9 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
     """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
     if ENGINE not in kinds and document.find((ENGINE,))[1] is None:
         return []
-    return ["accelerate"] if any(map(is_trainer, kinds)) else []
+    from cfglint.launch.kinds import is_trainer
+
+    return [LAUNCHER] if any(map(is_trainer, kinds)) else []
 
 
 def nested_in(documents: list[Document], packages: list[str]) -> list[str]:
