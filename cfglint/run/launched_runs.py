@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 CONFIG_OPTION = "--config"
 ENGINE_CALL = "initialize"  # what builds the engine
+BACKWARD = ".backward("  # what a program with an `Accelerator` calls if it does not only evaluate a model
 MOST_READERS = 8  # other contents of a script that are remembered
 DEVICE_MAP = Reason("program", "the `device_map` of its model")
 
@@ -281,11 +282,8 @@ class LaunchedRuns:
             for number, built in enumerate(alternatives, 1) if len(alternatives) > 1 else ():
                 built.alternative = {"number": number, "of": len(alternatives), "built_at": place_of(built.document)}
             calls += alternatives
-        kept = [
-            built
-            for built in calls
-            if built.kind != LAUNCH or (built.document.loop is not None and built.document.loop.loader is not None) or path in self.named
-        ]
+        is_training = any(BACKWARD in module.text for module in program.modules.known())
+        kept = [built for built in calls if built.kind != LAUNCH or is_training or (built.document.loop and built.document.loop.loader)]
         if not kept:
             return self.engine(path, program, context)
         return [Launched([built.document], [built.kind], facts_without_line(built, self.facts)) for built in kept]

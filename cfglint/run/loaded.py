@@ -107,7 +107,7 @@ class LoadedRun:
         """The paths of all files that the run depends on: also the modules of its program, and the scripts of its launch line."""
         line, program = self.launch.line, self.launch.parser
         scripts = [line.script_path, *line.sourced] if line is not None else []
-        modules = [program.path] if program is not None else []
+        modules = [program.path, *(each.path for each in program.modules.known())] if program is not None else []
         return {*self.paths, *scripts, *modules, *(path for each in self.documents if isinstance(each, Part) for path in each.read_files)}
 
     @property
