@@ -189,12 +189,12 @@ class Branch:
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
-        new = by_file(run for _, run in discovery.each(touched, ()))
+        new = by_file(discovery.runs(touched, ()))
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
-        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(sorted(was)), ()))
+        old = by_file(self._discovery(OLD, before).runs(self._there(sorted(was)), ()))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) or is_program(name):
@@ -210,10 +210,10 @@ class Branch:
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         discovery = self._discovery(NEW, after, kind)
-        run = discovery.one(names)
-        if discovery.others_of_line:
-            raise LaunchChoiceError(names[0], [run.line])
-        return self._run_before([*map(self.old_name, names)], before, kind), run
+        runs = discovery.together(names)
+        if len(runs) > 1:
+            raise LaunchChoiceError(names[0], [runs[0].line])
+        return self._run_before([*map(self.old_name, names)], before, kind), runs[0]
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
         """The discovery of runs in the files of a side."""
@@ -233,7 +233,7 @@ class Branch:
         if self._there(names) != names:
             return None
         try:
-            return self._discovery(OLD, facts, kind).one(names)
+            return self._discovery(OLD, facts, kind).together(names)[0]
         except UnknownKindError:
             return None
 

@@ -43,7 +43,6 @@ class Discovery:
         self.references = References(self.source, facts, self.request.named)
         self.taken: set[str] = set()  # paths of the files that others have named
         self.scripts = False  # whether launch lines or programs may read the examined files
-        self.others_of_line = 0  # further launches on the requested line
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self.readers: dict[str, None] = {}  # the files that were not named and may read a named one
         self.mentions: dict[str, Callable[[str], bool]] = {}  # of these pages: whether a block mentions a named file, or one that does
@@ -51,31 +50,14 @@ class Discovery:
         self._launched: LaunchedRuns | None = None
         self._repositories: Repositories | None = None
 
-    def one(self, paths: list[str]) -> CheckedRun:
-        """Load all the paths as one run."""
-        by_hand = self._by_hand(paths)
-        if by_hand is not None:
-            self.request.stats.count(by_hand)
-            return by_hand
-        script = next((path for path in paths if is_script(line_of(path)[0]) and self.request.reads_lines), None)
-        if script is not None and not self.request.section:
-            return self._launch(script, [path for path in paths if path != script])
-        program = next((path for path in paths if is_program(path)), None)
-        if program is not None and not self.request.section:
-            return self._launch(program, [path for path in paths if path != program])
-        try:
-            run = self._run(*self.references.followed(*self.recognition.declared(paths)), self.facts)
-        except Exception as error:
-            run = self._failed(paths[0], error)
-        self.request.stats.count(run)
-        return run
+    def runs(self, paths: list[str], readers: Collection[str] | None = None) -> list[CheckedRun]:
+        """The runs that the paths mean, in their order: those of the project that read a named file, or those of the files in a folder;
+        a file that another one names belongs to that one's run. `readers`: see `numbered`.
+        """
+        return [run for _, run in sorted(self.runs_of(self.numbered(paths, readers)), key=lambda pair: pair[0])]
 
-    def each(self, paths: list[str], readers: Collection[str] | None = None) -> Iterator[tuple[int, CheckedRun]]:
-        """Yield (position, run) for the runs that the paths mean; a file that another one names belongs to that one's run."""
-        return self.each_of(self.numbered(paths, readers))
-
-    def each_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
-        """`each` for the files of the paths."""
+    def runs_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
+        """Yield (position, run) for the files of the paths."""
         perhaps: list[tuple[int, CheckedRun, str]] = []
         for index, run, path in self.looked_at(numbered):
             if path is not None:
@@ -88,6 +70,47 @@ class Discovery:
             if not taken or self.source.identity(path) not in taken:
                 self.request.stats.count(run)
                 yield index, run
+
+    def together(self, paths: list[str]) -> list[CheckedRun]:
+        """The run that all the paths are: several if a loop or a function starts the same line several times."""
+        by_hand = self._by_hand(paths)
+        started_by = () if self.request.section else (self._is_read_for_lines, is_program)
+        path = next((path for starts in started_by for path in paths if starts(path)), None)
+        if by_hand is not None:
+            runs = [by_hand]
+        elif path is not None:
+            runs = self._chosen(path, [*(self.built_in(path) if is_program(path) else self.launches(path))])
+            runs = [self._with_files(run, [other for other in paths if other != path]) for run in runs]
+        else:
+            try:
+                runs = [self._run(*self.references.followed(*self.recognition.declared(paths)), self.facts)]
+            except Exception as error:
+                runs = [self._failed(paths[0], error)]
+        for run in runs:
+            self.request.stats.count(run)
+        return runs
+
+    def _is_read_for_lines(self, path: str) -> bool:
+        return self.request.reads_lines and is_script(line_of(path)[0])
+
+    def _chosen(self, path: str, runs: list[CheckedRun]) -> list[CheckedRun]:
+        """The runs of a script or program if one command or call starts them."""
+        if path in self.request.stats.unreadable:
+            return [CheckedRun([self.source.document(line_of(path)[0])], [TRAINER], self.facts)]
+        if not runs or (len(runs) > 1 and not are_of_one_line(runs)):
+            raise LaunchChoiceError(path, [run.line for run in runs])
+        return runs
+
+    def _with_files(self, run: CheckedRun, paths: list[str]) -> CheckedRun:
+        """The run with further files that the user adds to it."""
+        for path in paths:
+            document = self.recognition.load(path, None)
+            if missing(document):
+                self.request.stats.unreadable.append(path)
+            kind = self.recognition.kind_in_run(document, run.kinds)
+            if all(self.source.identity(path) != self.source.identity(each.path) for each in run.documents):
+                run = CheckedRun([*run.documents, self.recognition.load(path, kind)], [*run.kinds, kind], run.facts)
+        return run
 
     def numbered(self, paths: list[str], readers: Collection[str] | None = None) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, including those in folders, and for the `readers`, which may read a named one: of
@@ -140,10 +163,6 @@ class Discovery:
         self.mentions = dict.fromkeys(filter(is_markdown, found), readers.is_mentioned_in)
         return found
 
-    def meant_by(self, path: str) -> list[CheckedRun]:
-        """The runs that a path means: those of the project that read the file, or those of a folder."""
-        return [run for _, run in self.each([path])]
-
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """Yield (position, run, path) for every training config, without counting it.
 
@@ -173,22 +192,22 @@ class Discovery:
         """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
         try:
             if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
-                yield from self._runs_of(index, path)
+                yield from self._config(index, path)
                 return
             by_hand = self._by_hand([path])
             if by_hand is not None:
                 self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)
                 yield index, by_hand, None
-            elif self.request.reads_lines and not self.request.section and is_script(line_of(path)[0]):
+            elif not self.request.section and self._is_read_for_lines(path):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.request.section:
                 yield from ((index, run, path) for run in self.built_in(path))
             else:
-                yield from self._runs_of(index, path)
+                yield from self._config(index, path)
         except Exception as error:
             yield index, self._failed(path, error), None
 
-    def _runs_of(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
+    def _config(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """(position, run, path) of a file that is not a script, if it is a training config."""
         content = self.source.read_if_possible(path)
         text = content[0] if content is not None else ""
@@ -324,41 +343,6 @@ class Discovery:
                 return None
         launched = LaunchedRuns(self.source, self.facts, self.request.named).by_hand(text, given)
         return self._run(*self.references.followed(launched.documents, launched.kinds), launched.facts) if launched is not None else None
-
-    def declared(self, paths: list[str]) -> list[CheckedRun]:
-        """The runs of one declaration: several if a loop or a function starts the same line several times."""
-        is_launch = self.request.reads_lines and len(paths) == 1 and is_script(line_of(paths[0])[0])
-        if not is_launch or self.facts.arguments or self.request.section:
-            return [self.one(paths)]
-        found = list(self.launches(paths[0]))
-        if len(found) < 2 or not are_of_one_line(found):
-            return [self._chosen(paths[0], found, [])]
-        for run in found:
-            self.request.stats.count(run)
-        return found
-
-    def _launch(self, path: str, others: list[str]) -> CheckedRun:
-        """The one launch of a script or program, or the one at `script:line`, with the further files that the user adds to it."""
-        return self._chosen(path, list(self.built_in(path) if is_program(path) else self.launches(path)), others)
-
-    def _chosen(self, path: str, found: list[CheckedRun], others: list[str]) -> CheckedRun:
-        if path in self.request.stats.unreadable:
-            document = self.source.document(line_of(path)[0])
-            return CheckedRun([document], [TRAINER], self.facts)
-        if len(found) > 1 and are_of_one_line(found):
-            self.others_of_line = len(found) - 1
-        elif len(found) != 1:
-            raise LaunchChoiceError(path, [run.line for run in found])
-        run = found[0]
-        for other in others:
-            document = self.recognition.load(other, None)
-            if missing(document):
-                self.request.stats.unreadable.append(other)
-            kind = self.recognition.kind_in_run(document, run.kinds)
-            if all(self.source.identity(other) != self.source.identity(each.path) for each in run.documents):
-                run = CheckedRun([*run.documents, self.recognition.load(other, kind)], [*run.kinds, kind], run.facts)
-        self.request.stats.count(run)
-        return run
 
     def identities(self, paths: set[str]) -> set[str]:
         """A common name for all spellings of each file's path."""
