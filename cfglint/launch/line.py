@@ -83,6 +83,11 @@ class NamedFile(Record):
     absent: bool = False
     is_written: bool = False
 
+    @property
+    def option(self) -> str:
+        """The name of the option that names it; empty for a positional argument."""
+        return "" if self.role == "positional" else self.role.rpartition(":")[2].lstrip("-")
+
 
 class LineProblem(Record):
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.

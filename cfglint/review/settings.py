@@ -91,7 +91,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
         if (change.before.span, change.after.span) not in seen:
             seen.add((change.before.span, change.after.span))
             changes.append(change)
-    unseen = {kind for side in (old, new) for _, kind, _ in side.missing_files}
+    unseen = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
     for former, kind in kinds_of_both(before, after):
         differ = Differ(former, kind, before, after)
         if kind in unseen and None in differ.configs:

@@ -50,15 +50,24 @@ class Side:
         return broken[0] if broken else None
 
     @cached_property
-    def missing_files(self) -> list[tuple[str, str, str]]:
-        """(name, kind, why) of the files that the run names and that were not read."""
+    def missing_files(self) -> list[tuple[str, str, str, str]]:
+        """(name, kind, why, key) of the files that the run names and that were not read; a file in place of an option has no key."""
         run, line = self.run, self.run.launch.line
         there = {basename(document.path) for document in run.documents}
         named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
         of_line = [each for each in line.files if each.path is None and (each.kind or each.known)] if line is not None else []
         return [
-            *((name, kind, MISSING) for _, name, kind in named if basename(name) not in there),
-            *((file.word.string, file.kind, why_unread(file)) for file in of_line if file.role != HOSTFILE and not file.is_written),
+            *((name, kind, MISSING, str(path[-1])) for path, name, kind in named if basename(name) not in there),
+            *(
+                (
+                    file.word.string,
+                    file.kind,
+                    why_unread(file),
+                    "" if file.role == "positional" else file.role.rpartition(":")[2].lstrip("-"),
+                )
+                for file in of_line
+                if file.role != HOSTFILE and not file.is_written
+            ),
         ]
 
     def number(self, name: str) -> int | None:

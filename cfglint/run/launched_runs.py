@@ -383,6 +383,8 @@ class LaunchedRuns:
             context = self.context(line, launch)
             launch.passed = passed_to_engine(evaluation_of(launch.parser, context))
             launch.loop = loop_of(launch.parser, context)
+            if launch.loop is None:
+                launch.not_read += (Reason("program", f"the engine of `{launch.parser.path}`", "the code that makes it is not found"),)
         elif built is None and launch.is_main and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
             from cfglint.launch.programs.built_arguments import loop_of
 

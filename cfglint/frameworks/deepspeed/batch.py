@@ -165,8 +165,9 @@ def loaded(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: objec
 
 def stages(config: DeepSpeedConfig) -> int | None:
     """The processes of each replica of a pipeline, 1 without one; None if they are not known."""
-    loop = config.loop
-    return 1 if loop is None else loop.stages
+    if config.loop is None and config.facts.launch.lacks_engine:  # which may be that of a pipeline
+        return None
+    return 1 if config.loop is None else config.loop.stages
 
 
 def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:

@@ -245,16 +245,17 @@ def steps(config: TrainerConfig) -> Steps:
 
     args = config.arguments
     batch = config.batch
-    if not args.known("max_steps", "num_train_epochs"):
-        return UNKNOWN
     limit, epochs = args["max_steps"], args["num_train_epochs"]
-    if not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)) or not isinstance(epochs, (int, float)):
+    if not args.known("max_steps") or not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)):
         return UNKNOWN
     if isinstance(limit, float) and not -INFINITE < limit <= 0:
         return UNKNOWN
     limit = int(limit)
     batches = batches_of_rank(config)
-    if batches is None or batch.accumulation.value is None:
+    has_epochs = args.known("num_train_epochs")
+    if not isinstance(epochs, (int, float)) and (has_epochs or limit <= 0):
+        return UNKNOWN
+    if batches is None or batch.accumulation.value is None or not has_epochs:
         total = limit if limit > 0 else None
         return Steps(None, None, total, warmup(config, total))
     try:
@@ -306,8 +307,8 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
     if not config.arguments.known("warmup_steps", "warmup_ratio"):
         return None
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
-    if not has_field("warmup_ratio", config.version):
-        ratio = None
+    if not has_field("warmup_ratio", config.version):  # where it is refused, the run starts in another release only, in which it counts
+        ratio = config.values.get("warmup_ratio") if config.facts.strict_keys else None
     if config.version >= RATIO_TAKEN and ratio is not None:
         given = 0  # the ratio replaces it, even if it is null
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, 0 if ratio is None else ratio)):

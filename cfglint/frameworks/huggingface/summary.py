@@ -55,6 +55,8 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         overrides = "max_steps overrides num_train_epochs" if "num_train_epochs" in args else "max_steps / steps per epoch"
         summary.derive(LENGTH, "epochs", "epochs", epochs_of(run), overrides, needs=needs(config))
     else:
+        if not args.known("max_steps"):
+            summary.add(LENGTH, "max steps", of(config, "max_steps"))
         summary.add(LENGTH, "epochs", of(config, "num_train_epochs"))
     if run.batches is not None and run.batches != run.updates:
         summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
@@ -116,7 +118,7 @@ def updates_because(config: TrainerConfig, run: Steps) -> str:
 def warmup_because(config: TrainerConfig, run: Steps) -> str:
     """The origin of the number of warm-up steps."""
     args = config.arguments
-    setting = of(config, "warmup_ratio" if args["warmup_ratio"] and not args["warmup_steps"] else "warmup_steps")
+    setting = of(config, "warmup_ratio" if config.values.get("warmup_ratio") and not args["warmup_steps"] else "warmup_steps")
     if not setting.written:
         return f"{setting.name} is not set"
     value = setting.value
