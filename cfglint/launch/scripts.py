@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST = 24  # launches of one script that are checked; loops are unrolled up to this number
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
+MOST_PROGRAMS = 32  # programs whose facts are kept, with the objects that their evaluation has made
 
 
 class Scripts:
@@ -124,6 +125,8 @@ class Scripts:
         key = program.path, program.package, tuple(program.folders), program.entry
         if key not in self._programs:
             self._programs[key] = read_found(program, {})
+            if len(self._programs) > MOST_PROGRAMS:
+                del self._programs[next(iter(self._programs))]
         return self._programs[key]
 
     def note_further(self, program: ProgramFacts) -> None:
