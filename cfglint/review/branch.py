@@ -205,12 +205,12 @@ class Branch:
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
-        new = by_file(discovery.runs(touched, ()))
+        new = by_file(discovery, touched)
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
-        old = by_file(self._discovery(OLD, before).runs(self._there(sorted(was)), ()))
+        old = by_file(self._discovery(OLD, before), self._there(sorted(was)))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) or is_program(name):
@@ -307,10 +307,10 @@ def texts(source: FileSource, names: Iterable[str]) -> dict[str, str]:
     return {name: text_of(source, name) for name in sorted(names)}
 
 
-def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
-    """Runs by their first file; a script may have several."""
+def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun]]:
+    """The runs of files by their first file; a script may have several. Those of files that others may name are the last."""
     found: dict[str, list[CheckedRun]] = {}
-    for run in runs:
+    for _, run in discovery.runs_of(discovery.numbered(names, ())):
         found.setdefault(run.documents[0].path, []).append(run)
     return found
 
