@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Callable, Collection, ConfigValue, Final, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Final, Mapping, Sequence
 
 # The kinds that have a part of their own in a launch.
 LAUNCH: Final = "launch"  # its config is the line itself
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cfglint.findings.releases import Release, Releases
     from cfglint.launch.line import LaunchLine
 
-    FieldSpan = tuple[str, ConfigValue, Release, Release]
+    FieldSpan = tuple[str, Any, Release, Release]
 
     class LaunchedKind(Protocol):
         """A kind of config, as a launch sees it."""

@@ -14,7 +14,7 @@ from cfglint.launch.line import HOSTFILE, NamedFile
 from cfglint.rewrite.apply_fixes import Pass
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any
 from cfglint.source.change import RENAME
 
 MISSING = "does not exist"
@@ -74,7 +74,7 @@ class Side:
         """A resolved number of the run; None if it is unknown."""
         return self.run.resolved.get(name)
 
-    def line(self, label: str) -> ConfigValue:
+    def line(self, label: str) -> Any:
         """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None
 

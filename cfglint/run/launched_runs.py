@@ -25,7 +25,6 @@ from cfglint.launch.programs.context import with_texts
 from cfglint.launch.reader import ScriptEvaluations
 from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.launch.scripts import Scripts, read_found, refuse_sourced, same_line
-from cfglint.launch.slurm import requested_card
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, parses_command, program_kind, unread
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
@@ -391,6 +390,7 @@ class LaunchedRuns:
             launch.loop = loop_of(launch.code, self.context(line, launch))
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
+        closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
         return self.facts.replace(
             launch=launch,
             gpus=gpus,
@@ -402,7 +402,7 @@ class LaunchedRuns:
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
-        ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
+        ).on_card(line.header.requested_card(line.srun) if line.header or line.srun else "")
 
 
 def is_fed_by_unread(launch: Launch) -> bool:
@@ -533,4 +533,4 @@ def unknown_arguments(launch: Launch, command: CommandDocument) -> tuple[Reason,
 def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     """The arguments with the types that the parser gives them, None for unknown ones."""
     values = framework(TRAINER).loader(command, facts).read(command).value
-    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
+    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()} if isinstance(values, dict) else {}

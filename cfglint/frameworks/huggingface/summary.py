@@ -12,7 +12,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 
 STEPS = "steps"
 ROUNDING = 1e-6
@@ -98,7 +98,7 @@ def batches_because(config: TrainerConfig) -> str:
     if own:
         return own
     batch, rounded = config.batch, "rounded down" if config.arguments["dataloader_drop_last"] else "rounded up"
-    data_parallel, samples, micro = batch.data_parallel.value, f"{config.facts.num_examples:,}", batch.micro_batch.value
+    data_parallel, samples, micro = batch.data_parallel.integer, f"{config.facts.num_examples:,}", batch.micro_batch.integer
     if not data_parallel or data_parallel == 1 or config.accelerator.get("split_batches"):
         return f"{samples} / {micro}, {rounded}"
     return f"per process, of {data_parallel}: {samples} / {micro} / {data_parallel}, {rounded}"
@@ -237,7 +237,7 @@ def filled(config: TrainerConfig, summary: Summary) -> None:
         summary.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
 
 
-def known(value: object, because: str) -> ConfigValue:
+def known(value: object, because: str) -> Operand:
     """A resolved value; None where it is a placeholder for an unknown length."""
     return None if "not known" in because else value
 
