@@ -389,7 +389,7 @@ class Config:
         for override in overrides:
             path = tuple(override.key.split("."))
             value = override.values[0] if override.values else self.override_value(override)
-            put(laid, path, value if not override.unknown else Unknown(*override.unknown))
+            put(laid, path, value if override.unknown is None else override.unknown)
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place

@@ -24,7 +24,7 @@ def given_value(name: str, option: str, fields: dict[str, Field], command: Comma
     """The value that an option of a line gives to an argument: its own option, another name of it, or its negation `--no_name`."""
     field, words = fields[name], command.words[option]
     if words is None:
-        return Unknown(*command.unknown.get(option, ()))
+        return command.unknown.get(option, Unknown())
     if option == f"no_{name}":
         return False
     if field.takes == "0":
@@ -65,7 +65,7 @@ def overrides(launch: Launch) -> list[Override]:
         words = command.words[key.raw]
         override = Override(key.raw, words or [], ARGS)
         override.place = (command, value)
-        override.unknown = command.unknown.get(key.raw, ())
+        override.unknown = command.unknown.get(key.raw)
         found.append(override)
     return found
 
@@ -85,7 +85,7 @@ def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
         if pair is not None and launch.command is not None:
             override.place = (launch.command, pair[1])
             override.argument = Written(launch.command, (pair[0].raw,))
-        override.unknown = value.reasons if isinstance(value, Unknown) else ()
+        override.unknown = value if isinstance(value, Unknown) else None
         found.append(override)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from cfglint.launch.arguments import known_words
+from cfglint.launch.arguments import further_arguments, known_words
 from cfglint.launch.command import WITHOUT_EFFECT
 from cfglint.launch.launch_words import listed_below
 from cfglint.launch.line import LaunchLine
@@ -145,14 +145,15 @@ class Scripts:
             limits = f"more than {MOST_SCOPES} functions or {MOST_MODULES} modules of the project"
             self.unchecked[program.path] = f"not read, because its code uses {limits}"
 
-    def context(self, line: LaunchLine, *, is_open: bool) -> Context:
-        """The circumstances under which a line starts its program; `is_open`: it may have further arguments."""
+    def context(self, line: LaunchLine) -> Context:
+        """The circumstances under which a line starts its program."""
         project = self.project(line.call.path)
         folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
         known = [part for word in known_words(line.arguments) for part in parts_of(word)]
+        further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
         return Context(
             tuple(value for value, _ in known),
-            is_open,
+            bool(further),
             {**self.environment, **{name: text.value for name, text in line.call.environment.items() if text.value is not None}},
             line.processes,
             project.read,

@@ -15,7 +15,7 @@ from cfglint.review import launches, renames
 from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import is_of_training
-from cfglint.review.literals import changed_values
+from cfglint.review.literals import changed_values, first_values
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -152,10 +152,12 @@ class Branch:
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
         self.listed |= {text for each in comparison.settings for text in (each.key.rpartition(".")[2], each.after.place) if text}
-        programs = sorted(name for name in names & self.altered if is_program(name))
-        comparison.code_changed = bool(programs)
-        if before is not None and after is not None:
-            comparison.consequences += [each for name in programs for each in self._values_in_code(name, after)]
+        changed = sorted(names & (self.altered | self.gone))
+        comparison.code_changed = any(map(is_program, changed))
+        if before is not None and after is not None and not only_releases:
+            documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
+            own = [name for name in changed if is_program(name) or not (name in documents or is_script(name))]
+            comparison.consequences += [each for name in own for each in self._values_in_code(name, after)]
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
@@ -164,13 +166,16 @@ class Branch:
         return comparison
 
     def _values_in_code(self, name: str, run: CheckedRun) -> Iterator[Consequence]:
-        """What a changed program says by its literals of how it trains, where no setting of a run shows it, and no option replaces it."""
+        """What a changed program says by its literals of how it trains, or a changed file that it reads, where no setting shows it and no
+        option replaces it.
+        """
         given = run.launch.command.words if run.launch.command is not None else ()
         before, after = text_of(self.old, self.old_name(name)), text_of(self.new, name)
-        for key, text in changed_values(name, before, after, self.listed, is_of_training).items():
-            self.in_code.add(key)
-            if key.lstrip("-").replace("-", "_") not in given:
-                yield Consequence("code", f"in {name}: {text}", known=False)
+        values = changed_values(name, before, after, self.listed, is_of_training if is_program(name) else None)
+        self.in_code |= {*values}
+        told = [text for key, text in values.items() if key.lstrip("-").replace("-", "_") not in given]
+        if told:
+            yield Consequence("code", f"in {name}: {', '.join(first_values(told))}", known=False)
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from cfglint.launch.command import TRAINER_NAMES
 from cfglint.launch.kinds import kind_of_class
@@ -17,6 +18,8 @@ ABSENT = "(unset)"
 MOST_VALUES = 5  # of one file
 LARGEST = 200_000  # characters
 SURE = 2  # arguments of a trainer
+
+ASSIGNMENT = re.compile(r"\+*([a-z_]+(?:\.\w+)+)=\S+$")  # `optim.lr=1e-5`
 
 Values = dict[str, list[tuple[str, int]]]  # name -> the values that are written for it and their lines, in their order
 
@@ -35,7 +38,7 @@ def changed_values(
     if not old or not new:
         return {}
     texts: dict[str, str] = {}
-    for name in dict.fromkeys(name for name in (*old, *new) if name not in listed):
+    for name in dict.fromkeys(name for name in (*old, *new) if name not in listed and name.rpartition(".")[2] not in listed):
         if only is not None and not (only(name) and name in old and name in new):
             continue
         was, now = old.get(name, []), new.get(name, [])
@@ -78,7 +81,8 @@ def values_of_program(path: str, text: str) -> Values:
         for name, value in named_values(node):
             if is_literal(value):
                 line = lines[value.lineno - 1]
-                found.setdefault(name, []).append((line[value.col_offset : value.end_col_offset].decode(), value.lineno))
+                text = line[value.col_offset : value.end_col_offset].decode()
+                found.setdefault(name, []).append((text.strip("\"'").partition("=")[2] if "." in name else text, value.lineno))
     return found
 
 
@@ -96,6 +100,11 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         every = [*node.args.posonlyargs, *node.args.args]
         yield from ((name.arg, value) for name, value in zip(every[::-1], node.args.defaults[::-1], strict=False))
         yield from ((name.arg, value) for name, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value)
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        words = (
+            (word, ASSIGNMENT.match(word.value)) for word in node.elts if isinstance(word, ast.Constant) and isinstance(word.value, str)
+        )
+        yield from ((found.group(1), word) for word, found in words if found)  # of a command
     elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
         keywords = node.value.keywords if isinstance(node.value, ast.Call) else []  # of `field(default=1)`
         yield node.target.id, next((keyword.value for keyword in keywords if keyword.arg == "default"), node.value)

@@ -35,6 +35,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 from cfglint.source.shell.command import CommandDocument
+from cfglint.source.shell.placed_text import unknown_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,8 +170,8 @@ class LaunchedRuns:
         facts.again = lambda edited: self.again(written, lines, edited, which)
         if line.launcher != BY_HAND:
             facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
-        for key, reasons in command.unknown.items():
-            line.unsure(f"arguments.{key}", *reasons)
+        for key, unknown in command.unknown.items():
+            line.unsure(f"arguments.{key}", *unknown.reasons)
         launch.entry = summary(line, typed(command, facts))
         return Launched(documents, kinds, facts)
 
@@ -221,7 +222,7 @@ class LaunchedRuns:
             return None
         from cfglint.launch.programs.built_arguments import BuiltArguments, with_engines
 
-        context = self.context(line, launch)
+        context = self.scripts.context(line)
 
         def reread(texts: Mapping[str, str]) -> ProgramFacts | None:
             again = read_found(file, texts)
@@ -236,7 +237,7 @@ class LaunchedRuns:
             return launch.parser
         from cfglint.launch.programs.built_arguments import with_engines
 
-        return with_engines(launch.parser, self.context(line, launch))
+        return with_engines(launch.parser, self.scripts.context(line))
 
     def with_trainers(self, line: LaunchLine, launch: Launch) -> ProgramFacts | None:
         """The facts about the program that gets the arguments of a line, with the trainers that it builds."""
@@ -244,10 +245,7 @@ class LaunchedRuns:
             return launch.parser
         from cfglint.launch.programs.built_arguments import with_trainers
 
-        return with_trainers(launch.parser, self.context(line, launch))
-
-    def context(self, line: LaunchLine, launch: Launch) -> Context:
-        return self.scripts.context(line, is_open=bool(launch.further))
+        return with_trainers(launch.parser, self.scripts.context(line))
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -368,7 +366,7 @@ class LaunchedRuns:
             elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
                 from cfglint.launch.programs.built_arguments import spreads_model
 
-                spreads = spreads_model(launch.parser, self.context(line, launch))
+                spreads = spreads_model(launch.parser, self.scripts.context(line))
                 launch.spreads = spreads or ""
                 gpus = 1 if spreads else gpus if spreads is not None else None
                 line.unsure("visible_gpus", *([DEVICE_MAP] if spreads is None else []))
@@ -379,7 +377,7 @@ class LaunchedRuns:
             from cfglint.launch.programs.built_arguments import loop_of, passed_to_engine
             from cfglint.launch.programs.runs_of_program import evaluation_of
 
-            context = self.context(line, launch)
+            context = self.scripts.context(line)
             launch.passed = passed_to_engine(evaluation_of(launch.parser, context))
             launch.loop = loop_of(launch.parser, context)
             if launch.loop is None:
@@ -387,7 +385,7 @@ class LaunchedRuns:
         elif built is None and launch.is_main and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
             from cfglint.launch.programs.built_arguments import loop_of
 
-            launch.loop = loop_of(launch.code, self.context(line, launch))
+            launch.loop = loop_of(launch.code, self.scripts.context(line))
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
@@ -508,7 +506,7 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
     for key, option, value in launcher_of(line).flags(line):
         word = option.value or option.word
         override = Override(key, [value if value is not None else word.string], FLAG)
-        override.unknown = word.reasons
+        override.unknown = unknown_value([word]) if not word.known else None
         start, end = command.within(word.place)
         override.place = (command, Node(SCALAR, start, end, word.string))
         if command.text[start:end] == word.string and option.value is not None:
@@ -517,7 +515,7 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         found.append(override)
     if found and "config_file" not in line.options and "num_processes" not in line.options:
         override = Override("num_processes", [str(line.processes)], FLAG)
-        override.unknown = () if line.processes is not None else (MACHINE,)
+        override.unknown = Unknown(MACHINE) if line.processes is None else None
         found.append(override)
     return tuple(found)
 
