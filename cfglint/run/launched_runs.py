@@ -80,7 +80,7 @@ class LaunchedRuns:
 
         self.scripts.note_further(program)
         launched: list[Launched] = []
-        for group in groups(program.built, evaluation_of(program, self.context(line, first.launch))):
+        for group in groups(program.built, evaluation_of(program, self.scripts.context(line))):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
             for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
                 assert run.launch.entry is not None
