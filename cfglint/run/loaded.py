@@ -126,6 +126,12 @@ class LoadedRun:
         return f"{first.path}:{self.line}" if isinstance(first, Part) and first.is_one_of_several else first.path
 
     @property
+    def full_place(self) -> str:
+        """The place of the run, and that of the command that starts its script."""
+        caller = self.launch.line.call.called_from if self.launch.line is not None else None
+        return f"{self.written_at} (started by {caller[0]}:{caller[1]})" if caller else self.written_at
+
+    @property
     def line(self) -> int:
         """The line of the command or call that starts the run; 1 for files."""
         document, entry = self.documents[0], self.launch.entry
