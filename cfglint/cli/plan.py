@@ -6,7 +6,7 @@ from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, uses_colour, warn_of
 from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, pace_given, positive
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_readers, only_of, the_reports, write_text
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
-FOR_SEVERAL = ("text", "json")  # formats of the plans of several runs
+FOR_SEVERAL = ("text", "markdown", "json")  # formats of the plans of several runs
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -128,8 +128,7 @@ def run(arguments: Namespace) -> int:
             only_of([each for each, _ in planned], "plan")
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    for each, _ in planned:
-        name_reader(each)
+    name_readers(each for each, _ in planned)
     warn_of(problems)
     if not planned:
         return 2
@@ -143,7 +142,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace, printed: bool) -> str:
-    """The plans of the runs; as text, those of runs with the same plans once, below their places."""
+    """The plans of the runs; for people, those of runs with the same plans once, below their places."""
     tables = [(run, table(found, pace)) for run, found in planned]
     if len(tables) == 1:
         return _report(form, tables[0][1], tables[0][0], printed)
@@ -151,11 +150,11 @@ def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace
         return plans.render(form, joined([each for _, each in tables]))
     texts: dict[str, list[str]] = {}
     for run, each in tables:
-        texts.setdefault(_report(form, each, run, printed), []).append(run.written_at)
-    shown = [*texts.items()][:MOST_RUNS]
+        texts.setdefault(_report(form, each, run, printed), []).append(run.full_place)
+    shown, gap = [*texts.items()][:MOST_RUNS], "\n" if form == "markdown" else ""
     left = [place for _, places in [*texts.items()][MOST_RUNS:] for place in places]
     rest = [f"not shown: {', '.join(left)}\n"] if left else []
-    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{text}" for text, places in shown), *rest])
+    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{gap}{text}" for text, places in shown), *rest])
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:
