@@ -55,6 +55,8 @@ from row_expressions import every
 from schema_source import SourceError, Tree, release
 from source_checks import Change, Check
 
+from cfglint.findings.rule import pages_of_checks
+
 ROOT = schema_merge.ROOT
 EXAMPLES = ("tests/rules", "tests/test_rules_doc.py::test_what_the_examples_say_is_current")
 RECORDS = (  # what shows the findings of examples, after these; and what shows defaults
@@ -407,7 +409,13 @@ def rows(given: Following) -> list[str]:
     given.target.with_name(row_table_text.NAME).write_text(table.text(), encoding="utf-8")
     asked = table.questions(given.release) - table.questions(given.neighbour)
     by_hand = [f"by hand: {line}" for line in table.unread(given.release, given.neighbour)]
-    return [*by_hand, *(f"question to the environment that is new: {question}" for question in sorted(asked))]
+    pages = pages_of_checks(given.kind)
+    gone = table.spoken_of(given.neighbour, pages) - table.spoken_of(given.release, pages)
+    return [
+        *by_hand,
+        *(f"question to the environment that is new: {question}" for question in sorted(asked)),
+        *(f"page whose checks are gone: {code}" for code in sorted(gone)),
+    ]
 
 
 def take_into_schema(given: Following) -> list[str]:
