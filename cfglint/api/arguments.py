@@ -8,8 +8,8 @@ from math import isfinite
 
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.memory_inputs import Model
-from cfglint.frameworks.versions import INSTALLED, is_version
+from cfglint.frameworks.memory.inputs import Model
+from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
 from cfglint.launch.overrides import Override
@@ -146,7 +146,7 @@ def named(model: Path | None) -> Model | None:
     """The shape of a model, by a path or a known name."""
     if model is None:
         return None
-    from cfglint.frameworks.named_models import UnknownModel, named_model
+    from cfglint.frameworks.memory.named_models import UnknownModel, named_model
 
     if not isinstance(model, (str, os.PathLike)):
         raise ArgumentError(f"model must be a path or the name of a model, not {model!r}")

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
     from cfglint.findings.setting import Batch
-    from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.memory.estimate import RunMemory
     from cfglint.rewrite.plan import Pace
 
 LAYOUT = (
@@ -187,7 +187,7 @@ class RunSummary:
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""
-        from cfglint.frameworks.memory import memory_of, missing_for
+        from cfglint.frameworks.memory.estimate import memory_of, missing_for
 
         config = self.run.configs[0]
         self.memory = memory_of(config)

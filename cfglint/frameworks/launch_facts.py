@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import Version, parse_version
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.launch import NO_LAUNCH, Launch
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterable, Mapping
 from cfglint.source.document import Document, Path
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.batch.cards import Card
     from cfglint.batch.nodes import Size
     from cfglint.evaluate import Reason
-    from cfglint.frameworks.memory_inputs import Model
-    from cfglint.frameworks.samples import Samples
+    from cfglint.frameworks.memory.inputs import Model
+    from cfglint.frameworks.training_data.samples import Samples
     from cfglint.launch.overrides import Override
 
     class AnyViolation(Protocol):

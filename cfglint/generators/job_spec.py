@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source import CfglintError
 from cfglint.source.annotations import ConfigTable, ConfigValue, TypeAlias
 
@@ -116,7 +116,7 @@ class JobSpec:
     def version(self, package: str) -> Version:
         """The target release of a package, else the newest known."""
         from cfglint.frameworks import framework
-        from cfglint.frameworks.versions import parse_version
+        from cfglint.frameworks.releases.versions import parse_version
 
         kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
         return parse_version((self.target or {}).get(package, framework(kind).newest))

@@ -6,7 +6,7 @@ import os
 
 from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import file_kinds, trainers
-from cfglint.frameworks.versions import INSTALLED, is_version
+from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, ConfigTable, ConfigValue, Iterable, Iterator
 from cfglint.source.files import FileProblem, read_bytes

@@ -21,7 +21,7 @@ from cfglint.run.sizes import size_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import BannerEntry, FailureEntry
-    from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.memory.estimate import RunMemory
 
 Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 

@@ -8,7 +8,7 @@ from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import KIND as LAUNCH
-from cfglint.frameworks.schema import Property
+from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.kinds import is_trainer
@@ -224,7 +224,7 @@ class Differ:
         return key
 
     def _property(self, config: Config | None, path: Path) -> Property | None:
-        from cfglint.frameworks.schema import load
+        from cfglint.frameworks.validation.schema import load
 
         try:
             return load(self.kind).lookup(tuple(map(str, path))) if config is not None else None

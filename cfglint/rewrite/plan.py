@@ -18,7 +18,7 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import PlanEntry, PlanTable
-    from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.memory.estimate import RunMemory
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(
@@ -123,7 +123,7 @@ def work_of(found: Retarget, measured_on: int | None, alone: bool, share: float 
 
 def memory_after(run: CheckedRun) -> RunMemory | None:
     """The memory of a planned run; None if the shape of its model is unknown."""
-    from cfglint.frameworks.memory import memory_of
+    from cfglint.frameworks.memory.estimate import memory_of
 
     return memory_of(run.configs[0]) if run.configs else None
 

@@ -28,7 +28,7 @@ from cfglint.source.shell.tables import names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.setting import Batch
-    from cfglint.frameworks.memory import MicroBatchBound
+    from cfglint.frameworks.memory.estimate import MicroBatchBound
     from cfglint.launch.line import LaunchLine
 
 AUTO = "auto"
@@ -245,7 +245,7 @@ def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
     """The largest micro batch for the memory of a GPU under other facts; None if model or card are unknown."""
     if facts.gpu_memory is None:
         return None
-    from cfglint.frameworks.memory import micro_batch_bound
+    from cfglint.frameworks.memory.estimate import micro_batch_bound
 
     return micro_batch_bound(CheckedRun(run.documents, run.kinds, facts).configs[0])
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import framework, learn, nearest_modelled
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.launch import Launch
 from cfglint.source.annotations import Callable
 from cfglint.source.document import Document, Part
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.setting import Batch, Layout
-    from cfglint.frameworks.samples import Samples
+    from cfglint.frameworks.training_data.samples import Samples
 
     Result = TypeVar("Result")
 

@@ -8,9 +8,10 @@ from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.diagnostic import Diagnostic
 from cfglint.findings.setting import AUTO, Setting
 from cfglint.findings.wording import counted
-from cfglint.frameworks import framework, schema
-from cfglint.frameworks.schema import Property, Schema
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks import framework
+from cfglint.frameworks.releases.versions import parse_version
+from cfglint.frameworks.validation import schema
+from cfglint.frameworks.validation.schema import Property, Schema
 from cfglint.report.details import depending
 from cfglint.rules.catalogue import rule_of
 from cfglint.run.checked import CheckedRun

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.review.consequence import number, percent, ratio, relation
 
 TRAINER = """\

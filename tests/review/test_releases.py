@@ -9,7 +9,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.releases._modelled import RELEASES
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -24,13 +24,14 @@ from cfglint.findings import _example_findings
 from cfglint.findings import rule as rule_module
 from cfglint.findings.example_findings import recorded
 from cfglint.findings.rule import Finding
-from cfglint.frameworks import framework, schema
-from cfglint.frameworks._releases import RENAMED
+from cfglint.frameworks import framework
 from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.trl.releases import HISTORY
+from cfglint.frameworks.validation import schema
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 

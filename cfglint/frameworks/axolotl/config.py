@@ -7,7 +7,7 @@ from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigTable, ConfigValue
 
 TYPE_CHECKING = False

@@ -8,10 +8,20 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
-from cfglint.frameworks.history import DEFAULT, Fields, Row
-from cfglint.frameworks.history import TYPE as READS
-from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, taken_as_they_are, value_error, within
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import DEFAULT, Fields, Row
+from cfglint.frameworks.releases.history import TYPE as READS
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.validation.pydantic import (
+    MISSING,
+    UNKNOWN,
+    Fault,
+    Invalid,
+    Reading,
+    expected,
+    taken_as_they_are,
+    value_error,
+    within,
+)
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 
 Path = tuple[str | int, ...]

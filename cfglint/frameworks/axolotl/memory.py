@@ -24,7 +24,7 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, RANK, TrainerMemory
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
 

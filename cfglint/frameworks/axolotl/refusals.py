@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cfglint.findings.remedy import Remedy, set_key
-from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Sequence
 
 MODEL = "AxolotlConfigWCapabilities"
@@ -134,7 +134,7 @@ def renamed(key: Any, release: Version) -> Any:
     """The name of a key in a release, if a later one than the checks were written for has renamed it."""
     if not RENAMED or not isinstance(key, str):
         return key
-    from cfglint.frameworks.renamed_fields import name_at
+    from cfglint.frameworks.releases.renamed_fields import name_at
 
     return name_at(key, PACKAGE, release)
 

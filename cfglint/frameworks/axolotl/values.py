@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Path
 

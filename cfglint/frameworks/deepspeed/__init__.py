@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
 TYPE_CHECKING = False

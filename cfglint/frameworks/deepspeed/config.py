@@ -22,7 +22,7 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     def reads(self, key: str) -> bool:
         """Whether DeepSpeed has a key of this name; it ignores all others."""
-        from cfglint.frameworks.schema import load
+        from cfglint.frameworks.validation.schema import load
 
         return load(self.kind).lookup((key,)) is not None
 

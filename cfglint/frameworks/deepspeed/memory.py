@@ -16,9 +16,9 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.memory import ROW_KEYS
-from cfglint.frameworks.memory_inputs import Inputs, Model
-from cfglint.frameworks.named_models import MODEL_KEYS, published_model
+from cfglint.frameworks.memory.estimate import ROW_KEYS
+from cfglint.frameworks.memory.inputs import Inputs, Model
+from cfglint.frameworks.memory.named_models import MODEL_KEYS, published_model
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False

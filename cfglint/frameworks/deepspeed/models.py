@@ -7,14 +7,14 @@ before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField, Setting
-from cfglint.frameworks import pydantic
-from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
-from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, Row, holds
-from cfglint.frameworks.history import TYPE as TYPE_OF
-from cfglint.frameworks.pydantic import UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, Row, holds
+from cfglint.frameworks.releases.history import TYPE as TYPE_OF
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.validation import pydantic
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.load_results import copied
 from cfglint.source.record import Record
@@ -149,7 +149,7 @@ def reading_of(version: Version) -> Reading:
     """The reading by the pydantic whose models a release has."""
     if version >= PYDANTIC_2_SINCE:
         return Reading()
-    from cfglint.frameworks.pydantic1 import EarlierReading
+    from cfglint.frameworks.validation.pydantic1 import EarlierReading
 
     return EarlierReading()
 
@@ -233,7 +233,7 @@ def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, tit
 
 def follow_names(section: ModelSection, model: PydanticModel) -> None:
     """Give fields that the release has renamed their former names as well, which the code that reads them knows."""
-    from cfglint.frameworks.renamed_fields import name_at
+    from cfglint.frameworks.releases.renamed_fields import name_at
 
     for name, field in model.fields.items():
         current = name_at(name, "deepspeed", section.version)
@@ -284,7 +284,7 @@ def read_nested(section: ModelSection, field: ModelField, key: str, value: objec
     if value is None and model.nullable:
         return default_of(field, section.version)
     if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
-        from cfglint.frameworks import pydantic1
+        from cfglint.frameworks.validation import pydantic1
 
         try:
             value = pydantic1.mapping(value)

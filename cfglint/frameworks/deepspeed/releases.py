@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, SPANS
-from cfglint.frameworks.history import DEFAULT, History
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import DEFAULT, History
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigValue
 
 MODEL_HISTORY = History(FIELDS, SPANS)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import SCHEDULERS
-from cfglint.frameworks.history import holds
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import holds
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigValue
 
 TYPE_CHECKING = False

@@ -19,9 +19,9 @@ from cfglint.frameworks.deepspeed.models import (
     read_section,
 )
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, looks_up
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
 from cfglint.source.document import NOT_STRICT_JSON, Document, Problem
 

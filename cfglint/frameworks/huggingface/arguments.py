@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import NoSuchField
-from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterable
 
 # transformers 5.23.0 training_args.py:761
@@ -113,7 +113,7 @@ class Arguments:
         """The name of a field in the release, if a later one than the code was written for has renamed it."""
         if not RENAMED or name in self.defaults:
             return name
-        from cfglint.frameworks.renamed_fields import current_name
+        from cfglint.frameworks.releases.renamed_fields import current_name
 
         return current_name(name, self.releases)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.history import SINCE, TYPE, UNTIL
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, HISTORY, PARSED, SECTION, defaults, type_of
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import SINCE, TYPE, UNTIL
+from cfglint.frameworks.releases.versions import Version
 from cfglint.launch import Launch
 from cfglint.launch.argparse_types import NUMERIC, converted
 from cfglint.launch.program import Field

@@ -11,10 +11,10 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.document import Document, Path
 from cfglint.source.load_results import copied
@@ -122,7 +122,7 @@ class HfDeepSpeedConfig:
     @property
     def known_hidden_size(self) -> int | None:
         """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published model."""
-        from cfglint.frameworks.named_models import MODEL_KEYS, model_of
+        from cfglint.frameworks.memory.named_models import MODEL_KEYS, model_of
 
         model = model_of(self.trainer)
         if model is not None:

@@ -6,10 +6,10 @@ the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
 
 from __future__ import annotations
 
-from cfglint.frameworks.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History
 from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES
 from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Callable, ConfigTable, ConfigValue
 
 TYPE_CHECKING = False

@@ -46,11 +46,11 @@ from cfglint.frameworks.huggingface.trained_part import (
     doubts,
     uses,
 )
-from cfglint.frameworks.memory import GPUS_FLAG, ROW_KEYS
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.estimate import GPUS_FLAG, ROW_KEYS
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.peft.adapters import DECISIVE
 from cfglint.frameworks.peft.lora import unknown_in
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.launch.program import MISSING, AdapterCall
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 from cfglint.source.record import Record, changed

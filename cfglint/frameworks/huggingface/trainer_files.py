@@ -9,7 +9,7 @@ from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
 from cfglint.source.document import Document, Path
 

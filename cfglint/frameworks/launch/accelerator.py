@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Batch, Layout, Setting
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import ACCUMULATION, VARIABLE, LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, integer, number_of, setting, total_steps, warmup_steps
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.program import OwnLoop
 from cfglint.source.python.call import CallDocument

@@ -147,7 +147,7 @@ def passed(launch: Launch, argument: str) -> tuple[ConfigValue, tuple[Node, Node
     """(value, option and value in the line, words) that a line gives to an argument of its program; without a place if the line does not
     give it.
     """
-    from cfglint.frameworks.own_arguments import given_value, options_of
+    from cfglint.frameworks.arguments.own_parser import given_value, options_of
 
     line, command, program = launch.line, launch.command, launch.parser
     assert line is not None

@@ -6,7 +6,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.llamafactory.releases import default, ever
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 
-from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.refusal import Refusal, Words
-from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of
-from cfglint.frameworks.row_table import table_of
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.releases.history import DEFAULT, TYPE
+from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of
+from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable, Iterator
 
 TYPE_CHECKING = False

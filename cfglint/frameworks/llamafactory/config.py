@@ -6,9 +6,7 @@ from os.path import isdir
 
 from cfglint.findings.rule import FILE, Finding, Rule
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.history import DEFAULT, Fields
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -16,7 +14,9 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory import FRAMEWORK
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, default_of
 from cfglint.frameworks.llamafactory.releases import arguments, ever, library
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.releases.history import DEFAULT, Fields
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document
 

@@ -12,7 +12,7 @@ from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, F
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.memory import TrainerMemory
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
 

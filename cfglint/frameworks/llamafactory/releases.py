@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, Fields, History
 from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES, RELEASES
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL, Fields, History
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigValue
 
 TYPE_CHECKING = False

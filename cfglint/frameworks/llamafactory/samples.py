@@ -7,8 +7,8 @@ import os
 from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.sample_files import held_out, local, rows, unknown
-from cfglint.frameworks.samples import Samples
+from cfglint.frameworks.training_data.files import held_out, local, rows, unknown
+from cfglint.frameworks.training_data.samples import Samples
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.root import root_of

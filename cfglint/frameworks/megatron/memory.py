@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfglint.batch.memory.settings import ADAM_FUSED, EAGER, FP16, FP32, FUSED, LOSS_MEGATRON, SGD, ZERO, Settings, Zero
 from cfglint.batch.memory.shape import Shape, ceiling
 from cfglint.frameworks.megatron.config import MegatronConfig
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 
 VOCABULARY = 50257  # of the GPT-2 tokenizer; the real one comes from the tokenizer's files
 MULTIPLE = 128  # the default of `--make-vocab-size-divisible-by`

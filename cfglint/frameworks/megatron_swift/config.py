@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.command_options import INVALID
+from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
 from cfglint.frameworks.refusal import Refusal

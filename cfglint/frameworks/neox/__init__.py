@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import MAPPING, Document
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 

@@ -22,7 +22,7 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.batch.memory.shape import Shape, ceiling
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.sizes import GATED, widths
 

@@ -10,7 +10,7 @@ from math import ceil
 
 from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 
 TWICE: Version = (0, 7, 1)  # before, an actor with a pretraining loss has two backward passes a step
 BY_SAMPLES: Version = (0, 4)  # from here on the steps of an epoch are samples / global batch,

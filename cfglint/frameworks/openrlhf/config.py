@@ -6,12 +6,12 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import ARGUMENT, Rule
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.arguments.config import OptionsConfig, nearest
+from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
 from cfglint.frameworks.base import FORK_KEYS
-from cfglint.frameworks.command_options import LEFT, RefusedWords
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf import FRAMEWORK
 from cfglint.frameworks.openrlhf.fields import HISTORY, OTHER, name_of, of_copy, options, program_of
-from cfglint.frameworks.options_config import OptionsConfig, nearest
 from cfglint.source.annotations import ConfigValue, Sequence
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument

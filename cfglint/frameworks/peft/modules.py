@@ -6,8 +6,8 @@ the config, are in the table with their condition; where the config does not dec
 
 from __future__ import annotations
 
-from cfglint.frameworks.history import DEFAULT, TYPE, Fields, History
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import DEFAULT, TYPE, Fields, History
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigTable, Iterator, Mapping
 from cfglint.source.record import Record
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift.fields import Arguments as OfCommand
 from cfglint.frameworks.swift.fields import exists
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Mapping
 
 GLOBAL = 16  # samples of a step, at least, where the accumulation is not set

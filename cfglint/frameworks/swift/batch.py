@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import Batch, Layout
-from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, generated_batches
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 

@@ -11,14 +11,14 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.row_refusals import unknown_field
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.refusals import unknown_field
 from cfglint.frameworks.swift import LIBRARY
 from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GRPO, ONE_MICRO_BATCH, SIZE, STEPS, generation
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
 from cfglint.frameworks.swift.refused import DEVICES, GENERATIONS, refused, refused_by_library
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False

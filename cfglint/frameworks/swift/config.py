@@ -5,18 +5,18 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
-from cfglint.frameworks.accepted_releases import within
-from cfglint.frameworks.command_options import INVALID, RefusedWords
+from cfglint.frameworks.arguments.parsing import INVALID, RefusedWords
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Collection, ConfigValue, Mapping, Sequence
 from cfglint.source.document import Document
 

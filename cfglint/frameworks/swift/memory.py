@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed

@@ -6,8 +6,8 @@ Source: ms-swift 4.6.0 pipelines/base.py:35-44, utils/utils.py:178-190; transfor
 from __future__ import annotations
 
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.command_options import LEFT, RefusedWords
-from cfglint.frameworks.options_config import OptionsConfig
+from cfglint.frameworks.arguments.config import OptionsConfig
+from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
 from cfglint.frameworks.swift.command_line import (
     CONFIG,
     FILE_WINS,

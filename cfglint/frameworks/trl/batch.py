@@ -13,12 +13,12 @@ incomplete generation too, which it does not make. RLOO generates like this from
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION, Number
 from cfglint.frameworks.huggingface.batch import as_integer, steps
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION, Number
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.config import REPEATS, TrlConfig
 from cfglint.frameworks.trl.fields import SAME_LOOP
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.frameworks.base import Framework
-from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.history import holds
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, Fields, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.launch.accelerate_options import is_option
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
 from cfglint.source.document import Document, Path

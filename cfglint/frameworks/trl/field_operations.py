@@ -10,8 +10,8 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigValue
 
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow

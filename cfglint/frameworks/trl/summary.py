@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH, Summary
+from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.document import Written

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import posixpath
 
-from cfglint.frameworks.history import DEFAULT, History
+from cfglint.frameworks.releases.history import DEFAULT, History
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.verl._tables import FIELDS, SPANS
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue
 from cfglint.source.hydra.defaults_list import Source
 

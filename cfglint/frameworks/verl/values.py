@@ -6,8 +6,8 @@ import functools
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.verl.files import fields_of_class
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Mapping
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 

@@ -7,8 +7,8 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, Scheduler, chosen, has_own
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import choice, mistyped, replace
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 STEPS_CHECKED_SINCE = (0, 19, 3)

@@ -11,8 +11,8 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ESCAPED
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
-from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 from cfglint.frameworks.remedies import mistyped, not_attribute
+from cfglint.frameworks.validation.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 from cfglint.source.annotations import Iterator
 
 # The other sections, each with the attribute that DeepSpeed first accesses on it.

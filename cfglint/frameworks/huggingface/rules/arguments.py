@@ -81,7 +81,7 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
             yield Finding(best, message, related=related, exception=text, depends_on=unset, help=remedy)
         elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
             from cfglint.frameworks.huggingface.rules.migrations import replacement
-            from cfglint.frameworks.versions import dotted
+            from cfglint.frameworks.releases.versions import dotted
 
             related = (of(config, "save_strategy"), best)
             removed = dotted(FIELDS["evaluation_strategy"][3])

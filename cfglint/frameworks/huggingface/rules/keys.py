@@ -9,8 +9,8 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import listed, rename
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name

@@ -8,8 +8,8 @@ from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import Version, dotted, parse_version
 from cfglint.frameworks.remedies import replace
-from cfglint.frameworks.versions import Version, dotted, parse_version
 from cfglint.source.annotations import Iterator
 
 ALL_HELD_OUT = "ValueError: test_size=1.0 should be either positive and smaller than the number of samples"

@@ -12,8 +12,8 @@ from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import refused
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import rename
-from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.record import changed
 

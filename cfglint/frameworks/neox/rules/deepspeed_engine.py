@@ -9,8 +9,8 @@ from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.pydantic import Fault
 from cfglint.frameworks.remedies import choice, rename, replace
+from cfglint.frameworks.validation.pydantic import Fault
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
@@ -44,7 +44,7 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
 @rule("NEO090")
 def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
     from cfglint.frameworks.deepspeed.models import EARLY, TWICE
-    from cfglint.frameworks.pydantic import UNKNOWN
+    from cfglint.frameworks.validation.pydantic import UNKNOWN
 
     autotuning = config.argument("autotuning")
     tuned = isinstance(autotuning, dict) and bool(autotuning.get("enabled"))  # lists are then what the tuner tries

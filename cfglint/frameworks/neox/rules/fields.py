@@ -89,7 +89,7 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
         current = RENAMED[name]
         fix = None if current in config.values else rename(setting, current, f"rename to `{current}`")
         return f"; its current name is `{current}`", fix
-    from cfglint.frameworks.schema import load
+    from cfglint.frameworks.validation.schema import load
 
     near = [each for each in load(config.kind).nearest((), name) if len(each.path) == 1 and config.knows(each.name)]
     if not near:

@@ -10,6 +10,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
@@ -17,7 +18,6 @@ from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules import shown
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.launch.accelerate_options import PACKAGED, is_flag, is_option, refused
 from cfglint.source.annotations import Iterator, Sequence
 
