@@ -154,10 +154,13 @@ class Following:
         path = self.target.with_name(row_table_text.NAME)
         return self.kind not in rebuild_tables.WITH_ROWS or self.rows().text() == path.read_text(encoding="utf-8")
 
-    def is_row(self, check: Check) -> bool:
-        """Whether a check is one of the rows, which need no rule."""
+    def covering(self, check: Check) -> str:
+        """Why a check needs no rule: it is one of the rows, or its condition names no field; empty if it may need one."""
         pattern = re.compile(re.escape(check.text).replace(re.escape("{}"), ".*"), re.DOTALL)
-        return any(pattern.match(text) for text in self.messages)  # the text of a check may be cut off
+        if any(pattern.match(text) for text in self.messages):  # the text of a check may be cut off
+            return "a row"
+        fields = {name for section in self.facts.sections.values() for name in section}
+        return "" if check.kind == "validator" or fields.intersection(re.findall(r"\w+", check.condition)) else "none: no field decides it"
 
     @functools.cached_property
     def messages(self) -> list[str]:
@@ -334,7 +337,7 @@ def report_checks(given: Following, changed: list[Change] | None) -> Iterator[st
         rules = rules_of(each.check, given)
         if each.before is not None:
             rules = rules or [f"{rule} (its former words)" for rule in covering_rules.rules_of(each.before, given.package)]
-        why = source_checks.reason(each.check, notes) or ("a row" if given.is_row(each.check) else "")
+        why = source_checks.reason(each.check, notes) or given.covering(each.check)
         print(f"  {each.what:8}{each.check.place}: {each.check.text[:SHOWN]}")
         print(f"{details(each)}          rule: {', '.join(rules) or why or 'none'}")
         if each.what != "removed":

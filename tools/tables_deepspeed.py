@@ -84,8 +84,9 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
 
 def modules_of(tree: Tree, titles: Iterable[str]) -> dict[str, str]:
     """The modules in which the classes of models are defined."""
-    modules = {each: each.read_text(encoding="utf-8") for each in tree.root.rglob("*config.py")}
-    places = {title: path for path, text in modules.items() for title in re.findall(r"^class (\w+)\(", text, re.MULTILINE)}
+    files = sorted(tree.root.rglob("*.py"), key=lambda path: path.name.endswith("config.py"))  # these win where a name occurs twice
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    places = {title: path for path, text in texts.items() for title in re.findall(r"^class (\w+)\(", text, re.MULTILINE)}
     dotted = {each: ".".join(places[each].relative_to(tree.root.parent).with_suffix("").parts) for each in titles if each in places}
     return {MODULE + title: module for title, module in dotted.items()}
 

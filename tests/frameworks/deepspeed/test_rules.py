@@ -39,9 +39,9 @@ class TestSections:
     @each_case(
         ("key", "exception"),
         [
-            ("zero_optimization", "TypeError: argument after ** must be a mapping, not NoneType"),
-            ("fp16", "TypeError: argument after ** must be a mapping, not NoneType"),
-            ("bfloat16", "TypeError: argument after ** must be a mapping, not NoneType"),
+            ("zero_optimization", "TypeError: deepspeed.runtime.zero.config.DeepSpeedZeroConfig() argument after ** must be a mapping, not NoneType"),
+            ("fp16", "TypeError: deepspeed.runtime.precision_config.DeepSpeedFP16Config() argument after ** must be a mapping, not NoneType"),
+            ("bfloat16", "TypeError: deepspeed.runtime.precision_config.DeepSpeedBF16Config() argument after ** must be a mapping, not NoneType"),
             ("optimizer", "AttributeError: 'NoneType' object has no attribute 'keys'"),
             ("pipeline", "AttributeError: 'NoneType' object has no attribute 'items'"),
             ("checkpoint", "AttributeError: 'NoneType' object has no attribute 'get'"),

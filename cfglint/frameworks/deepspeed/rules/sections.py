@@ -30,6 +30,7 @@ LOOKED_UP = {
     "aio": "get",
     "tensor_parallel": "get",
 }
+TENSOR_PARALLEL_READ = (0, 18, 6)  # from here on `initialize` looks a key up in it before it becomes a model
 ASSUMED_SIZE = "the hidden size of the model is assumed to be 4096; pass --model for the real one"
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
@@ -113,7 +114,8 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key, look in LOOKED_UP.items():
         value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, dict) and not (value is None and key == "aio"):
-            yield no_mapping(config, key, not_attribute(value, look))
+            is_unpacked = key == "tensor_parallel" and config.version < TENSOR_PARALLEL_READ
+            yield no_mapping(config, key, unpacking(config, key, value) if is_unpacked else not_attribute(value, look))
     yield from specially_parsed_sections(config)
 
 
