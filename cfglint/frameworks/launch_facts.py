@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.launch import NO_LAUNCH, Launch
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterable, Mapping
+from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Mapping, Operand
 from cfglint.source.document import Document, Path
 from cfglint.source.record import Record, changed
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """The values of a config of this kind that the schemas do not allow."""
 
 
-NOTHING: Mapping[str, ConfigValue] = {}
+NOTHING: Mapping[str, Operand] = {}
 
 
 class LaunchFacts(Record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source import CfglintError
-from cfglint.source.annotations import ConfigTable, ConfigValue, TypeAlias
+from cfglint.source.annotations import Any, ConfigTable, ConfigValue, TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class JobSpec:
         """The facts that a kind of file does not support; a parallel size of 1 is always supported."""
         return [name for name, value in self.known().items() if name not in taken and not (name in PARALLEL and value == 1)]
 
-    def choose(self, name: str, table: ConfigTable, kind: str) -> ConfigValue:
+    def choose(self, name: str, table: ConfigTable, kind: str) -> Any:
         """The value that a kind writes for a fact with a fixed list of choices; raises Contradiction if it does not support it."""
         value = getattr(self, name)
         if value not in table:

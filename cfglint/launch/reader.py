@@ -14,7 +14,7 @@ from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, l
 from cfglint.launch.line import RANKS_OF_SRUN, Argument, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.placeholders import BEFORE_A_WORD, as_words, unfilled
-from cfglint.launch.slurm import header
+from cfglint.launch.slurm import Header, header
 from cfglint.launch.surroundings import Surroundings
 from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
@@ -34,6 +34,7 @@ from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MPI = ("mpirun", "mpiexec")
 MAKEFILES = ("makefile", "gnumakefile")
+TASKS = (".yaml", ".yml")  # which SkyPilot runs
 LEAST = 3  # characters of the name of a launcher that is looked for anywhere in a script
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
@@ -114,6 +115,10 @@ class Reader:
             from cfglint.launch.makefile import recipes
 
             return [line for recipe in recipes(text) for line in self.of_script(path, recipe.script(path), text)]
+        if name.endswith(TASKS):
+            from cfglint.launch.skypilot import script
+
+            return self.of_script(path, script(path, text), text)
         return self.of_script(path, Script(path, text, parsed=as_words(text, BEFORE_A_WORD)), text)
 
     def is_of_interest(self, text: str) -> bool:
@@ -145,9 +150,9 @@ class Reader:
             self.evaluations.incomplete[path] = None
         found = [line for line in (self.line(call, known) for call in followed.calls) if line is not None]
         if found:
-            head = header(path, text)
+            head = job_of(path, text)
             for line in found:
-                line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
+                line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
                 findings.missing_files(line, followed.calls, followed.written)
                 if not findings.is_page(line):
@@ -196,7 +201,7 @@ class Reader:
         """The interpreted script; raises Suspended after the given number of steps."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
         interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
-        head = header(script.path, text)
+        head = job_of(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
@@ -408,6 +413,15 @@ class Reader:
                 line.files.append(
                     NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else "")
                 )
+
+
+def job_of(path: str, text: str) -> Header:
+    """What the job of a script requests."""
+    if path.lower().endswith(TASKS):
+        from cfglint.launch import skypilot
+
+        return skypilot.header(path, text)
+    return header(path, text)
 
 
 def set_start_folder(call: StartedCall, folder: str) -> None:

@@ -120,6 +120,6 @@ def has_effect(key: str) -> bool:
 
 
 def is_of_training(name: str) -> bool:
-    """Whether a value of a program that no run depends on decides how something is trained, by its name: an option, a keyword."""
-    key = name.lstrip("-").replace("-", "_")
+    """Whether a value in the code of a program decides how something is trained, by its name: an option, a keyword, a constant."""
+    key = name.lstrip("-").replace("-", "_").lower()
     return key in EFFECTS or key in SIZES or length_key(key)

@@ -30,7 +30,7 @@ Path = tuple[Any, ...]
 
 AUTO = "auto"
 UNKNOWN = "(unknown)"
-NOWHERE: ConfigValue = object()  # the value of an absent key
+NOWHERE: Any = object()  # the value of an absent key
 # What sets or limits the number of processes: options of launchers, of srun and the header of a job, and variables.
 SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus", "num_nodes", "include")
 OF_SLURM = ("nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus")
@@ -91,7 +91,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
         if (change.before.span, change.after.span) not in seen:
             seen.add((change.before.span, change.after.span))
             changes.append(change)
-    unseen = {kind for side in (old, new) for _, kind, _ in side.missing_files}
+    unseen = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
     for former, kind in kinds_of_both(before, after):
         differ = Differ(former, kind, before, after)
         if kind in unseen and None in differ.configs:
@@ -131,7 +131,7 @@ def size_texts(launch: Launch) -> dict[str, Text]:
     line = launch.line
     if line is None or launch.command is None:
         return {}
-    found = {f"#SBATCH --{name}": text for name, text in line.header.items() if name in OF_SLURM}
+    found = {line.header.named(name): text for name, text in line.header.options.items() if name in OF_SLURM}
     found.update((f"srun --{name}", text) for name, text in srun_options(line.srun).items() if name in OF_SLURM)
     given = line.options.given.items()
     found.update((name, each.value) for name, each in given if name in SIZES and each.value is not None and not each.in_file)
@@ -210,7 +210,7 @@ class Differ:
                 found[key if key in common else self._usual_name(config, path, key)] = (key, AUTO if filled else value)
         return found
 
-    def _usual_name(self, config: Config, path: Path, key: object) -> ConfigValue:
+    def _usual_name(self, config: Config, path: Path, key: str | int) -> str | int:
         """The name of a key that has several in this release."""
         known = self._property(config, (*path, key))
         if known is None:
@@ -234,7 +234,8 @@ class Differ:
     def _default(self, side: int, path: Path) -> ConfigValue:
         """The framework's default of a key; NOWHERE if none is known."""
         config = self.configs[side]
-        return config.default(path, NOWHERE) if config is not None else NOWHERE
+        default: ConfigValue = config.default(path, NOWHERE) if config is not None else NOWHERE
+        return default
 
     def _same(self, before_path: Path, after_path: Path, before: object, after: object, states: tuple[SettingState, SettingState]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""
@@ -249,7 +250,7 @@ class Differ:
         exact = self._property(self.configs[1], after_path)
         return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
 
-    def _state(self, side: int, path: Path, value: object) -> SettingState:
+    def _state(self, side: int, path: Path, value: ConfigValue) -> SettingState:
         """A setting on one side: written, the default, or missing."""
         config = self.configs[side]
         given = config.setting(*path) if config is not None and value is NOWHERE and path else None

@@ -309,7 +309,8 @@ def test_a_file_that_is_not_there_any_more(compare):
     compared = compare(*sides, gpus=8)
     assert [each.text for each in compared.consequences] == [
         "still does not start on 8 GPUs: fails while checking the config, before during initialization",
-        "ds.json does not exist any more: its settings are not compared",
+        "`deepspeed` names ds.json, which does not exist any more: its settings are not compared",
+        "ZeRO stage 2 -> unknown",
     ]
     assert compared.settings == []
 

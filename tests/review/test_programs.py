@@ -123,3 +123,21 @@ def test_another_class_of_arguments_is_another_trainer_and_its_settings_are_comp
     assert "another trainer: TRL -> Hugging Face trainer" in text
     assert "gradient clipping 0.5 -> 1.0" in text
     assert not [each for each in text if "(unset)" in each]
+
+
+def test_steps_that_are_unknown_now_are_not_said_to_be_set_by_the_epochs(reviewed):
+    before, after = (program(2).replace("=2)", f"=2, max_steps={steps})") for steps in ("500", "int(input())"))
+    assert "total steps 500 -> unknown" in reviewed({"train.py": before}, {"train.py": after})[1]
+
+
+def test_a_length_that_only_the_code_has_is_told_unless_the_line_replaces_it(reviewed):
+    option = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--max_length', default=%s)\np.parse_args()\n"
+    before, after = (program(2, f"MAX_LENGTH = {size}\n{option % size}") for size in (512, 2048))
+    _, texts = reviewed({"train.py": before, "run.sh": "python train.py --max_length 8\n"}, {"train.py": after})
+    assert texts == ["in train.py: `MAX_LENGTH` 512 -> 2048"]
+
+
+def test_a_size_that_is_unknown_now_is_told(reviewed):
+    before = {"train.py": program(2), "run.sh": "torchrun --nproc_per_node 4 train.py\n"}
+    _, texts = reviewed(before, {"run.sh": "torchrun --nproc_per_node $WORLD train.py\n"})
+    assert "GPUs 4 -> unknown" in texts

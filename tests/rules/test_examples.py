@@ -19,7 +19,7 @@ import pytest
 
 import cfglint
 from cases import each_case
-from cfglint.explanation.summary import RunSummary, origin
+from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings import _example_findings
 from cfglint.findings import rule as rule_module
 from cfglint.findings.example_findings import recorded
@@ -185,7 +185,7 @@ def note_account(seen, name, run):
     for item in RunSummary(run).items:
         because = NUMBER.sub("#", PLACE.sub("FILE", origin(item)))
         line = (run.kinds[0], item.label, f"{because}{', needs ' + item.needs if item.unknown else ''}")
-        seen.setdefault(line, f"{json.dumps(item.setting.value, default=str)} ({name})")
+        seen.setdefault(line, f"{json.dumps(value_or_auto(item.setting), default=str)} ({name})")
 
 
 @every_rule_alone

@@ -10,7 +10,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import rename
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterator, Sequence
+from cfglint.source.annotations import Callable, ConfigMapping, Iterator, Operand, Sequence
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
 
 TYPE_CHECKING = False
@@ -52,7 +52,7 @@ class OptionsConfig(Config):
                 document.rename(option, name)
         return found.values
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The words of an override; the parser of the command takes them."""
         return override.texts
 
@@ -90,7 +90,7 @@ class OptionsConfig(Config):
             return self.facts.complete
         return not self.facts.launch.further and has_known_options(line)
 
-    def own(self, name: str) -> ConfigValue:
+    def own(self, name: str) -> Operand:
         """The value of an option; None if the release does not have it, or if it is unknown."""
         raise NotImplementedError
 

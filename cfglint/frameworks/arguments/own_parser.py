@@ -8,7 +8,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.argparse_types import converted
 from cfglint.launch.program import Field
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.shell.command import CommandDocument
 
 TYPED = ("int", "float", "str", "bool")
@@ -16,7 +16,7 @@ NO_VALUE = Reason("argument", "an option without its value")
 UNKNOWN_TYPE = Reason("program", "a type of the program")
 
 
-def given_value(name: str, option: str, fields: dict[str, Field], command: CommandDocument) -> ConfigValue:
+def given_value(name: str, option: str, fields: dict[str, Field], command: CommandDocument) -> Operand:
     """The value that an option of a line gives to an argument: its own option, another name of it, or its negation `--no_name`."""
     field, words = fields[name], command.words[option]
     if words is None:
@@ -30,7 +30,7 @@ def given_value(name: str, option: str, fields: dict[str, Field], command: Comma
     return parsed_words(field, words)
 
 
-def parsed_words(field: Field, words: list[str]) -> ConfigValue:
+def parsed_words(field: Field, words: list[str]) -> Operand:
     """The words after an option, converted to the type of its argument; unknown if its parser refuses one of them."""
     if not words:
         return True if field.kind == "bool" else Unknown(NO_VALUE)

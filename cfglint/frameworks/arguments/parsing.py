@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.launch.argparse_types import converted, invalid_choice, invalid_value
-from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Mapping, TypeAlias
+from cfglint.source.annotations import Any, Callable, ConfigTable, Mapping, Operand, TypeAlias
 from cfglint.source.document import Document
 from cfglint.source.record import Record
 from cfglint.source.shell.command import CommandDocument
@@ -29,10 +29,10 @@ class Option(Record):
     """
 
     type: str
-    default: ConfigValue
+    default: Operand
     choices: tuple[Any, ...] = ()
     words: str | int | None = None
-    stored: ConfigValue = True
+    stored: Operand = True
     dest: str = ""
     own: bool = True
 
@@ -69,7 +69,7 @@ class ListedWords(Words):
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def construct(self, document: Document) -> ConfigValue:
+    def construct(self, document: Document) -> Operand:
         assert isinstance(document, CommandDocument)
         return {key: Unknown(*document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
 
@@ -134,7 +134,7 @@ def take(parsed: Parsed, written: str, name: str, words: OptionWords, option: Op
         parsed.values[dest] = values if option.is_list else values[0] if values else option.stored
 
 
-def value_of(name: str, option: Option, word: str, shown: Spelled) -> ConfigValue:
+def value_of(name: str, option: Option, word: str, shown: Spelled) -> Operand:
     """The value of a word; why it is refused, if it is."""
     if option.choices:
         chosen = {str(each): each for each in option.choices}

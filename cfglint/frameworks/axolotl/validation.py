@@ -21,7 +21,7 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation, Raised
 from cfglint.frameworks.rows.table import Function, Selection, table_of
 from cfglint.frameworks.validation.pydantic import Fault, Invalid
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator, Operand
 from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -266,7 +266,7 @@ class Validation:
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
-    def _dataset(self, name: str, item: ConfigValue, path: tuple[str | int, ...]) -> None:
+    def _dataset(self, name: str, item: Operand, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
             dict(item)  # raises the same exception as axolotl's own conversion
             return

@@ -10,7 +10,7 @@ from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, Operand, Sequence
 from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ class TrainerFiles(Config):
         super().__init__(documents, facts, kinds)
         self._version = self.facts.version(PACKAGE, NEWEST)
         self.files = attach(documents, kinds, self.framework)
-        self.root: ConfigValue = self._read(documents[0])
+        self.root: Operand = self._read(documents[0])
         self.readable = not self.load_problems
         self.parsed = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
@@ -109,14 +109,14 @@ class TrainerFiles(Config):
         """Whether a field has a value that is not known."""
         return any(isinstance(value, Unknown) for value in (*self.arguments.defaults.values(), *self.arguments.given.values()))
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast
         from cfglint.launch.overrides import ARGS
 
         return cast(override, self.version) if override.origin == ARGS else super().override_value(override)
 
-    def default(self, path: Path, missing: object) -> ConfigValue:
+    def default(self, path: Path, missing: object) -> Operand:
         """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""
         name = path[0]
         if len(path) > 1 or name not in self.arguments.defaults:
@@ -145,7 +145,7 @@ class TrainerFiles(Config):
             return self.facts.version("accelerate", "") >= release
         return self.version >= like
 
-    def _read(self, document: Document) -> ConfigValue:
+    def _read(self, document: Document) -> Operand:
         from cfglint.source.loaders import STRICT_JSON
 
         loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
@@ -153,7 +153,7 @@ class TrainerFiles(Config):
         self.load_problems.extend((document, problem) for problem in reading.problems)
         return reading.value
 
-    def section(self, name: str) -> ConfigValue:
+    def section(self, name: str) -> Operand:
         """The mapping that a field contains, written in place or in a file that it names; None if it is unknown."""
         if name not in self._sections:
             value = self.arguments[name]

@@ -65,7 +65,7 @@ def zero(config: MegatronConfig) -> Zero:
 def inputs(config: MegatronConfig, model: Model, engine: Zero | None = None) -> Inputs:
     """The memory settings of a launch line, with those of its DeepSpeed file if it was read."""
     words, batch = config.words, config.batch
-    micro, ranks, accumulation = batch.micro_batch.value, batch.data_parallel.value, batch.accumulation.value
+    micro, ranks, accumulation = batch.micro_batch.integer, batch.data_parallel.integer, batch.accumulation.integer
     sequence = config.integer("seq_length") or config.integer("encoder_seq_length") or config.facts.seq_length
     sixteen = "fp16" in words or "bf16" in words
     fused = any(name in words for name in FLASH) or words.get("attention_backend") in (["flash"], ["fused"])

@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory.inputs import Model
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable
 from cfglint.source.root import root_of
 
 CONFIG_FILE = "config.json"
@@ -111,7 +111,7 @@ def downloaded_model(name: str) -> Model | None:
         return None
 
 
-def names_in_program(config: Config) -> list[ConfigValue]:
+def names_in_program(config: Config) -> list[object]:
     """The checkpoints that the program of a run names: the default of its own argument if the line does not give it, else the one that its
     code loads.
     """

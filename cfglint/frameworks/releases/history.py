@@ -9,7 +9,7 @@ back, has several rows in order of their releases. Rows are tuples of constants,
 from __future__ import annotations
 
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Any, ConfigValue, Mapping, TypeAlias
+from cfglint.source.annotations import Any, ConfigValue, Mapping, Operand, TypeAlias
 
 # (field, type, default, since, until), then what a framework adds: allowed values, the name that files use.
 Row: TypeAlias = tuple[Any, ...]
@@ -143,7 +143,7 @@ class History:
         rows = (row for section in self.sections_with(name) for row in self.names(section)[name])
         return {release for row in rows for release in (row[SINCE], row[UNTIL]) if release}
 
-    def defaults(self, section: str, name: str) -> list[tuple[Version, ConfigValue]]:
+    def defaults(self, section: str, name: str) -> list[tuple[Version, Operand]]:
         """The defaults of a field, each with the first release that has it."""
         found: list[tuple[Version, ConfigValue]] = []
         for row in self.names(section).get(name, ()):

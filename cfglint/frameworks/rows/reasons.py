@@ -469,7 +469,7 @@ class Explanation:
             yield True, set_key(key, True) if self.words.is_flag(key) else f"set `{key}`"
         elif reason.how == IS_NOT:
             choices = [each for each in reason.values if each is not None]
-            if len(choices) > 1 and isinstance(value, str):
+            if len(choices) > 1 and all(isinstance(each, str) for each in (value, *choices)):
                 yield choices[0], choice(key, value, choices)
             for each in choices:
                 yield each, set_key(key, each)

@@ -143,7 +143,7 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     made = generation(config)
     if config.trainer != GRPO or made is None or not config.is_whole or not config.arguments.known("num_generations", SIZE, STEPS):
         return
-    micro, world = config.batch.micro_batch.value, config.world_size
+    micro, world = config.batch.micro_batch.integer, config.world_size
     unchecked = config.own_version in OF_CLASS and config.library_version < CONFIG_CHECKS  # ms-swift deletes the checks of TRL's trainer
     if unchecked and micro and world and made.size is not None and made.size < made.per_prompt:  # of which the sampler takes no prompt
         yield indivisible(config, "ValueError: range() arg 3 must not be zero", "first-step")

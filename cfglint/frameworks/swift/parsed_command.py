@@ -19,7 +19,7 @@ from cfglint.frameworks.swift.command_line import (
 )
 from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.launch.argparse_types import spellings
-from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.shell.command import CommandDocument
 
@@ -31,7 +31,7 @@ class CommandConfig(OptionsConfig):
 
     command: str
     known: Arguments
-    root: ConfigValue
+    root: Operand
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values that the parser makes of the words."""

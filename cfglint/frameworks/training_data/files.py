@@ -7,7 +7,7 @@ import os
 from cfglint.data.rows import LARGEST, Limits, Rows, found, found_all, rows_of
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.training_data.samples import Samples
-from cfglint.source.annotations import ConfigValue, Iterable
+from cfglint.source.annotations import ConfigValue, Iterable, Operand
 from cfglint.source.root import root_of
 
 COUNT_ALL = 10**15
@@ -55,7 +55,7 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue]) -> Samples | None:
     return Samples(total, tuple(files)) if files else None
 
 
-def listed(names: ConfigValue) -> list[ConfigValue]:
+def listed(names: ConfigValue) -> list[Operand]:
     return list(names) if isinstance(names, (list, tuple)) else [names]
 
 

@@ -50,7 +50,7 @@ def batches_because(config: TrlConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
     if not config.own_sampler:
         return ""
-    made, micro, whole = generation(config), config.batch.micro_batch.value, config.trl_version >= DROPS_INCOMPLETE
+    made, micro, whole = generation(config), config.batch.micro_batch.integer, config.trl_version >= DROPS_INCOMPLETE
     return generated_batches(config.facts.num_examples or 0, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import listed, spelled
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterable
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterable, Operand
 
 Loader = Callable[[Any], Any]
 Path = tuple[str | int, ...]
@@ -173,7 +173,7 @@ def number(value: object) -> float:
     raise expected("a valid number", NUMBER)
 
 
-def broken_limit(value: float, limits: Iterable[tuple[str, ConfigValue]]) -> str:
+def broken_limit(value: float, limits: Iterable[tuple[str, Operand]]) -> str:
     """The first limit that a number violates, in pydantic's wording: `greater than 0`; empty if it violates none."""
     broken = {name: limit for name, limit in limits if name in LIMITS and not keeps(name, value, limit)}
     return next((f"{words} {broken[name]}" for name, words in LIMITS.items() if name in broken), "")
@@ -202,7 +202,7 @@ def path(value: object) -> str:
     raise Invalid("Input is not a valid path for <class 'pathlib.Path'>", "a path")
 
 
-def items(value: object) -> list[ConfigValue]:
+def items(value: object) -> list[Operand]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
@@ -216,7 +216,7 @@ def mapping(value: object) -> ConfigMapping:
     raise expected("a valid dictionary", "a mapping")
 
 
-def anything(value: object) -> ConfigValue:
+def anything(value: object) -> Operand:
     """Accept any `object`."""
     return value
 
@@ -260,7 +260,7 @@ EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": 
 _taken: dict[int, tuple[ConfigValue, frozenset[type]]] = {}  # by `id`, as some annotations have no hash; these are kept
 
 
-def taken_as_they_are(reads: ConfigValue) -> frozenset[type]:
+def taken_as_they_are(reads: Operand) -> frozenset[type]:
     """The types of values that an annotation takes without converting them: those of its name, or of a member of the union."""
     found = _taken.get(id(reads))
     if found is None:
@@ -270,12 +270,12 @@ def taken_as_they_are(reads: ConfigValue) -> frozenset[type]:
     return found[1]
 
 
-def is_simple(reads: ConfigValue) -> bool:
+def is_simple(reads: Operand) -> bool:
     """Whether an annotation has a loader of its own."""
     return isinstance(reads, str) or (reads[0] == "enum" and reads in READERS)
 
 
-def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> ConfigValue:
+def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> Operand:
     """Convert a value to a member of `Literal[...]` or of an Enum."""
     if (type(value) is str and value in choices) or any(value == choice and type(value) is type(choice) for choice in choices):
         return value
@@ -284,7 +284,7 @@ def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> ConfigVal
     raise Invalid(message, listed([spelled(choice) for choice in choices]), CHOICE)
 
 
-def within(value: object, limits: Iterable[tuple[str, ConfigValue]], major: int = 2) -> ConfigValue:
+def within(value: object, limits: Iterable[tuple[str, Operand]], major: int = 2) -> Operand:
     bounds = dict(limits)
     if not bounds or value is None:
         return value
@@ -306,11 +306,11 @@ class Reading:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def model(self, name: str, value: object, path: Path) -> ConfigValue:
+    def model(self, name: str, value: object, path: Path) -> Operand:
         """Convert a mapping to a model; raises Invalid."""
         raise NotImplementedError
 
-    def members(self, *choices: ConfigValue) -> tuple[Any, ...]:
+    def members(self, *choices: Operand) -> tuple[Any, ...]:
         """The values of an Enum, by its annotation."""
         return choices
 
@@ -318,10 +318,10 @@ class Reading:
         """A reading whose faults do not count yet."""
         return type(self)()
 
-    def accept(self, trial: ConfigValue, others: list[ConfigValue]) -> None:
+    def accept(self, trial: Any, others: list[Operand]) -> None:
         """Take over what a trial that succeeded has found; `others` are the further members of the union."""
 
-    def read(self, reads: ConfigValue, value: ConfigValue, path: Path) -> ConfigValue:
+    def read(self, reads: Operand, value: Operand, path: Path) -> Operand:
         """Convert a value by an annotation; raises Invalid."""
         if reads == "None":
             if value is not None:
@@ -342,7 +342,7 @@ class Reading:
             return self.mapping(parts, value, path)
         return self.restricted(form, parts, value, path)
 
-    def union(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigValue:
+    def union(self, parts: tuple[Any, ...], value: object, path: Path) -> Operand:
         """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
         if value is None and "None" in parts:
             return None
@@ -371,7 +371,7 @@ class Reading:
         needed = dict.fromkeys(refusal.needed for refusal in refusals)
         raise Invalid("; ".join(messages), " or ".join(needed) if all(needed) else "", refusals[0].kind)
 
-    def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[ConfigValue]:
+    def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[Operand]:
         """Convert a list, or a tuple of fixed length."""
         found = items(value)
         if form == "tuple" and len(found) != len(parts):
@@ -380,7 +380,7 @@ class Reading:
         each = parts if form == "tuple" else parts * len(found)
         return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(each, found, strict=True))]
 
-    def inner(self, reads: ConfigValue, value: object, path: Path) -> ConfigValue:
+    def inner(self, reads: Operand, value: object, path: Path) -> Operand:
         """Convert a member of a list or mapping; an error is recorded at the member's own path."""
         if self.major > 1 and type(value) in taken_as_they_are(reads):
             return value
@@ -397,7 +397,7 @@ class Reading:
             found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
         return found
 
-    def restricted(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> ConfigValue:
+    def restricted(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> Operand:
         """Convert a value to a type with a restriction: exact type, a pattern, or bounds."""
         if form == "strict":
             if type(value) in EXACT[parts[0]]:

@@ -19,7 +19,7 @@ from cfglint.frameworks.validation.pydantic import (
     Reading,
     is_simple,
 )
-from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
+from cfglint.source.annotations import Any, ConfigMapping, Operand
 
 
 def boolean(value: object) -> bool:
@@ -66,14 +66,14 @@ def file_path(value: object) -> str:
     raise Invalid("value is not a valid path", "a path")
 
 
-def items(value: object) -> list[ConfigValue]:
+def items(value: object) -> list[Operand]:
     """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise Invalid("value is not a valid list", "a list")
 
 
-def mapping(value: ConfigValue) -> ConfigMapping:
+def mapping(value: Operand) -> ConfigMapping:
     """Parse a `dict`: any value that dict() accepts, so also an empty string and a list of pairs."""
     try:
         return dict(value)
@@ -93,7 +93,7 @@ class EarlierReading(Reading):
 
     major = 1
 
-    def read(self, reads: ConfigValue, value: ConfigValue, path: Path) -> ConfigValue:
+    def read(self, reads: Operand, value: Operand, path: Path) -> Operand:
         """Convert a value by an annotation; raises Invalid."""
         loader = READERS.get(reads) if is_simple(reads) else None
         if value is None and (loader is not None or reads[0] == "enum"):

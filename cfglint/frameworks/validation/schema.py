@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks.releases.versions import parse_version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Operand
 from cfglint.source.record import Record
 from cfglint.source.similar_keys import Candidate, near, plain, spelled
 
@@ -132,7 +132,7 @@ class Property(Record):
         return (*known, *(value for value, release in removed.items() if version < parse_version(release)))
 
     @property
-    def default(self) -> ConfigValue:
+    def default(self) -> Operand:
         """The default of the framework in the newest known version; None also if it has none (see `has_default`)."""
         return self.raw.get("default")
 
@@ -164,7 +164,7 @@ class Property(Record):
         path = self.raw.get("x-renamed-to")
         return tuple(path.split(".")) if path else None
 
-    def renamed_value(self, value: object) -> ConfigValue:
+    def renamed_value(self, value: object) -> Operand:
         """The value under `renamed_to`; None if the key must be removed instead."""
         values = self.raw.get("x-renamed-values")
         if values is None:
@@ -346,7 +346,7 @@ class Schema:
             self._violations(level[0], values, path, level[1], found)
         return found
 
-    def _violations(self, raw: Raw, value: ConfigValue, path: Path, stage: str | None, found: list[Violation]) -> None:
+    def _violations(self, raw: Raw, value: Operand, path: Path, stage: str | None, found: list[Violation]) -> None:
         stage = raw.get("x-checked-at", stage)
         if "$ref" in raw:
             self._violations(self._target(raw["$ref"]), value, path, stage, found)
@@ -400,7 +400,7 @@ class Schema:
             if kind not in safe and (kind is not str or value not in safe):
                 self._violations(properties[key], value, (*path, key), stage, found)
 
-    def _safe(self, raw: Raw) -> frozenset[ConfigValue]:
+    def _safe(self, raw: Raw) -> frozenset[Operand]:
         """The types of which every value is allowed, and the allowed strings, so that one look-up is enough."""
         texts = [value for value in raw.get("enum", ()) if isinstance(value, str)] if "pattern" not in raw and "not" not in raw else []
         return self._safe_types(raw) | frozenset(texts)
@@ -424,7 +424,7 @@ class Schema:
         self._violations(raw, value, (), None, found)
         return not found
 
-    def _is_type(self, names: str | list[str], value: ConfigValue) -> bool:
+    def _is_type(self, names: str | list[str], value: Operand) -> bool:
         kind = type(value)
         names = [names] if isinstance(names, str) else names
         if any(kind in PYTHON_TYPES[name] for name in names):

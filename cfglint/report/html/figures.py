@@ -7,7 +7,7 @@ from math import prod
 
 from cfglint.findings.diagnostic import Outcome, ReportContext
 from cfglint.frameworks.summary import GPUS
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Numbers:
         """The options that supply the number of a line."""
         return self.settings[label]["needs"] or "" if label in self.settings else ""
 
-    def value(self, label: str) -> ConfigValue:
+    def value(self, label: str) -> Any:
         """The value of a line; None without that line."""
         return self.settings[label]["value"] if label in self.settings else None
 

@@ -29,6 +29,16 @@ def counted(tmp_path, monkeypatch, capsys):
     (data / "b.json").write_text(json.dumps([{"instruction": "a", "output": "b"}] * 30))
     (data / "n.json").write_text(json.dumps([{"instruction": "a", "output": None}]))
     info = {name: {"file_name": file} for name, file in (("a", "a.jsonl"), ("b", "b.json"), ("n", "n.json"), ("gone", "gone.json"))}
+    turns = [{"from": "system", "value": "s"}, {"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]
+    (data / "s.json").write_text(json.dumps([{"conversations": turns}, {"conversations": turns[1:]}]))
+    (data / "t.json").write_text(json.dumps([{"conversations": turns}, {"conversations": turns[:2]}]))
+    (data / "o.json").write_text(json.dumps([{"messages": [{"role": "user"}, {"role": "assistant"}]}]))
+    (data / "two").mkdir()
+    (data / "two" / "x.json").write_text((data / "b.json").read_text())
+    (data / "two" / "y.json").write_text((data / "b.json").read_text())
+    info |= {name: {"file_name": f"{name}.json", "formatting": "sharegpt"} for name in "sto"} | {"two": {"file_name": "two"}}
+    info["o"] |= {"columns": {"messages": "messages"}, "tags": {"role_tag": "role", "user_tag": "user", "assistant_tag": "assistant"}}
+    info["p"] = {"file_name": "b.json", "columns": {"prompt": "instruction"}}
     info |= {"hub": {"hf_hub_url": "x/y"}, "more": {"file_name": "b.json", "num_samples": 45}}
     (data / "dataset_info.json").write_text(json.dumps(info))
 
@@ -55,6 +65,9 @@ def counted(tmp_path, monkeypatch, capsys):
         ({"val_size": 10}, 90),
         ({"max_samples": 55, "val_size": 0.1}, 49),
         ({"dataset": "more"}, 45),
+        ({"dataset": "s"}, 2),
+        ({"dataset": "o"}, 1),
+        ({"dataset": "two"}, 60),
         ({"dataset": "a,b", "mix_strategy": "interleave_under"}, 60),
         ({"dataset": "a,b", "mix_strategy": "interleave_over"}, 200),
     ],
@@ -66,7 +79,7 @@ def test_what_llamafactory_makes_of_its_files(counted, changes, rows):
 
 @each_case(
     ("changes", "rows"),
-    [({"dataset": "n"}, 1), ({"val_size": 1.0}, None), ({"packing": True}, None)],
+    [({"dataset": "n"}, 1), ({"dataset": "t"}, 2), ({"dataset": "p"}, 30), ({"val_size": 1.0}, None), ({"packing": True}, None)],
 )
 def test_what_llamafactory_may_drop_is_no_number_of_steps(counted, changes, rows):
     entry, steps = counted("llamafactory", {**LLAMAFACTORY, **changes})

@@ -10,6 +10,7 @@ from cfglint.frameworks.deepspeed._tables import MODELS, MODULES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ESCAPED
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
+from cfglint.frameworks.deepspeed.rules.checks import refused
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 from cfglint.frameworks.remedies import mistyped, not_attribute
 from cfglint.frameworks.validation.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
@@ -93,6 +94,7 @@ def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule("DSP002")
 def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, RULE)
+    yield from refused(config, "DSP002")
 
 
 @rule("TYP103")

@@ -11,7 +11,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
 from cfglint.frameworks.huggingface.rules import of, refused, shown
 from cfglint.frameworks.remedies import choice, excludes
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ KNOWN = frozenset(
 )
 
 
-def words(config: TrainerConfig) -> list[ConfigValue]:
+def words(config: TrainerConfig) -> list[Operand]:
     """The options of `fsdp`, where it is a string or a list."""
     value = config.arguments["fsdp"]
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []

@@ -11,7 +11,7 @@ from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.frameworks.validation.pydantic import Fault
-from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue, Iterator
+from cfglint.source.annotations import Collection, ConfigMapping, Iterator, Operand
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ ENGINE_ONLY = ("hybrid_engine", "comet")  # sections that only deepspeed_extra_a
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-def engine_value(config: NeoXConfig, name: str) -> ConfigValue:
+def engine_value(config: NeoXConfig, name: str) -> Operand:
     """A key of the DeepSpeed config; deepspeed_extra_args override the others."""
     extra = config.derived.extra
     if name in extra:
@@ -162,10 +162,10 @@ def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
 def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
     extra, batch = config.derived.extra, config.batch
     names = [name for name in (TOTAL, MICRO, ACCUMULATION) if name in extra]
-    data_parallel = batch.data_parallel.value
+    data_parallel = batch.data_parallel.integer
     if not names or batch.problem is not None or data_parallel is None:
         return
-    sizes: list[ConfigValue] = [
+    sizes: list[Operand] = [
         extra.get(name, term.value)
         for name, term in ((TOTAL, batch.global_batch), (MICRO, batch.micro_batch), (ACCUMULATION, batch.accumulation))
     ]

@@ -13,11 +13,11 @@ from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.fields import Check
-from cfglint.frameworks.neox.python_errors import describe, hollow, raised
+from cfglint.frameworks.neox.python_errors import describe, raised
 from cfglint.frameworks.remedies import choice, remove, rename, replace
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.document import Path
-from cfglint.source.numbers import is_number
+from cfglint.source.numbers import hollow, is_number
 
 # Former names of arguments.
 RENAMED = {
@@ -176,7 +176,7 @@ def _required(check: Check) -> str:
     return " or ".join(types.get(kind, kind) for kind in kinds)
 
 
-def _earlier(config: NeoXConfig, name: str, value: ConfigValue) -> str | None:
+def _earlier(config: NeoXConfig, name: str, value: Operand) -> str | None:
     """The exception that the framework raises when it uses the value before the type check; else None."""
     if name in ("num_layers", "attention_config"):
         return config.derived.attention_refusal
