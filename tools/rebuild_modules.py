@@ -257,6 +257,10 @@ def text(releases: dict[history_rows.Release, history_rows.Sections]) -> str:
         "",
         "from __future__ import annotations",
         "",
+        "TYPE_CHECKING = False",
+        "if TYPE_CHECKING:",
+        "    from typing import Any",
+        "",
         "# The names of modules: NAME, NAME:KIND, NAME:KIND?CONDITION.",
         "NAMES = (",
         *(f"    {history_rows.literal(names)}," for names in places),
@@ -264,7 +268,7 @@ def text(releases: dict[history_rows.Release, history_rows.Sections]) -> str:
         "",
         "# Of a class its blocks (prefix, key of the number of layers, kind of the layers, place in NAMES) and its output layer; of one",
         "# that chooses by the model type, the class of each.",
-        *history_rows.table("FIELDS", "dict", history_rows.rows(releases)),
+        *history_rows.table("FIELDS", "dict[str, tuple[tuple[Any, ...], ...]]", history_rows.rows(releases)),
     ]
     return "\n".join(lines) + "\n"
 

@@ -70,7 +70,7 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
         **{KEYS + name: keys_of(raw["properties"]) for name, raw in looked_up.items() if raw["properties"]},
         REFUSED: refused,
     }
-    lasting = {
+    lasting: dict[str, Any] = {
         TITLES: {name: raw["x-model"] for name, raw in models.items()}
         | {raw["x-parent-model"]: raw["x-parent-model"] for raw in models.values() if "x-parent-model" in raw},
         NULLABLE: sorted(name for name, raw in models.items() if "null" in (notes.get(name, raw).get("type") or raw["type"])),

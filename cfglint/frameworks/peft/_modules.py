@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 # The names of modules: NAME, NAME:KIND, NAME:KIND?CONDITION.
 NAMES = (
     "model model.embed_tokens:E model.layers model.norm model.rotary_emb lm_head:L",
@@ -458,7 +462,7 @@ NAMES = (
 
 # Of a class its blocks (prefix, key of the number of layers, kind of the layers, place in NAMES) and its output layer; of one
 # that chooses by the model type, the class of each.
-FIELDS: dict = {
+FIELDS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "classes": (
         ("AXK1ForCausalLM", (("", "", "", 0), ("model.layers.", "num_hidden_layers", "/dense", 252), ("model.layers.", "num_hidden_layers", "/sparse", 253)), "lm_head", (5,), ()),
         ("AXK2ForCausalLM", (("", "", "", 0), ("model.layers.", "num_hidden_layers", "/dense", 254), ("model.layers.", "num_hidden_layers", "/sparse", 255)), "lm_head", (5,), ()),
