@@ -61,7 +61,9 @@ class Table:
         made.rows = known.pop("rows")
         orders = known.pop("orders")
         for stage, functions in known.items():
-            made.functions[stage] = {name: dict(by_release(spans, made.releases)) for name, spans in functions.items()}
+            made.functions[stage] = {
+                name: {release: rows.split() for release, rows in by_release(spans, made.releases)} for name, spans in functions.items()
+            }
             ends = [*(since for since, _ in orders[stage][1:]), None]
             spans = [[since, until, order] for (since, order), until in zip(orders[stage], ends, strict=True)]
             made.orders[stage] = dict(by_release(spans, made.releases))
@@ -125,7 +127,7 @@ class Table:
         """(first release, first release after it or null, value) of values by release."""
         made: list[Any] = []
         for release in self.releases:
-            value = found.get(release)
+            value = " ".join(found.get(release, ()))
             if made and made[-1][2] == value:
                 continue
             if made:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
+from cfglint.cli.console import columns, fail, uses_colour, warn_of
 from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, pace_given, positive
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_readers, only_of, the_reports, write_text
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -23,8 +21,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
-FOR_SEVERAL = ("text", "json")  # formats of the plans of several runs
-PICTURES = (".svg", ".png", ".pdf")  # suffixes of the files that the table is drawn to
+FOR_SEVERAL = ("text", "markdown", "json")  # formats of the plans of several runs
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -39,8 +36,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
     add_pace_options(parser, several=True)
     add_report_options(parser, FORMATS)
-    parser.add_argument("--plot", metavar="FILE.svg")
-    parser.hide("--plot", "--strict-keys", "--stdin-filename")
+    parser.hide("--strict-keys", "--stdin-filename")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
     parser.add_example(
         "cfglint plan train.yaml --gpus 1,2 --from-gpus 1 --gpu T4,L4 --gpu-price 0.35,0.7", "where it fits, on several cards"
@@ -128,24 +124,15 @@ def run(arguments: Namespace) -> int:
                     add_to(planned, index, each, found, arguments.gpu if len(asked) > 1 else None)
         problems = list(dict.fromkeys(problems))
         requested = the_reports(arguments, FORMATS)
-        pictures = [output for _, output in requested if output and not arguments.format and output.lower().endswith(PICTURES)]
-        written = [(form, output) for form, output in requested if output not in pictures]
-        if len(planned) > 1 and (pictures or arguments.plot or any(form not in FOR_SEVERAL for form, _ in written)):
+        if len(planned) > 1 and any(form not in FOR_SEVERAL for form, _ in requested):
             only_of([each for each, _ in planned], "plan")
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    for each, _ in planned:
-        name_reader(each)
+    name_readers(each for each, _ in planned)
     warn_of(problems)
     if not planned:
         return 2
-    failed = max([write_text(_reports(form, planned, pace, output is None), output) for form, output in written], default=0)
-    if arguments.plot:
-        warn("`--plot FILE.svg` is `--output FILE.svg` now")
-    for path in filter(None, (*pictures, arguments.plot)):
-        undrawn = _draw(table(planned[0][1], pace), path)
-        if undrawn:
-            return fail(undrawn)
+    failed = max([write_text(_reports(form, planned, pace, output is None), output) for form, output in requested], default=0)
     found = [each for _, plans_of_run in planned for each in plans_of_run]
     bugs = list(dict.fromkeys(text for each in found for text in each.bugs))
     warn_of(bugs)
@@ -155,7 +142,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace, printed: bool) -> str:
-    """The plans of the runs; as text, those of runs with the same plans once, below their places."""
+    """The plans of the runs; for people, those of runs with the same plans once, below their places."""
     tables = [(run, table(found, pace)) for run, found in planned]
     if len(tables) == 1:
         return _report(form, tables[0][1], tables[0][0], printed)
@@ -163,11 +150,11 @@ def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace
         return plans.render(form, joined([each for _, each in tables]))
     texts: dict[str, list[str]] = {}
     for run, each in tables:
-        texts.setdefault(_report(form, each, run, printed), []).append(run.written_at)
-    shown = [*texts.items()][:MOST_RUNS]
+        texts.setdefault(_report(form, each, run, printed), []).append(run.full_place)
+    shown, gap = [*texts.items()][:MOST_RUNS], "\n" if form == "markdown" else ""
     left = [place for _, places in [*texts.items()][MOST_RUNS:] for place in places]
     rest = [f"not shown: {', '.join(left)}\n"] if left else []
-    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{text}" for text, places in shown), *rest])
+    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{gap}{text}" for text, places in shown), *rest])
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:
@@ -179,20 +166,3 @@ def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) ->
 
     now = CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=current_gpus(run, run.facts)))
     return html.plan(plan_table, explained(now))
-
-
-def _draw(plan_table: PlanTable, path: str) -> str | None:
-    """Write the plot; return the reason if it cannot be written."""
-    from cfglint.report import plot
-    from cfglint.source import files, writing
-
-    form = os.path.splitext(path)[1][1:].lower() or "png"
-    try:
-        writing.write_report(path, plot.draw(plan_table, form))
-    except plot.NoPlotting as error:
-        return str(error)
-    except ValueError as error:  # a file format that matplotlib does not support
-        return f"{path}: {error}"
-    except files.FileProblem as error:
-        return str(error)
-    return None

@@ -46,7 +46,7 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
         folder = next(filter(os.path.isdir, paths), None)
         if folder is not None:
             raise UsageError(f"{folder}: is a folder; pass the files of one run with --run")
-        return [outcome_of(discovery.one(paths), arguments)]
+        return [outcome_of(run, arguments) for run in discovery.together(paths)]
     else:
         parts = path_outcomes(arguments, project, holding)
     for part in parts:
@@ -143,7 +143,7 @@ def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> No
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
-    """The outcome of a run, with the data of its diagrams if an HTML page is written."""
+    """The outcome of a run, with its numbers and texts if an HTML page is written."""
     if "html" not in arguments.format:
         return run.outcome()
     from cfglint.explanation.summary import explained

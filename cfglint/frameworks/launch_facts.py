@@ -110,7 +110,7 @@ class LaunchFacts(Record):
     def counted(self) -> tuple[Reason, ...]:
         """The files whose rows are the number of samples, if nobody stated it: they may be others where the run starts."""
         found = self.samples
-        if found is None or not found.certain:
+        if found is None or not found.certain or not found.files:
             return ()
         from cfglint.evaluate import Reason
 

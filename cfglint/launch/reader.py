@@ -250,6 +250,7 @@ class Reader:
         devices = call.environment.get(VISIBLE)
         if devices is not None and any(each.strip() in ELLIPSES for each in (devices.value or "").split(",")):
             call.environment = {**call.environment, VISIBLE: unknown(Reason("environment", f"the placeholder `{VISIBLE}={devices.value}`"))}
+        words = self.of_checkout(call, words)
         assumed = self.assumed_folder(call, words)
         if assumed is not None:
             call.folder, known = assumed, False
@@ -297,6 +298,27 @@ class Reader:
         trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
         findings.missing_values(line, arguments, trainer)
         return line
+
+    def of_checkout(self, call: StartedCall, words: list[Text]) -> list[Text]:
+        """Words in which the files that a command names in the checkout of another machine are those of this one.
+
+        It has the program below at least one folder that this one has as well, or is the folder in which the command is started.
+        """
+        for name in named_files(words):
+            parts = name.split("/")
+            if not name.startswith("/") or not name.endswith(".py"):
+                continue
+            tops = ["/".join(parts[:count]) for count in range(2, len(parts)) if self.project.exists(f"{ROOT}/{'/'.join(parts[count:])}")]
+            top = next((each for each in tops if each.count("/") < len(parts) - 2 or each == call.folder), None)
+            if top is not None:
+                return [self.of_root(word, top) for word in words]
+        return words
+
+    def of_root(self, word: Text, top: str) -> Text:
+        """A word with the top of the project in the place of a folder, if it names a file of the project there."""
+        if word.value is None or not word.value.startswith(f"{top}/") or not self.project.exists(f"{ROOT}{word.value[len(top) :]}"):
+            return word
+        return Text((TextPart(ROOT), *word[len(top) :].parts))
 
     def assumed_folder(self, call: StartedCall, words: list[Text]) -> str | None:
         """The only folder of the project that has most of the program and configs of a command which is started in an unknown folder, or in

@@ -15,12 +15,12 @@ from cfglint.review import launches, renames
 from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import is_of_training
-from cfglint.review.literals import changed_values
+from cfglint.review.literals import changed_values, first_values
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
-from cfglint.run.program_scan import has_marks
+from cfglint.run.program_scan import has_marks, may_train
 from cfglint.run.readers import Readers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
@@ -152,10 +152,12 @@ class Branch:
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
         self.listed |= {text for each in comparison.settings for text in (each.key.rpartition(".")[2], each.after.place) if text}
-        programs = sorted(name for name in names & self.altered if is_program(name))
-        comparison.code_changed = bool(programs)
-        if before is not None and after is not None:
-            comparison.consequences += [each for name in programs for each in self._values_in_code(name, after)]
+        changed = sorted(names & (self.altered | self.gone))
+        comparison.code_changed = any(map(is_program, changed))
+        if before is not None and after is not None and not only_releases:
+            documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
+            own = [name for name in changed if is_program(name) or not (name in documents or is_script(name))]
+            comparison.consequences += [each for name in own for each in self._values_in_code(name, after)]
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
@@ -164,13 +166,16 @@ class Branch:
         return comparison
 
     def _values_in_code(self, name: str, run: CheckedRun) -> Iterator[Consequence]:
-        """What a changed program says by its literals of how it trains, where no setting of a run shows it, and no option replaces it."""
+        """What a changed program says by its literals of how it trains, or a changed file that it reads, where no setting shows it and no
+        option replaces it.
+        """
         given = run.launch.command.words if run.launch.command is not None else ()
         before, after = text_of(self.old, self.old_name(name)), text_of(self.new, name)
-        for key, text in changed_values(name, before, after, self.listed, is_of_training).items():
-            self.in_code.add(key)
-            if key.lstrip("-").replace("-", "_") not in given:
-                yield Consequence("code", f"in {name}: {text}", known=False)
+        values = changed_values(name, before, after, self.listed, is_of_training if is_program(name) else None)
+        self.in_code |= {*values}
+        told = [text for key, text in values.items() if key.lstrip("-").replace("-", "_") not in given]
+        if told:
+            yield Consequence("code", f"in {name}: {', '.join(first_values(told))}", known=False)
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""
@@ -201,16 +206,16 @@ class Branch:
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
-        others = self.same if self.dependencies else self._readers(self.altered | self.gone)
+        others = self._training() if self.dependencies else self._readers(self.altered | self.gone)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
-        new = by_file(run for _, run in discovery.each(touched, ()))
+        new = by_file(discovery, touched)
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
-        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(sorted(was)), ()))
+        old = by_file(self._discovery(OLD, before), self._there(sorted(was)))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) or is_program(name):
@@ -226,10 +231,10 @@ class Branch:
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         discovery = self._discovery(NEW, after, kind)
-        run = discovery.one(names)
-        if discovery.others_of_line:
-            raise LaunchChoiceError(names[0], [run.line])
-        return self._run_before([*map(self.old_name, names)], before, kind), run
+        runs = discovery.together(names)
+        if len(runs) > 1:
+            raise LaunchChoiceError(names[0], [runs[0].line])
+        return self._run_before([*map(self.old_name, names)], before, kind), runs[0]
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
         """The discovery of runs in the files of a side."""
@@ -249,9 +254,15 @@ class Branch:
         if self._there(names) != names:
             return None
         try:
-            return self._discovery(OLD, facts, kind).one(names)
+            return self._discovery(OLD, facts, kind).together(names)[0]
         except UnknownKindError:
             return None
+
+    def _training(self) -> list[str]:
+        """The unchanged files that may have runs: of the programs those that build the arguments of a trainer, or import one that does."""
+        programs = list(filter(is_program, self.same))
+        building = [name for name in programs if has_marks(bytes_of(self.new, name))]
+        return [*(name for name in self.same if not is_program(name)), *building, *Readers(self.new).of(building, programs)]
 
     def _readers(self, touched: set[str]) -> list[str]:
         """The unchanged files that may read a changed one, as `check` finds those that may read a named file."""
@@ -264,8 +275,8 @@ def is_looked_at(path: str) -> bool:
 
 
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
-    """The files that may be runs of their own: of the programs those that may build the arguments of a trainer."""
-    return {name for name in names if not is_program(name) or has_marks(bytes_of(source, name))}
+    """The files that may be runs of their own: of the programs those that may train."""
+    return {name for name in names if not is_program(name) or may_train(bytes_of(source, name))}
 
 
 def content(path: str) -> bytes | None:
@@ -301,10 +312,10 @@ def texts(source: FileSource, names: Iterable[str]) -> dict[str, str]:
     return {name: text_of(source, name) for name in sorted(names)}
 
 
-def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
-    """Runs by their first file; a script may have several."""
+def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun]]:
+    """The runs of files by their first file; a script may have several. Those of files that others may name are the last."""
     found: dict[str, list[CheckedRun]] = {}
-    for run in runs:
+    for _, run in discovery.runs_of(discovery.numbered(names, ())):
         found.setdefault(run.documents[0].path, []).append(run)
     return found
 

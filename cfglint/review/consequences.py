@@ -250,7 +250,7 @@ def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
             document = item.setting.document
             if label in OWN_SENTENCE or item.setting.origin != WRITTEN or document is None or document.path not in paths:
                 continue
-            value, known = spelled(item.setting.value, label), plain(label, item.setting.value)
+            value, known = spelled(item.setting.known, label), plain(label, item.setting.known)
             text = f"{label} {value} -> unknown" if side is old else f"{label} unknown -> {value}"
             before, after = (known, None) if side is old else (None, known)
             yield Consequence(name_of(label), text, before, after, known=False)
@@ -283,7 +283,10 @@ def other_lines(old: Side, new: Side) -> list[Consequence]:
         if equal(before, after) or (None in (before, after) and not undecided(label, old, new)):
             continue
         known = None not in (before, after)
-        text = f"{label} {spelled(before, label)} -> {spelled(after, label)}"
+        texts = (
+            "unknown" if value is None and side.run.not_read else spelled(value, label) for side, value in ((old, before), (new, after))
+        )
+        text = f"{label} {' -> '.join(texts)}"
         if label == "ZeRO stage" and isinstance(after, int) and after in SHARDED:
             text += f": {SHARDED[after]}"
         found.append(Consequence(name_of(label), text, plain(label, before), plain(label, after), known=known))

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from cfglint.launch.command import TRAINER_NAMES
 from cfglint.launch.kinds import kind_of_class
+from cfglint.launch.programs.modules import module_in
 from cfglint.review.settings import shortened_pair
 from cfglint.run.paths import is_program
 from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.files import syntax_by_name
 from cfglint.source.parse import parse
-from cfglint.source.python.notebook import code_of
 
 ABSENT = "(unset)"
 MOST_VALUES = 5  # of one file
 LARGEST = 200_000  # characters
 SURE = 2  # arguments of a trainer
+
+ASSIGNMENT = re.compile(r"\+*([a-z_]+(?:\.\w+)+)=\S+$")  # `optim.lr=1e-5`
 
 Values = dict[str, list[tuple[str, int]]]  # name -> the values that are written for it and their lines, in their order
 
@@ -31,11 +34,11 @@ def changed_values(
     if max(len(before), len(after)) > LARGEST:
         return {}
     find = values_of_program if is_program(path) else values_of_file
-    old, new = find(path, before), find(path, after)
+    new, old = find(path, after), find(path, before)  # the module of the new side is the one that was parsed last
     if not old or not new:
         return {}
     texts: dict[str, str] = {}
-    for name in dict.fromkeys(name for name in (*old, *new) if name not in listed):
+    for name in dict.fromkeys(name for name in (*old, *new) if name not in listed and name.rpartition(".")[2] not in listed):
         if only is not None and not (only(name) and name in old and name in new):
             continue
         was, now = old.get(name, []), new.get(name, [])
@@ -71,28 +74,16 @@ def values_of_file(path: str, text: str) -> Values:
 
 def values_of_program(path: str, text: str) -> Values:
     """The literals of a program: keyword arguments, defaults of parameters, of fields and of options of a command line."""
-    source = source_of(path, text)
-    lines = source.encode().split(b"\n")
+    module = module_in(path, "", text)
+    lines = module.code.encode().split(b"\n") if module is not None else []
     found: Values = {}
-    for node in ast.walk(tree_of(source)):
+    for node in ast.walk(module.tree) if module is not None else ():
         for name, value in named_values(node):
             if is_literal(value):
                 line = lines[value.lineno - 1]
-                found.setdefault(name, []).append((line[value.col_offset : value.end_col_offset].decode(), value.lineno))
+                text = line[value.col_offset : value.end_col_offset].decode()
+                found.setdefault(name, []).append((text.strip("\"'").partition("=")[2] if "." in name else text, value.lineno))
     return found
-
-
-def source_of(path: str, text: str) -> str:
-    """The code of a program or a notebook."""
-    return (code_of(text) or "") if path.endswith(".ipynb") else text
-
-
-def tree_of(source: str) -> ast.Module:
-    """The syntax tree of a program; an empty one if it does not parse."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -109,6 +100,11 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         every = [*node.args.posonlyargs, *node.args.args]
         yield from ((name.arg, value) for name, value in zip(every[::-1], node.args.defaults[::-1], strict=False))
         yield from ((name.arg, value) for name, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value)
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        words = (
+            (word, ASSIGNMENT.match(word.value)) for word in node.elts if isinstance(word, ast.Constant) and isinstance(word.value, str)
+        )
+        yield from ((found.group(1), word) for word, found in words if found)  # of a command
     elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
         keywords = node.value.keywords if isinstance(node.value, ast.Call) else []  # of `field(default=1)`
         yield node.target.id, next((keyword.value for keyword in keywords if keyword.arg == "default"), node.value)
@@ -129,7 +125,8 @@ def is_literal(value: ast.expr) -> bool:
 
 def unmodelled_class(path: str, text: str) -> str:
     """The imported class of no known kind that gets arguments of a trainer, as "`RLConfig` of `verifiers`"; empty without one."""
-    nodes = [*ast.walk(tree_of(source_of(path, text)))] if len(text) <= LARGEST else []
+    module = module_in(path, "", text) if len(text) <= LARGEST else None
+    nodes = [*ast.walk(module.tree)] if module is not None else []
     packages = {
         each.asname or each.name: node.module.partition(".")[0]
         for node in nodes

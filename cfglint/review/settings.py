@@ -7,11 +7,11 @@ import json
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.kinds import is_trainer
+from cfglint.launch.registered import LAUNCH
 from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
@@ -94,7 +94,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     unseen = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
     for former, kind in kinds_of_both(before, after):
         differ = Differ(former, kind, before, after)
-        if kind in unseen and None in differ.configs:
+        if None in differ.configs and (kind in unseen or lacking(differ, old, new).run.not_read):
             continue
         for change in differ.changes():
             spans = (change.before.span, change.after.span)
@@ -104,6 +104,11 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
                 seen.add(spans)
                 changes.append(change)
     return changes
+
+
+def lacking(differ: Differ, old: Side, new: Side) -> Side:
+    """The side that has no config of a kind."""
+    return old if differ.configs[0] is None else new
 
 
 def kinds_of_both(before: CheckedRun, after: CheckedRun) -> Iterator[tuple[Kind, Kind]]:
@@ -155,7 +160,9 @@ def size_state(launch: Launch, text: Text | None) -> SettingState:
         return SettingState(NOWHERE, "(unset)")
     value = text.value if text.value is None or not text.value.isdigit() else int(text.value)
     path, start, end = text.place or (command.path, *command.extent)
-    place = f"{path}:{command.position(start)[0]}" if path == command.path else path
+    text_there = None if path == command.path or launch.project is None else launch.project.read(path)
+    line = command.position(start)[0] if text_there is None else text_there.count("\n", 0, start) + 1
+    place = f"{path}:{line}"
     return SettingState(value, text.string if text.known else UNKNOWN, place, (path, start, end) if text.place else None)
 
 
@@ -166,6 +173,8 @@ class Differ:
         self.kind = kind
         sides = ((former, before), (kind, after))
         self.configs = [next((config for config in run.configs if config.kind == each), None) for each, run in sides]
+        of_line = [kind == LAUNCH or (each is not None and each.documents[0].is_command) for each in self.configs]
+        self.open = [of and not run.launch.is_closed for of, (_, run) in zip(of_line, sides, strict=True)]  # by what was not read
 
     def changes(self) -> Iterator[SettingChange]:
         """Every difference, in the order of the old file; new settings come last."""
@@ -239,6 +248,8 @@ class Differ:
 
     def _same(self, before_path: Path, after_path: Path, before: object, after: object, states: tuple[SettingState, SettingState]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""
+        if states[0].text == states[1].text == UNKNOWN and NOWHERE in (before, after):
+            return True
         if str(after_path[-1]).startswith("offload_") and all(each is NOWHERE or each in (None, "none") for each in (before, after)):
             return True
         if before is NOWHERE and isinstance(after, dict):
@@ -260,7 +271,7 @@ class Differ:
             default = self._default(side, path)
             word = default if self.kind == LAUNCH and isinstance(default, str) else spelled(default)
             text = "(unset)" if default is NOWHERE or default is None else f"{shortened(word)} (default)"
-            return SettingState(default, text)
+            return SettingState(default, UNKNOWN if self.open[side] else text)
         setting = config.setting(*path).at_value
         document, node = setting.document, setting.node
         assert document is not None

@@ -96,24 +96,24 @@ TABLE: dict[str, Any] = {
 'fc3f722': {'when': [['attr', ['f', 'bfloat16_config'], 'bf16_optimizer_states'], ['not', ['attr', ['f', 'bfloat16_config'], 'bf16_master_weights_and_grads']]], 'raise': 'AssertionError', 'say': 'bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled.'},
 },
 'after': {
-'DeepSpeedFP16Config._validate_dynamic_loss_scale_params': [[[0, 19, 3], None, ['a8fa6f5', 'bab6436']]],
-'DeepSpeedZeroConfig.compute_grad_norm_valid': [[[0, 19, 7], None, ['df3ecbe']]],
-'DeepSpeedZeroConfig.offload_ratio_check': [[[0, 15, 0], None, ['a33b477']]],
-'ZenFlowConfig.validate_fields': [[[0, 17, 5], [0, 17, 6], ['2c94bf2', '270c07e', '8fc014f', '63bfb3d']], [[0, 17, 6], [0, 19, 6], ['2c94bf2', '270c07e', '8fc014f', '63bfb3d', 'bde4d77']], [[0, 19, 6], None, ['2c94bf2', '270c07e', '8fc014f', '7b123af', '63bfb3d', 'bde4d77']]],
+'DeepSpeedFP16Config._validate_dynamic_loss_scale_params': [[[0, 19, 3], None, 'a8fa6f5 bab6436']],
+'DeepSpeedZeroConfig.compute_grad_norm_valid': [[[0, 19, 7], None, 'df3ecbe']],
+'DeepSpeedZeroConfig.offload_ratio_check': [[[0, 15, 0], None, 'a33b477']],
+'ZenFlowConfig.validate_fields': [[[0, 17, 5], [0, 17, 6], '2c94bf2 270c07e 8fc014f 63bfb3d'], [[0, 17, 6], [0, 19, 6], '2c94bf2 270c07e 8fc014f 63bfb3d bde4d77'], [[0, 19, 6], None, '2c94bf2 270c07e 8fc014f 7b123af 63bfb3d bde4d77']],
 },
 'batch': {
-'DeepSpeedConfig': [[[0, 9, 0], None, ['73d370f', '0b76ae4', '3115b24', '34a4304', '7662a39', 'c5e6c7b', 'a258bd4', 'fc0660f', 'e687336', 'e0f073a', 'bda44c5', 'f53734b', 'ed5d4e8', '6b249b9', '6e50c32', 'd2340ec', '12db245', '29d059c']]],
+'DeepSpeedConfig': [[[0, 9, 0], None, '73d370f 0b76ae4 3115b24 34a4304 7662a39 c5e6c7b a258bd4 fc0660f e687336 e0f073a bda44c5 f53734b ed5d4e8 6b249b9 6e50c32 d2340ec 12db245 29d059c']],
 },
 'field before': {
-'DeepSpeedFP16Config._reject_non_integer_scale_params loss_scale_window': [[[0, 19, 3], None, ['b7ac9e9', '260dcae', 'c913b34', '707cd90']]],
-'DeepSpeedFP16Config._reject_non_integer_scale_params min_loss_scale': [[[0, 19, 3], None, ['b7ac9e9', '260dcae', 'c913b34', '707cd90']]],
-'DeepSpeedFP16Config._validate_loss_scale loss_scale': [[[0, 18, 8], None, ['3ca8c1f', '61893fa', '1f4b576', '1a487e0', 'e863903']]],
+'DeepSpeedFP16Config._reject_non_integer_scale_params loss_scale_window': [[[0, 19, 3], None, 'b7ac9e9 260dcae c913b34 707cd90']],
+'DeepSpeedFP16Config._reject_non_integer_scale_params min_loss_scale': [[[0, 19, 3], None, 'b7ac9e9 260dcae c913b34 707cd90']],
+'DeepSpeedFP16Config._validate_loss_scale loss_scale': [[[0, 18, 8], None, '3ca8c1f 61893fa 1f4b576 1a487e0 e863903']],
 },
 'keys': {
-'DeepSpeedConfig': [[[0, 9, 0], [0, 11, 2], ['2c1bbd8', 'a1630ac', '4ace99d', '6cda6cf', 'b584aff', '9c7b5a2', '9f25c0b', '2cd6c52', '0ebe278', '24f8bbb', '154b9c7']], [[0, 11, 2], [0, 14, 1], ['2c1bbd8', 'ea080a1', 'a1630ac', '4ace99d', '6cda6cf', 'b584aff', '9c7b5a2', '9f25c0b', '2cd6c52', '0ebe278', '24f8bbb', '154b9c7']], [[0, 14, 1], [0, 16, 5], ['cb08a24', '1184d1d', 'a1630ac', '4ace99d', '6cda6cf', 'b584aff', '9c7b5a2', '9f25c0b', '2cd6c52', '0ebe278', '24f8bbb', '154b9c7']], [[0, 16, 5], [0, 17, 1], ['cb08a24', '9036912', 'a1630ac', '4ace99d', '6cda6cf', 'b584aff', '9c7b5a2', '9f25c0b', '2cd6c52', '0ebe278', '24f8bbb', '154b9c7']], [[0, 17, 1], [0, 19, 6], ['cb08a24', '9036912', 'a1630ac', '4ace99d', '6cda6cf', 'd4f3b53', '9ec3b7f', '12bd463', '0ebe278', '24f8bbb', '154b9c7', '8d969f2', '7743557', '611e862', 'd6d8b94', 'c2cd2fb']], [[0, 19, 6], [0, 19, 8], ['cb08a24', '9036912', 'aa7058c', '78f1d5e', 'a1630ac', '4ace99d', '6cda6cf', 'd4f3b53', '9ec3b7f', '12bd463', '0ebe278', '24f8bbb', '154b9c7', '8d969f2', '7743557', '611e862', 'd6d8b94', 'c2cd2fb', 'e62ec97']], [[0, 19, 8], None, ['cb08a24', '9036912', 'aa7058c', '78f1d5e', 'a1630ac', '4ace99d', '6cda6cf', 'd4f3b53', '9ec3b7f', '12bd463', '0ebe278', '24f8bbb', 'a4edad6', '3bb66c3', '154b9c7', '8d969f2', '7743557', '611e862', 'd6d8b94', 'c2cd2fb', 'e62ec97']]],
+'DeepSpeedConfig': [[[0, 9, 0], [0, 11, 2], '2c1bbd8 a1630ac 4ace99d 6cda6cf b584aff 9c7b5a2 9f25c0b 2cd6c52 0ebe278 24f8bbb 154b9c7'], [[0, 11, 2], [0, 14, 1], '2c1bbd8 ea080a1 a1630ac 4ace99d 6cda6cf b584aff 9c7b5a2 9f25c0b 2cd6c52 0ebe278 24f8bbb 154b9c7'], [[0, 14, 1], [0, 16, 5], 'cb08a24 1184d1d a1630ac 4ace99d 6cda6cf b584aff 9c7b5a2 9f25c0b 2cd6c52 0ebe278 24f8bbb 154b9c7'], [[0, 16, 5], [0, 17, 1], 'cb08a24 9036912 a1630ac 4ace99d 6cda6cf b584aff 9c7b5a2 9f25c0b 2cd6c52 0ebe278 24f8bbb 154b9c7'], [[0, 17, 1], [0, 19, 6], 'cb08a24 9036912 a1630ac 4ace99d 6cda6cf d4f3b53 9ec3b7f 12bd463 0ebe278 24f8bbb 154b9c7 8d969f2 7743557 611e862 d6d8b94 c2cd2fb'], [[0, 19, 6], [0, 19, 8], 'cb08a24 9036912 aa7058c 78f1d5e a1630ac 4ace99d 6cda6cf d4f3b53 9ec3b7f 12bd463 0ebe278 24f8bbb 154b9c7 8d969f2 7743557 611e862 d6d8b94 c2cd2fb e62ec97'], [[0, 19, 8], None, 'cb08a24 9036912 aa7058c 78f1d5e a1630ac 4ace99d 6cda6cf d4f3b53 9ec3b7f 12bd463 0ebe278 24f8bbb a4edad6 3bb66c3 154b9c7 8d969f2 7743557 611e862 d6d8b94 c2cd2fb e62ec97']],
 },
 'sanity': {
-'DeepSpeedConfig': [[[0, 9, 0], [0, 17, 1], ['a9b1770', '52c3882', 'a88fc91', '211f06a', '4bd90a1', 'd911380', '9c38bd0']], [[0, 17, 1], [0, 18, 3], ['a9b1770', '52c3882', 'a88fc91', '65c8378', '4bd90a1', '222ac01', '12c7f60']], [[0, 18, 3], [0, 19, 6], ['a9b1770', '52c3882', 'a88fc91', '7de5ff7', 'ee7f2ef', '1a9c7df', 'fc3f722', '4bd90a1', '222ac01', '12c7f60']], [[0, 19, 6], None, ['a9b1770', '52c3882', 'a88fc91', '8078b99', '73df260', '01b81b4', '7de5ff7', 'ee7f2ef', '1a9c7df', 'fc3f722', '4bd90a1', 'ea82a4b']]],
+'DeepSpeedConfig': [[[0, 9, 0], [0, 17, 1], 'a9b1770 52c3882 a88fc91 211f06a 4bd90a1 d911380 9c38bd0'], [[0, 17, 1], [0, 18, 3], 'a9b1770 52c3882 a88fc91 65c8378 4bd90a1 222ac01 12c7f60'], [[0, 18, 3], [0, 19, 6], 'a9b1770 52c3882 a88fc91 7de5ff7 ee7f2ef 1a9c7df fc3f722 4bd90a1 222ac01 12c7f60'], [[0, 19, 6], None, 'a9b1770 52c3882 a88fc91 8078b99 73df260 01b81b4 7de5ff7 ee7f2ef 1a9c7df fc3f722 4bd90a1 ea82a4b']],
 },
 'orders': {
 'after': [[[0, 9, 0], ['DeepSpeedZeroConfig.compute_grad_norm_valid', 'DeepSpeedZeroConfig.offload_ratio_check', 'DeepSpeedFP16Config._validate_dynamic_loss_scale_params', 'ZenFlowConfig.validate_fields']]],

@@ -6,7 +6,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
 from cfglint.frameworks.base import Config, Framework
-from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
+from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, OWN_LOOP, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from cfglint.launch.overrides import Override
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
+
+# Names that programs of their own have for what the Trainer calls otherwise: a file with one has other defaults than the Trainer's.
+OWN_NAMES = OWN_LOOP | {
+    "lr",
+    "optimizer",
+    "scheduler",
+    "epochs",
+    "num_epochs",
+    "n_epochs",
+    "total_episodes",
+    "grad_accum",
+    "grad_accum_steps",
+}
 
 
 class TrainerFiles(Config):
@@ -46,6 +59,9 @@ class TrainerFiles(Config):
         self.arguments = self.parsed_arguments()
         if not facts.launch.is_closed:
             self.arguments.leave_open(each for each in facts.launch.not_read if each.opens)
+        own = sorted(OWN_NAMES & {*self.values}) if not (facts.kind_given or facts.strict_keys or self.documents[0].is_command) else []
+        if own:
+            self.arguments.leave_open((Reason("program", "the defaults of the program", f"`{own[0]}` is not an argument of the Trainer"),))
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
         self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)

@@ -57,7 +57,7 @@ class Table:
         """(code, exception) of every row of any release that raises, by the page of a function's row; values are `<>`."""
         for stage, functions in self._read.items():
             for name, spans in functions.items() if stage not in ("rows", "orders") else ():
-                for row in every(self._read["rows"][each] for _, _, rows in spans for each in rows):
+                for row in every(self._read["rows"][each] for _, _, rows in spans for each in rows.split()):
                     text = row.get("say", "")
                     text = text if isinstance(text, str) else "".join(part if isinstance(part, str) else "<>" for part in text[1:])
                     text = text.partition("\n\n")[0]  # as far as a log shows it
@@ -71,7 +71,7 @@ class Table:
         for since, until, rows in self._read[stage].get(name, ()):
             if holds(tuple(since), tuple(until or ()), release):
                 function, _, field = name.partition(" ")
-                return Function(function, field, [self._read["rows"][row] for row in rows])
+                return Function(function, field, [self._read["rows"][row] for row in rows.split()])
         return None
 
 

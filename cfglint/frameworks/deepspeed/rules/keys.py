@@ -101,7 +101,8 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
 def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for name in given_sections(config):
         for fault in config.section(name).faults:
-            if fault.kind in (UNKNOWN, EARLY, TWICE):
+            removal = REMOVED.get((name, *map(str, fault.path)))
+            if fault.kind in (UNKNOWN, EARLY, TWICE) and not (removal and config.version >= removal[0]):
                 yield unknown(config, name, config.at(name, *fault.path), fault)
 
 

@@ -14,6 +14,7 @@ from cfglint.frameworks.remedies import listed, rename
 from cfglint.source.annotations import Iterator, Operand
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
+UNLESS_OWN = "HfArgumentParser refuses it, unless the script defines it itself"  # of a key that may be the script's own
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
 ACCELERATOR_KEYS = {
     "split_batches": (4, 38),
@@ -39,8 +40,7 @@ def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
         elif near and not config.declares(key):
             setting = config.setting(key)
             message = f"`{key}` looks like a typo of `{near}`, which is not set"
-            note = "the Trainer ignores unknown keys"
-            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=note)
+            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=UNLESS_OWN)
 
 
 def _unused(config: TrainerConfig, key: Operand, message: str, near: str | None = None) -> Finding:

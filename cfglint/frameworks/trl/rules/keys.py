@@ -24,6 +24,7 @@ from cfglint.source.annotations import Iterator, Sequence
 # The parser refuses unknown keys, in the words of the release; before and between, it drops them (trl 0.13.0, 0.18.0 scripts/utils.py).
 OLD_REFUSAL = Releases((0, 9, 6), (0, 13, 0), "`Some specified config arguments are not used by the TrlParser`")
 REFUSAL = Releases((0, 19, 0), of="`Unknown arguments from config file`")
+REFUSED_BY_DEFAULT = "TrlParser refuses it, unless the script says otherwise; it is ignored then"
 # Fields of older releases that have another name now, by the class that has it; the value stays.
 RENAMED = {
     "max_seq_length": "max_length",
@@ -214,7 +215,7 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
                 severity=WARNING,
                 fix=fix,
                 on_key=True,
-                note=f"it is ignored{effect}",
+                note=f"{REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else 'it is ignored'}{effect}",
                 help=None if fix else remove_key(key),
             )
 
