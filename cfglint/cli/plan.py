@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
-FOR_SEVERAL = ("text", "json")  # formats of the plans of several runs
+USUAL = (1, 2, 4, 8, 16, 32, 64)  # GPU counts that are tried for a target where neither the run nor the command line states one
+FOR_SEVERAL = ("text", "markdown", "json")  # formats of the plans of several runs
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -115,7 +116,9 @@ def run(arguments: Namespace) -> int:
                     return fail("\n".join(each.bug_reports))
                 place = f"{each.written_at}: " if len(runs) > 1 else ""
                 try:
-                    found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace_of_card)
+                    is_open = not gpu_counts and arguments.global_batch is not None and current_gpus(each, each.facts) is None
+                    counts = USUAL if is_open else gpu_counts or [None]
+                    found = plan(each, counts, arguments.global_batch, arguments.max_micro_batch, pace_of_card)
                 except MissingFactError as error:
                     problems.append(f"{place}{error.for_command_line}")
                 except EditRefused as error:
@@ -142,7 +145,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace, printed: bool) -> str:
-    """The plans of the runs; as text, those of runs with the same plans once, below their places."""
+    """The plans of the runs; for people, those of runs with the same plans once, below their places."""
     tables = [(run, table(found, pace)) for run, found in planned]
     if len(tables) == 1:
         return _report(form, tables[0][1], tables[0][0], printed)
@@ -151,10 +154,10 @@ def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace
     texts: dict[str, list[str]] = {}
     for run, each in tables:
         texts.setdefault(_report(form, each, run, printed), []).append(run.full_place)
-    shown = [*texts.items()][:MOST_RUNS]
+    shown, gap = [*texts.items()][:MOST_RUNS], "\n" if form == "markdown" else ""
     left = [place for _, places in [*texts.items()][MOST_RUNS:] for place in places]
     rest = [f"not shown: {', '.join(left)}\n"] if left else []
-    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{text}" for text, places in shown), *rest])
+    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{gap}{text}" for text, places in shown), *rest])
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:

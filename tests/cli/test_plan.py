@@ -288,3 +288,19 @@ def test_what_every_card_refuses_is_not_about_the_card(folder, capsys):
 def test_one_value_for_each_card(folder, capsys, arguments, said):
     assert main([*arguments, "train.yaml"]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_tables_of_several_runs_as_markdown(folder, capsys):
+    for name, steps in (("a.sh", 4), ("b.sh", 8)):
+        batch = f"--per_device_train_batch_size 2 --gradient_accumulation_steps {steps}"
+        (folder / name).write_text(f"torchrun --nproc_per_node 8 train.py {batch} --bf16 True --output_dir o\n")
+    assert main(["plan", "a.sh", "b.sh", "--gpus", "8", "--format", "markdown"]) == 0
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if ".sh" in line] == ["a.sh:1", "b.sh:1"]
+    assert printed.count("\n\n| GPUs") == 2
+
+
+def test_without_a_gpu_count_a_target_is_tried_on_the_usual_ones(folder, capsys):
+    assert main(["plan", "train.yaml", "--global-batch", "2048", "--format", "json"]) == 0
+    plans = json.loads(capsys.readouterr().out)["plans"]
+    assert [each["gpus"] for each in plans] == [1, 2, 4, 8, 16, 32, 64]

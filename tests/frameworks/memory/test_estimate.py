@@ -351,6 +351,26 @@ def test_an_adapter_whose_modules_are_not_known_is_a_doubt(tmp_path, capsys):
     assert found["class"] == "C"
 
 
+@each_case(
+    ("call", "tokens"),
+    [
+        ("tokenizer(row['text'], truncation=True, max_length=512)", 512),
+        ("tokenizer(row['text'], truncation=True, max_length=LENGTH, padding='max_length')", 256),
+        ("tokenizer(row['text'], truncation=False, max_length=512)", None),
+        ("tokenizer(row['text'], truncation=True, max_length=length_of(row))", None),
+        ("tokenizer(row['text'], truncation=True, max_length=512), tokenizer(row['answer'], truncation=True, max_length=64)", None),
+    ],
+)
+def test_rows_are_as_long_as_the_tokenizer_cuts_them(tmp_path, capsys, call, tokens):
+    from cfglint.cli import main
+
+    (tmp_path / "train.py").write_text(f"{PROGRAM}\nLENGTH = 256\ndef encode(row):\n    return {call}\n")
+    main(["explain", str(tmp_path / "train.py"), "--format", "json", "--gpus", "8"])
+    found = json.loads(capsys.readouterr().out)["memory"]
+    assert (found["peak_gib"] is not None) is (tokens is not None)
+    assert (f"rows of {tokens} tokens" in found["assumed"]) is (tokens is not None)
+
+
 LINE = (
     "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen2.5-7B --output_dir o --per_device_train_batch_size 1 --bf16 true"
     " --save_total_limit 2 --per_device_eval_batch_size 1"
