@@ -54,7 +54,7 @@ Trainer(args=args).train()
 )
 def test_the_values_of_several_branches_are_told_with_the_branch(test, batch, shown, cause):
     sources = FileSource({"run.sh": BRANCH.format(test=test, batch=batch), "train.py": PARSER})
-    told = " ".join(render_account("text", RunSummary(Discovery(LaunchFacts(), source=sources).one(["run.sh"]))).split())
+    told = " ".join(render_account("text", RunSummary(Discovery(LaunchFacts(), source=sources).together(["run.sh"])[0])).split())
     assert f"micro batch {shown} run.sh" in told
     assert cause in told
 
@@ -67,7 +67,7 @@ UNKNOWN_PARSER = "No error in what was read; not read: the arguments of `train_b
     ("files", "told"),
     [
         ({}, UNKNOWN_PARSER),
-        ({"src/train_bash.py": "import argparse\nargparse.ArgumentParser().parse_args()\n"}, "this run should start"),
+        ({"src/train_bash.py": "import argparse\nargparse.ArgumentParser().parse_args()\n"}, "not read: the engine of `src/train_bash.py`"),
     ],
 )
 def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(files, told):
