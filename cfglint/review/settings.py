@@ -8,11 +8,11 @@ from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.kinds import is_trainer
+from cfglint.launch.registered import LAUNCH
 from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side

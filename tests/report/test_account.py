@@ -17,7 +17,7 @@ from cfglint.source.file_source import FileSource
 @pytest.fixture
 def account():
     run = Discovery(LaunchFacts(8), source=FileSource({"ds.json": '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 4}\n'}))
-    return RunSummary(run.one(["ds.json"]))
+    return RunSummary(run.together(["ds.json"])[0])
 
 
 def test_json_has_the_settings_of_the_run(account):
@@ -72,7 +72,7 @@ UNKNOWN_PARSER = "No error in what was read; not read: the arguments of `train_b
 )
 def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(files, told):
     texts = {"run.sh": LINE, "ds.json": '{"train_micro_batch_size_per_gpu": 4}\n', **files}
-    run = Discovery(LaunchFacts(), source=FileSource(texts)).one(["run.sh"])
+    run = Discovery(LaunchFacts(), source=FileSource(texts)).together(["run.sh"])[0]
     assert told in " ".join(render_account("text", RunSummary(run)).split())
 
 
@@ -81,6 +81,6 @@ def test_a_run_with_a_value_that_is_not_known_is_not_said_to_start():
         "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
     )
     line = "torchrun --nproc_per_node 4 train.py --output_dir o --per_device_train_batch_size $BATCH\n"
-    run = Discovery(LaunchFacts(), source=FileSource({"run.sh": line, "train.py": program})).one(["run.sh"])
+    run = Discovery(LaunchFacts(), source=FileSource({"run.sh": line, "train.py": program})).together(["run.sh"])[0]
     told = "No error in what is known; not known: `per_device_train_batch_size`."
     assert told in " ".join(render_account("text", RunSummary(run)).split())
