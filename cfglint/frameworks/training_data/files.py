@@ -109,7 +109,7 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue], split: ConfigValue
         base = base if all(map(os.path.isdir, paths)) else "train"  # a file has no other split
     taken = rows_of_split(asked, total, base)
     if taken is None:
-        return unknown(f"the split `{split}` is not known here", *files)
+        return unknown(f"the split `{asked}` is not here" if asked else "the split is not known", *files)
     return Samples(taken, tuple(files), rows=total) if files else None
 
 
