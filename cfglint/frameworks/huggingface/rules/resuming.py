@@ -332,7 +332,7 @@ def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
     )
 
 
-@rule("HFT091")
+@rule("HFT092")
 def optimizer_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
     needed = OPTIMIZER_KEYS.get(str(config.arguments.optimizer))
