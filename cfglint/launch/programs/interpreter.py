@@ -136,9 +136,10 @@ class Interpreter(Branches):
 
     def words(self) -> Value:
         """The program and the words of its launch line."""
+        given = self.context.words  # asked for each time: what a module makes of them is not that of all programs
         if self.argv is None:
-            words = [Value(each) if each is not None else unknown() for each in self.context.words]
-            self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in self.context.words))
+            words = [Value(each) if each is not None else unknown() for each in given]
+            self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in given))
         return self.argv
 
     def set_variable(self, name: str, value: Value) -> None:
@@ -174,7 +175,8 @@ class Interpreter(Branches):
         if module.path in self.frames:
             self.entered.append(module.path)
             return self.frames[module.path]
-        if not self.shares or self.conditions or self.importing or self.guards or self.trial or self.active:
+        has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
+        if not self.shares or has_state:
             return self.evaluated_module(module)
         return SHARED.frame(self, module)
 
