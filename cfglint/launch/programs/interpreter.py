@@ -96,7 +96,9 @@ class Interpreter(Branches):
         self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.entered: list[str] = []  # the modules that are imported again
-        self.shares = True  # whether the modules that it imports may be those of other programs
+        self.shares = (
+            False  # whether the modules that it imports may be those of other programs; what it changes of them raises SharedChanged
+        )
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
