@@ -531,3 +531,19 @@ main()
 """
     [run] = check(code, line="torchrun --nproc_per_node 2 train.py")["runs"]
     assert (run["read"], run["resolved"]["global_batch"]) == (True, 16)
+
+
+def test_a_class_that_a_function_returns_is_said_to_be_not_found(check):
+    code = """
+def classes():
+    from transformers import Trainer, TrainingArguments
+    return Trainer, TrainingArguments
+
+def main():
+    Trainer, TrainingArguments = classes()
+    Trainer(model=None, args=TrainingArguments('out', per_device_train_batch_size=4)).train()
+
+main()
+"""
+    [run] = check(code, line="torchrun --nproc_per_node 2 train.py")["runs"]
+    assert [each["why"] for each in run["not_read"]] == ["`TrainingArguments` is not found in what it imports"]
