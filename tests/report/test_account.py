@@ -60,7 +60,6 @@ def test_the_values_of_several_branches_are_told_with_the_branch(test, batch, sh
 
 
 LINE = "deepspeed --num_gpus 2 src/train_bash.py --finetuning_type lora --use_unsloth True --deepspeed ds.json\n"
-NO_ENGINE = "No error in what was read; not read: the engine of `src/train_bash.py` (the code that makes it is not found)."
 UNKNOWN_PARSER = "No error in what was read; not read: the arguments of `train_bash.py` (it is not in the project)."
 
 
@@ -68,7 +67,7 @@ UNKNOWN_PARSER = "No error in what was read; not read: the arguments of `train_b
     ("files", "told"),
     [
         ({}, UNKNOWN_PARSER),
-        ({"src/train_bash.py": "import argparse\nargparse.ArgumentParser().parse_args()\n"}, NO_ENGINE),
+        ({"src/train_bash.py": "import argparse\nargparse.ArgumentParser().parse_args()\n"}, "not read: the engine of `src/train_bash.py`"),
     ],
 )
 def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(files, told):
