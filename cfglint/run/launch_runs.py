@@ -541,8 +541,9 @@ class LaunchReader:
 
 
 def is_fed_by_unread(launch: Launch) -> bool:
-    """Whether a program that was not read gets an engine or the launcher's file, and may pass it anything."""
-    return launch.consumer in ("deepspeed", "accelerate") and any(each.what != OF_LAUNCHER for each in launch.not_read)
+    """Whether a program gets an engine or the launcher's file, and may pass it anything: it was not read, or accelerate fills "auto"."""
+    by_accelerate = launch.loop is not None and launch.line is not None and launch.line.launcher == "accelerate"
+    return launch.consumer in ("deepspeed", "accelerate") and (by_accelerate or any(each.what != OF_LAUNCHER for each in launch.not_read))
 
 
 def parts_of(word: Text) -> list[tuple[str | None, str]]:

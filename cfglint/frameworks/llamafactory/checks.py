@@ -11,7 +11,7 @@ from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import Any, Callable, Iterator
+from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,11 +41,6 @@ PLACES = {
     "LLF100": ("stage",),
     "LLF105": ("visual_inputs", "use_dora"),
 }
-
-
-def exceptions() -> Iterator[tuple[str, str]]:
-    """The page and the text of every exception that the checks raise."""
-    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
 
 
 @functools.cache

@@ -12,7 +12,6 @@ from cfglint.frameworks.refusal import Refusal, Removal, Words
 from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.row_table import table_of
 from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +28,6 @@ KEPT = (
 )
 DATA = "ORL012"  # the page of a data set that is not named
 FAILED = "ORL011"  # the page of what Python itself refuses
-
-
-def exceptions() -> Iterator[tuple[str, str]]:
-    """The page and the text of every exception that the checks raise."""
-    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
 
 
 @functools.cache

@@ -41,10 +41,7 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or "auto_map" in config:
         return None
-    if transformers >= FIRST_OF_5:
-        from cfglint.frameworks.peft import _modules_5 as tables
-    else:
-        from cfglint.frameworks.peft import _modules_4 as tables  # type: ignore[no-redef]
+    tables = tables_of(transformers)
     name = class_of(config, model_type, auto, tables)
     blocks = tables.CLASSES.get(name)
     if blocks is None:
@@ -62,6 +59,21 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
             if prefix:
                 kinds.setdefault(start.rstrip("."), CONTAINER)
     return Modules(model_type, kinds, parameters, tables.NAMES[blocks[0][3]])
+
+
+def tables_of(transformers: Version) -> Any:
+    """The generated names of a release's modules."""
+    if transformers >= FIRST_OF_5:
+        from cfglint.frameworks.peft import _modules_5 as tables
+    else:
+        from cfglint.frameworks.peft import _modules_4 as tables  # type: ignore[no-redef]
+    return tables
+
+
+def class_prefix(model_type: str, transformers: Version) -> str:
+    """How the classes of a causal language model begin: `Llama` of LlamaForCausalLM; empty for an unknown type."""
+    name = class_of({}, model_type, "AutoModelForCausalLM", tables_of(transformers))
+    return next((name.partition(suffix)[0] for suffix in ("For", "LMHeadModel") if suffix in name), "")
 
 
 def class_of(config: ConfigMapping, model_type: str, auto: str, tables: Any) -> str:
