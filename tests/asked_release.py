@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 from cfglint import frameworks
-from cfglint.frameworks import _release_dates, _releases
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases import _dates
+from cfglint.frameworks.releases import _modelled as _releases
+from cfglint.frameworks.releases.versions import parse_version
 
 # Test -> package -> the release that it was written for; tools/example_releases.py adds to it.
 PINNED = json.loads((Path(__file__).parent / "pinned_tests.json").read_text(encoding="utf-8"))
@@ -26,9 +27,9 @@ def ask(package, release, patch):
     """Let a release be the newest known one of its package, for as long as the patches last."""
     newest = _releases.RELEASES[package]
     patch.setitem(_releases.RELEASES, package, release)
-    known = _release_dates.RELEASES[package].split()
+    known = _dates.RELEASES[package].split()
     older = [each for each in known if parse_version(each.partition("@")[0]) <= parse_version(release)]
-    patch.setitem(_release_dates.RELEASES, package, " ".join(older))
+    patch.setitem(_dates.RELEASES, package, " ".join(older))
     for own in frameworks.of_package(package):
         patch.setattr(own, "newest", release)
         for module in [each for name, each in sys.modules.items() if name.startswith(f"cfglint.frameworks.{own.kind}")]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import yaml
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.named_models import named_model
+from cfglint.frameworks.memory.named_models import named_model
 from cfglint.project.policy_schema import PolicySchemas
 from cfglint.run.discovery import Discovery
 from cfglint.source.file_source import FileSource

@@ -1,4 +1,4 @@
-"""Turns the checks of a framework's Python functions into rows: ordered, guarded actions (`cfglint/frameworks/row_evaluation.py`).
+"""Turns the checks of a framework's Python functions into rows: ordered, guarded actions (`cfglint/frameworks/rows/evaluation.py`).
 
 Symbolic execution of a function body: locals are substituted, conditions become guards, early returns are negated into the guards of what
 follows, helpers of the same package are inlined, and what is not in the closed list of operators becomes ["?", reason]. Nothing of the
@@ -40,7 +40,7 @@ from row_expressions import (
 )
 from row_sources import Module, Ref, caught, described, dotted, is_enum, type_names
 
-from cfglint.frameworks.row_evaluation import cannot_fail
+from cfglint.frameworks.rows.evaluation import cannot_fail
 
 MADE = ("list", "dict", "set", "+", "+=", "|", "with", "if", "each", "some", "call")  # what is a new value of a function
 REQUIRED = object()  # in the place of a default

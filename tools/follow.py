@@ -185,7 +185,7 @@ def is_kept(before: Mapping[str, Fact], after: Mapping[str, Fact], compared: Cal
 
 def days(package: str, version: str, day: str) -> dict[str, dict[str, str]]:
     """Package -> release -> its day, by the committed list and the release that is followed."""
-    from cfglint.frameworks._release_dates import RELEASES
+    from cfglint.frameworks.releases._dates import RELEASES
 
     found = {}
     for name, text in RELEASES.items():
@@ -468,7 +468,7 @@ def records() -> None:
 
 def news() -> int:
     """Print what the newest release of each package on the index would change."""
-    from cfglint.frameworks._releases import RELEASES
+    from cfglint.frameworks.releases._modelled import RELEASES
 
     for package in sorted(kinds()):
         try:

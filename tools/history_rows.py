@@ -1,7 +1,7 @@
 """Rows of a history table: what a field is, from which release to which, from the facts of each release; and back.
 
-`cfglint/frameworks/history.py` describes a row and reads the tables that this module writes. A framework's generator hands over the
-facts of every release, in order, and gets the rows of each section; values are constants, so lists are written as tuples.
+`cfglint/frameworks/releases/history.py` describes a row and reads the tables that this module writes. A framework's generator hands
+over the facts of every release, in order, and gets the rows of each section; values are constants, so lists are written as tuples.
 The tables determine the facts of each of their releases (`sections_at`, `present_at`, `value_at`), so that one more
 release can be added to them without the sources of the others.
 """

@@ -1,4 +1,4 @@
-"""Write the releases of every package, with their dates, from the package index: `cfglint/frameworks/_release_dates.py`.
+"""Write the releases of every package, with their dates, from the package index: `cfglint/frameworks/releases/_dates.py`.
 
     python tools/list_releases.py [--index https://pypi.org/simple] [--from FOLDER] [--check]
 
@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from cfglint.frameworks import known_packages  # noqa: E402
 
-TARGET = ROOT / "cfglint" / "frameworks" / "_release_dates.py"
+TARGET = ROOT / "cfglint" / "frameworks" / "releases" / "_dates.py"
 JSON_FORM = "application/vnd.pypi.simple.v1+json"
 HEAD = '''"""Every release of each package with the date of its first upload, oldest first: `VERSION@YYMMDD`.
 

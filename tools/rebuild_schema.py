@@ -9,9 +9,10 @@
     python tools/rebuild_schema.py trl         site-packages
 
 Writes `schemas/KIND.json`, `schemas/draft7/KIND.json`, `cfglint/frameworks/KIND/_tables.py` where the tool of the kind makes one, for
-GPT-NeoX `_rows.py` beside it, the release in `cfglint/frameworks/_releases.py`, the tables of README.md and editors/schemas.md, and
-pyproject.toml; `--check` compares only, and exits 1 when a file would change. Exits 2, naming what, when the source or the notes hold
-something that the rebuilding does not understand, when a default has changed without its history, and when a new key has no release.
+GPT-NeoX `_rows.py` beside it, the release in `cfglint/frameworks/releases/_modelled.py`, the tables of README.md and
+editors/schemas.md, and pyproject.toml; `--check` compares only, and exits 1 when a file would change. Exits 2, naming what, when
+the source or the notes hold something that the rebuilding does not understand, when a default has changed without its history, and
+when a new key has no release.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import schema_draft7
 import schema_merge
 from schema_source import SourceError, Tree
 
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.versions import parse_version
 
 WITH_ROWS = ("neox",)  # kinds whose rows come with the schema; those of other kinds are of all releases (`rebuild_tables.py`)
 KINDS = sorted(path.stem for path in schema_merge.NOTES.glob("*.json"))

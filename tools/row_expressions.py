@@ -9,7 +9,7 @@ from typing import Any
 
 from row_sources import Ref, described
 
-from cfglint.frameworks.row_evaluation import cannot_fail
+from cfglint.frameworks.rows.evaluation import cannot_fail
 
 OPPOSITE = {"==": "!=", "!=": "==", "in": "not in", "not in": "in", "is": "is not", "is not": "is"}
 

@@ -19,7 +19,7 @@ from row_sources import Package, Ref, dotted
 from row_table_text import Function, Row, Table
 
 from cfglint.frameworks.accelerate.source_fields import LAUNCH, PARSER, find
-from cfglint.frameworks.row_evaluation import cannot_fail
+from cfglint.frameworks.rows.evaluation import cannot_fail
 
 PACKAGE = "accelerate"
 LAUNCHER, PLUGIN = "config", "init"

@@ -1,4 +1,6 @@
-"""The rows of LLaMA-Factory: `__post_init__` of the classes of its arguments in the order in which they are built, and `get_train_args`."""
+"""The rows of LLaMA-Factory: `__post_init__` of the classes of its arguments in the order in which they are built, `get_train_args`, and
+what the loader of the model refuses of its quantization.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from row_sources import Package
 from row_table_text import Function, Table
 
 from cfglint.frameworks.llamafactory.source_fields import CLASSES, find
+from cfglint.frameworks.rows.evaluation import walk
 
 PACKAGE = "llamafactory"
-CLASS, PARSER = "class", "parser"
-POST_INIT, TRAIN = "__post_init__", "get_train_args"
-METHODS = {CLASS: POST_INIT, PARSER: ""}  # what `compare_rows.py` calls; the parser builds the objects first
+CLASS, PARSER, MODEL = "class", "parser", "model"
+POST_INIT, TRAIN, QUANTIZE = "__post_init__", "get_train_args", "configure_quantization"
+METHODS = {CLASS: POST_INIT, PARSER: "", MODEL: ""}  # what `compare_rows.py` calls; the parser builds the objects first
 # What functions of the package are: the five objects have their fields in one mapping; the launch, ZeRO-3 and packages are facts.
 GIVEN: dict[str, Any] = {
     "_parse_train_args": ("roots", 5),
@@ -30,6 +33,7 @@ GIVEN: dict[str, Any] = {
     "get_current_device": "fact",
     "is_deepspeed_zero3_enabled": "fact",
     "is_env_enabled": "fact",
+    "is_fsdp_enabled": "fact",
 }
 
 
@@ -55,6 +59,18 @@ def functions(folder: Path) -> Iterator[Function]:
                 break
     parser = package.module(f"{PACKAGE}.hparams.parser")
     yield Function(TRAIN, PARSER, "", kept(rows_of(package, parser, parser.names[TRAIN], given=GIVEN)[0]))
+    loader = quantization(package)
+    rows = rows_of(package, loader, loader.names[QUANTIZE], given=GIVEN)[0]
+    refused = [row for row in rows if "raise" in row]
+    used = {part[1] for row in refused for part in walk(row["when"]) if isinstance(part, list) and part[:1] == ["v"]}
+    yield Function(QUANTIZE, MODEL, "", [row for row in rows if row in refused or row.get("let") in used])
+
+
+def quantization(package: Any) -> Any:
+    """The module that configures the quantization of a model, which was a part of another one."""
+    names = ("model.model_utils.quantization", "model.utils.quantization", "model.patcher")
+    modules = (package.module(f"{PACKAGE}.{each}") for each in names)
+    return next(each for each in modules if each is not None and QUANTIZE in each.names)
 
 
 def kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ from cfglint.findings import _rule_releases  # noqa: E402
 from cfglint.findings.diagnostic import ERROR, STAGES  # noqa: E402
 from cfglint.findings.releases import Releases  # noqa: E402
 from cfglint.frameworks import framework, modelled_releases  # noqa: E402
-from cfglint.frameworks.versions import dotted, parse_version  # noqa: E402
+from cfglint.frameworks.releases.versions import dotted, parse_version  # noqa: E402
 from cfglint.rules.catalogue import every_rule  # noqa: E402
 
 TARGET = ROOT / "cfglint" / "findings" / "_rule_releases.py"

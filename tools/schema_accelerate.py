@@ -9,7 +9,7 @@ from schema_history import said, tables_of
 from schema_source import SourceError, Tree
 
 from cfglint.frameworks.accelerate.source_fields import CLASSES, FILE, blocks, fields, find
-from cfglint.frameworks.history import NAME, Row
+from cfglint.frameworks.releases.history import NAME, Row
 
 Raw = dict[str, Any]
 

@@ -20,8 +20,8 @@ from schema_following import Following, KeyPath, Raw, Section
 from schema_source import Module, SourceError, Tree
 
 from cfglint.frameworks.deepspeed.source_fields import BASES, MODEL, literal_named, model_fields, read_field, without_none
-from cfglint.frameworks.history import NAME, UNTIL, Row
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.releases.history import NAME, UNTIL, Row
+from cfglint.frameworks.releases.versions import dotted
 
 START = ("runtime/config.py", "DeepSpeedConfig")
 REMOVED: dict[str, KeyPath] = {"_REMOVED_TOP_LEVEL_CONFIG_KEYS": (), "_REMOVED_ZERO_CONFIG_KEYS": ("zero_optimization",)}

@@ -18,7 +18,7 @@ from typing import Any
 
 from schema_strict import strict
 
-from cfglint.frameworks.schema import file_of, kinds
+from cfglint.frameworks.validation.schema import file_of, kinds
 
 Raw = dict[str, Any]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from cfglint.frameworks.history import DEFAULT, SINCE, TYPE, UNTIL, Row, merged
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.releases.history import DEFAULT, SINCE, TYPE, UNTIL, Row, merged
+from cfglint.frameworks.releases.versions import Version, dotted
 
 Raw = dict[str, Any]
 Path = tuple[str, ...]

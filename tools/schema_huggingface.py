@@ -15,9 +15,9 @@ import schema_history
 from schema_merge import SCHEMAS, VALUE_KEYWORDS
 from schema_source import Tree
 
-from cfglint.frameworks.history import NAME, Row
 from cfglint.frameworks.huggingface.source_fields import facts, find
-from cfglint.frameworks.versions import dotted
+from cfglint.frameworks.releases.history import NAME, Row
+from cfglint.frameworks.releases.versions import dotted
 
 Raw = dict[str, Any]
 

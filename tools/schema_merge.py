@@ -19,7 +19,7 @@ Raw = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent
 NOTES = ROOT / "tools" / "notes"
 SCHEMAS = ROOT / "schemas"
-RELEASES = ROOT / "cfglint" / "frameworks" / "_releases.py"
+RELEASES = ROOT / "cfglint" / "frameworks" / "releases" / "_modelled.py"
 RENAMES = ROOT / "tools" / "renames.json"
 NAMING = {  # files that name the newest release of a kind: how the line begins, the words, and the rest of the line of a new kind
     "README.md": ("| `{kind}` |", " {release}", " {title} | {package} {release} |\n"),
@@ -102,7 +102,7 @@ def has_history(kind: str) -> bool:
 
 
 def releases(changed: dict[str, str] | None = None) -> str:
-    """The text of `_releases.py`: the newest release of each package, by the committed schemas and the `changed` texts of kinds, and by
+    """The text of `_modelled.py`: the newest release of each package, by the committed schemas and the `changed` texts of kinds, and by
     the tables of a kind without a schema; the oldest one by the tables.
     """
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SCHEMAS.glob("*.json"))}

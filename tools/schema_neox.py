@@ -103,7 +103,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.versions import Version
+    from cfglint.frameworks.releases.versions import Version
 
 '''
 

@@ -19,7 +19,7 @@ from schema_merge import NOTES
 from schema_source import Tree
 from schema_trl import converted
 
-from cfglint.frameworks.history import NAME
+from cfglint.frameworks.releases.history import NAME
 
 Raw = dict[str, Any]
 

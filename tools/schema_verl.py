@@ -14,8 +14,8 @@ from typing import Any
 import schema_history
 from schema_source import Tree
 
+from cfglint.frameworks.releases.versions import dotted, parse_version
 from cfglint.frameworks.verl.files import ReleaseFiles
-from cfglint.frameworks.versions import dotted, parse_version
 from cfglint.source.hydra.composition import compose
 
 Raw = dict[str, Any]

@@ -8,17 +8,19 @@ from math import isfinite
 
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.memory_inputs import Model
-from cfglint.frameworks.versions import INSTALLED, is_version
+from cfglint.frameworks.memory.inputs import Model
+from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
 from cfglint.launch.overrides import Override
 from cfglint.source import CfglintError
-from cfglint.source.annotations import ConfigTable, ConfigValue, TypeAlias
+from cfglint.source.annotations import Any, ConfigTable, TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Literal
+    from typing import Literal, TypeVar
+
+    Option = TypeVar("Option")
 
     Versions: TypeAlias = Mapping[str, str] | Literal["installed"]
 
@@ -77,7 +79,7 @@ def text(name: str, value: str | None) -> str | None:
     return value
 
 
-def one_of(name: str, value: object, allowed: Iterable[object]) -> ConfigValue:
+def one_of(name: str, value: Option, allowed: Iterable[object]) -> Option:
     """Return one of the allowed values; raises ArgumentError for any other."""
     allowed = list(allowed)
     if value is not None and not any(type(value) is type(each) and value == each for each in allowed):
@@ -146,7 +148,7 @@ def named(model: Path | None) -> Model | None:
     """The shape of a model, by a path or a known name."""
     if model is None:
         return None
-    from cfglint.frameworks.named_models import UnknownModel, named_model
+    from cfglint.frameworks.memory.named_models import UnknownModel, named_model
 
     if not isinstance(model, (str, os.PathLike)):
         raise ArgumentError(f"model must be a path or the name of a model, not {model!r}")
@@ -202,7 +204,7 @@ def job_spec(facts: ConfigTable) -> JobSpec:
     return JobSpec(**facts)
 
 
-def check_fact(name: str, value: ConfigValue) -> None:
+def check_fact(name: str, value: Any) -> None:
     """Raise ArgumentError for an invalid value of a job's fact."""
     choices: dict[str, Iterable[object]] = {
         "precision": PRECISIONS,

@@ -12,8 +12,8 @@ from cfglint.api.results import CheckResult
 from cfglint.api.sources import Texts
 from cfglint.explanation.summary import RunSummary, explained
 from cfglint.frameworks import known_packages, trainers
-from cfglint.frameworks.memory_inputs import Model
-from cfglint.frameworks.versions import is_version
+from cfglint.frameworks.memory.inputs import Model
+from cfglint.frameworks.releases.versions import is_version
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source import CfglintError
@@ -166,7 +166,7 @@ def installed() -> dict[str, str]:
 
 def shape_of(model: object) -> Model | None:
     """The shape of a model that is trained whole; None if it is not known, or a part of its weights is frozen."""
-    from cfglint.frameworks.named_models import UnknownModel, described_model
+    from cfglint.frameworks.memory.named_models import UnknownModel, described_model
 
     described, parameters = getattr(getattr(model, "config", None), "to_dict", None), getattr(model, "parameters", None)
     if described is None or (callable(parameters) and not all(each.requires_grad for each in parameters())):

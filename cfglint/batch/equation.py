@@ -10,10 +10,24 @@ from __future__ import annotations
 
 from math import isqrt, prod
 
+from cfglint.source.annotations import Any
+
 
 def product(micro_batch: int, accumulation: int, data_parallel: int) -> int:
     """Samples of one optimizer step."""
     return micro_batch * accumulation * data_parallel
+
+
+def completed(total: Any, micro: Any, accumulation: Any, replicas: Any) -> tuple[Any, Any, Any]:
+    """The three sizes with those that are None by the others, at least one of the first two: the floor divisions of DeepSpeed and GPT-NeoX,
+    in their order.
+    """
+    if total is None:
+        return (micro * replicas, micro, 1) if accumulation is None else (micro * accumulation * replicas, micro, accumulation)
+    if micro is None:
+        share = total // replicas
+        return (total, share, 1) if accumulation is None else (total, share // accumulation, accumulation)
+    return total, micro, total // micro // replicas if accumulation is None else accumulation
 
 
 def data_parallel(gpus: int, *sizes: int) -> int | None:

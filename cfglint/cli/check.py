@@ -71,6 +71,7 @@ def run(arguments: Namespace) -> int:
     stats = ScanStats()
     try:
         check_outputs(arguments)
+        arguments.format = [form for form, _ in reports(arguments)]  # those of suffixes, too
         if (arguments.changed or arguments.base) and not take_changed(arguments):
             return 0
         project = load_configuration(arguments)

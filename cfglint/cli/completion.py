@@ -48,7 +48,7 @@ def words(option: CommandOption) -> str:
     if option.choices is not None:
         return " ".join(option.choices)
     if option.metavar == "KIND":
-        from cfglint.frameworks.schema import kinds
+        from cfglint.frameworks.validation.schema import kinds
 
         return " ".join(kinds())
     return ""

@@ -22,7 +22,7 @@ from cfglint.cli.options import (
     skipped_files,
 )
 from cfglint.cli.progress import counted_on_terminal
-from cfglint.findings.wording import counted, first_few
+from cfglint.findings.wording import counted, first_few, spelled
 from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
 from cfglint.report.escapes import MARKS, shown, without_runner_command
@@ -243,7 +243,7 @@ def _needed(found: Retarget) -> str:
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
     numbers = " x ".join(str(need.value) for need in found.needs)
-    by_hand = "".join(f"; set `{each.key.rpartition('/')[2]}` to {each.after} in {each.file} as well" for each in found.by_hand)
+    by_hand = "".join(f"; set `{each.key.rpartition('/')[2]}` to {spelled(each.after)} in {each.file} as well" for each in found.by_hand)
     return (
         f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
         f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel){by_hand}"

@@ -25,7 +25,7 @@ from cfglint.source.file_source import FileSource, missing
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.cli.prompts import Asked
-    from cfglint.frameworks.memory_inputs import Model
+    from cfglint.frameworks.memory.inputs import Model
 
 SHAPE_NAMES = ("layers", "hidden", "heads", "kv-heads")
 JOB = "job"  # the topic of the options that few jobs need
@@ -223,7 +223,7 @@ def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
 
 def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     """The job with the largest micro batch for the memory of the card, estimated from files generated with a micro batch of 1."""
-    from cfglint.frameworks.memory import micro_batch_bound, missing_for
+    from cfglint.frameworks.memory.estimate import micro_batch_bound, missing_for
 
     made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
     texts = {file.name: file.text for file in made.files}

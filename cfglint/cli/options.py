@@ -10,7 +10,7 @@ from cfglint.cli.console import warn
 from cfglint.findings.wording import counted, first_few
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import INSTALLED, is_version
+from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.checked import CheckedRun
@@ -23,7 +23,7 @@ from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.memory_inputs import Model
+    from cfglint.frameworks.memory.inputs import Model
     from cfglint.launch.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
@@ -174,7 +174,7 @@ def model_of(text: str | None) -> Model | None:
     """The model that a flag or a declared run names; raises UsageError if its shape is unknown."""
     if text is None:
         return None
-    from cfglint.frameworks.named_models import UnknownModel, named_model
+    from cfglint.frameworks.memory.named_models import UnknownModel, named_model
 
     try:
         return named_model(text)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import columns, fail, uses_colour, warn, warn_of
+from cfglint.cli.console import columns, fail, uses_colour, warn_of
 from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, pace_given, positive
 from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
 from cfglint.report import plans
@@ -24,7 +22,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
 FOR_SEVERAL = ("text", "json")  # formats of the plans of several runs
-PICTURES = (".svg", ".png", ".pdf")  # suffixes of the files that the table is drawn to
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -39,8 +36,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
     add_pace_options(parser, several=True)
     add_report_options(parser, FORMATS)
-    parser.add_argument("--plot", metavar="FILE.svg")
-    parser.hide("--plot", "--strict-keys", "--stdin-filename")
+    parser.hide("--strict-keys", "--stdin-filename")
     parser.add_example("cfglint plan train.yaml --gpus 8,16,32 --global-batch 256", "the batch sizes that reach 256")
     parser.add_example(
         "cfglint plan train.yaml --gpus 1,2 --from-gpus 1 --gpu T4,L4 --gpu-price 0.35,0.7", "where it fits, on several cards"
@@ -128,9 +124,7 @@ def run(arguments: Namespace) -> int:
                     add_to(planned, index, each, found, arguments.gpu if len(asked) > 1 else None)
         problems = list(dict.fromkeys(problems))
         requested = the_reports(arguments, FORMATS)
-        pictures = [output for _, output in requested if output and not arguments.format and output.lower().endswith(PICTURES)]
-        written = [(form, output) for form, output in requested if output not in pictures]
-        if len(planned) > 1 and (pictures or arguments.plot or any(form not in FOR_SEVERAL for form, _ in written)):
+        if len(planned) > 1 and any(form not in FOR_SEVERAL for form, _ in requested):
             only_of([each for each, _ in planned], "plan")
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
@@ -139,13 +133,7 @@ def run(arguments: Namespace) -> int:
     warn_of(problems)
     if not planned:
         return 2
-    failed = max([write_text(_reports(form, planned, pace, output is None), output) for form, output in written], default=0)
-    if arguments.plot:
-        warn("`--plot FILE.svg` is `--output FILE.svg` now")
-    for path in filter(None, (*pictures, arguments.plot)):
-        undrawn = _draw(table(planned[0][1], pace), path)
-        if undrawn:
-            return fail(undrawn)
+    failed = max([write_text(_reports(form, planned, pace, output is None), output) for form, output in requested], default=0)
     found = [each for _, plans_of_run in planned for each in plans_of_run]
     bugs = list(dict.fromkeys(text for each in found for text in each.bugs))
     warn_of(bugs)
@@ -179,20 +167,3 @@ def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) ->
 
     now = CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=current_gpus(run, run.facts)))
     return html.plan(plan_table, explained(now))
-
-
-def _draw(plan_table: PlanTable, path: str) -> str | None:
-    """Write the plot; return the reason if it cannot be written."""
-    from cfglint.report import plot
-    from cfglint.source import files, writing
-
-    form = os.path.splitext(path)[1][1:].lower() or "png"
-    try:
-        writing.write_report(path, plot.draw(plan_table, form))
-    except plot.NoPlotting as error:
-        return str(error)
-    except ValueError as error:  # a file format that matplotlib does not support
-        return f"{path}: {error}"
-    except files.FileProblem as error:
-        return str(error)
-    return None

@@ -143,7 +143,7 @@ def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> No
 
 
 def outcome_of(run: CheckedRun, arguments: Namespace) -> Outcome:
-    """The outcome of a run, with the data of its diagrams if an HTML page is written."""
+    """The outcome of a run, with its numbers and texts if an HTML page is written."""
     if "html" not in arguments.format:
         return run.outcome()
     from cfglint.explanation.summary import explained

@@ -7,7 +7,7 @@ import sys
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail
 from cfglint.frameworks import framework
-from cfglint.frameworks.schema import file_of, kinds
+from cfglint.frameworks.validation.schema import file_of, kinds
 
 
 def add_arguments(parser: Parser) -> None:

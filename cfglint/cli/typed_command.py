@@ -9,7 +9,7 @@ from cfglint.cli import here
 from cfglint.cli.argument_parser import Namespace
 from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import counted
-from cfglint.frameworks.versions import INSTALLED
+from cfglint.frameworks.releases.versions import INSTALLED
 from cfglint.launch.slurm import MARK, header
 from cfglint.source.files import TYPED, FileProblem, read_bytes
 

@@ -11,7 +11,7 @@ from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_parser import HUGGINGFACE, NEOX, TrainingBanner
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.record import Record
 

@@ -6,12 +6,11 @@ from math import ceil, prod
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.diagnostic import ALONE, Diagnostic, Outcome, ReportContext
-from cfglint.findings.setting import DEFAULT, DERIVED, NOT_KNOWN, Setting
+from cfglint.findings.setting import DEFAULT, DERIVED, Setting, derived
 from cfglint.findings.wording import counted, first_few
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
-from cfglint.run.loaded import integer
 from cfglint.run.sizes import size_of
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import pointer
@@ -20,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import SettingEntry, SummaryEntry, WhatIfEntry
     from cfglint.findings.setting import Batch
-    from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.memory.estimate import RunMemory
     from cfglint.rewrite.plan import Pace
 
 LAYOUT = (
@@ -187,7 +186,7 @@ class RunSummary:
 
     def _add_memory(self) -> None:
         """The memory of the run where the model's shape is known, and the flags that are missing."""
-        from cfglint.frameworks.memory import memory_of, missing_for
+        from cfglint.frameworks.memory.estimate import memory_of, missing_for
 
         config = self.run.configs[0]
         self.memory = memory_of(config)
@@ -213,7 +212,7 @@ class RunSummary:
             size = getattr(layout, name)
             if size != 1 and all(item.label != label for item in own):
                 self._derive(LAUNCH, label, name, size, "the files")
-        self._derive(LAUNCH, "data parallel", "data_parallel", integer(batch.data_parallel.value), division(batch), needs=self._gpus)
+        self._derive(LAUNCH, "data parallel", "data_parallel", batch.data_parallel.integer, division(batch), needs=self._gpus)
 
     def _add_implied(self) -> None:
         """The GPU count that three written batch sizes imply."""
@@ -228,16 +227,16 @@ class RunSummary:
         for label, setting in (("micro batch", batch.micro_batch), ("accumulation", batch.accumulation)):
             self.items.append(Item(BATCH, label, setting, self._gpus if setting.origin == DERIVED else "", package))
         terms = (batch.micro_batch, batch.accumulation, batch.data_parallel)
-        values = [integer(term.value) for term in terms]
+        values = [term.integer for term in terms]
         because = " x ".join(str(value) if value is not None else "?" for value in values)
         known = [value for value in values if value is not None]
-        if len(known) == len(values) and prod(known) != batch.global_batch.value:  # computed from another key, as axolotl's batch_size
+        if len(known) == len(values) and prod(known) != batch.global_batch.integer:  # computed from another key, as axolotl's batch_size
             because = batch.global_batch.because or because
         if batch.global_batch.written:
             self.items.append(Item(BATCH, "global batch", batch.global_batch, "", package))
         else:
-            self._derive(BATCH, "global batch", "global_batch", integer(batch.global_batch.value), because, needs=self._gpus)
-        if batch.consumed_batch is not None and batch.consumed_batch != integer(batch.global_batch.value):
+            self._derive(BATCH, "global batch", "global_batch", batch.global_batch.integer, because, needs=self._gpus)
+        if batch.consumed_batch is not None and batch.consumed_batch != batch.global_batch.integer:
             self._derive(BATCH, "samples per step", "consumed_batch", batch.consumed_batch, "what one step actually consumes")
         length, tokens = self.resolved["seq_length"], self.resolved["tokens_per_step"]
         if length is not None:
@@ -245,7 +244,7 @@ class RunSummary:
             self._derive(BATCH, "tokens per step", "tokens_per_step", tokens, f"global batch x {length:,}", needs=self._gpus)
 
     def _derive(self, group: str, label: str, name: str, value: object, because: str, *, needs: str = "") -> None:
-        self.items.append(Item(group, label, Setting((name,), value, DERIVED, because=because), needs))
+        self.items.append(Item(group, label, derived(name, value, because), needs))
 
     @property
     def _gpus(self) -> str:
@@ -306,7 +305,7 @@ def division(batch: Batch) -> str:
     layout = batch.layout
     sizes = [(label, getattr(layout, name)) for label, name in LAYOUT if getattr(layout, name) != 1]
     replica = prod(size for _, size in sizes)
-    if not layout.gpus or integer(batch.data_parallel.value) != layout.gpus // max(replica, 1):
+    if not layout.gpus or batch.data_parallel.integer != layout.gpus // max(replica, 1):
         return batch.data_parallel.because
     if not sizes:
         return "every GPU processes its own samples"
@@ -327,8 +326,7 @@ def origin(item: Item) -> str:
         if setting.value is None:
             return "not set"
         return f"default of {item.package}" if item.package else "default"
-    is_told = setting.because.startswith(NOT_KNOWN) and setting.place != setting.because
-    return f"{setting.place}, {setting.because}" if is_told else setting.place
+    return f"{setting.place}, {setting.because}" if setting.is_unknown and setting.place != setting.because else setting.place
 
 
 def defaults_taken(run: CheckedRun, settings: list[Setting]) -> Iterator[str]:

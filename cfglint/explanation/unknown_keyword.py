@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from cfglint.frameworks import framework, schema
+from cfglint.frameworks import framework
 from cfglint.frameworks.base import Framework
-from cfglint.frameworks.history import NAME, SINCE, UNTIL
-from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL
+from cfglint.frameworks.releases.versions import dotted, parse_version
+from cfglint.frameworks.validation import schema
 from cfglint.source.annotations import ConfigTable, Iterable, Iterator
 
 REFUSED = re.compile(

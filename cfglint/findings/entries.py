@@ -210,7 +210,7 @@ if TYPE_CHECKING:
 
         key: str
         place: str
-        value: ConfigValue
+        value: object
         advised: float
         rule: str
 

@@ -68,7 +68,7 @@ def source_text(setting: Setting, parent: Node) -> str:
     return moved_lines(text, node, parent)
 
 
-def replaced(setting: Setting, value: object) -> Part:
+def replaced(setting: Setting, value: ConfigValue) -> Part:
     """The change that replaces a written value; None for a number that JSON cannot hold."""
     setting = setting.at_value
     if setting.document is None or setting.node is None:

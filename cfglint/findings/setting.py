@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import ConfigValue
+from cfglint.evaluate import Unknown
+from cfglint.source.annotations import Operand
 from cfglint.source.document import SCALAR, Document, Node, Path, Written, pointer
 from cfglint.source.record import Record
 
@@ -30,7 +31,7 @@ class Setting(Record):
     """
 
     path: Path
-    value: ConfigValue
+    value: Operand
     origin: Origin = DEFAULT
     document: Document | None = None
     node: Node | None = None
@@ -73,6 +74,14 @@ class Setting(Record):
         return self.origin == WRITTEN
 
     @property
+    def is_unknown(self) -> bool:
+        return isinstance(self.value, Unknown)
+
+    @property
+    def integer(self) -> int | None:
+        return integer(self.value)
+
+    @property
     def is_set_later(self) -> bool:
         """Whether a program sets it on the object, after the class has checked what it was constructed with."""
         return self.document is not None and bool(self.path) and self.document.is_set_later(str(self.path[0]))
@@ -103,7 +112,19 @@ class Setting(Record):
         return self.because or self.origin
 
     def __str__(self) -> str:
-        return f"{self.name} {self.value} ({self.place})"
+        return f"{self.name} ({self.place})" if self.is_unknown else f"{self.name} {self.value} ({self.place})"
+
+
+def integer(value: object) -> int | None:
+    """An integral value as an int, anything else as None; a float without a fractional part counts too."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else None
+    return int(value) if isinstance(value, int) else None
+
+
+def derived(name: str, value: object, because: str) -> Setting:
+    """A setting that is computed; without a value it is not known."""
+    return Setting((name,), Unknown() if value is None else value, DERIVED, because=because)
 
 
 class Layout(Record):
@@ -128,7 +149,7 @@ class BatchProblem(Record):
 
 
 class Batch(Record):
-    """The batch as its framework computes it; an unknown number is None.
+    """The batch as its framework computes it.
 
     `global_batch` is the size that the framework prints and compares with the file; `consumed_batch` is the number of samples
     that one optimizer step really takes. `data_parallel` is the framework's own divisor, and `gpus_per_replica`

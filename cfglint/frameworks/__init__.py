@@ -1,11 +1,11 @@
-"""The supported kinds of config file: each folder here is one."""
+"""The supported kinds of config file: each folder here is one, but for those of what several kinds use."""
 
 from __future__ import annotations
 
 import os
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
-from cfglint.frameworks.versions import Version, parse_version
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.launch.registered import REGISTERED
 from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.document import Document
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cfglint.launch import Launch
 
 OTHER_PACKAGES = ("torch", "peft", "bitsandbytes")
-LIBRARIES = ("peft",)  # folders of what several frameworks use, which is no kind
+SHARED = ("arguments", "memory", "peft", "releases", "rows", "training_data", "validation")  # folders of what several kinds use
 WITHOUT_FILES = ("megatron", "megatron_swift", "openrlhf")  # kinds that only a launch line has, or a file that it names
 LINE_KINDS = ("launch", "megatron", "openrlhf")  # kinds whose config is a launch line: no file is recognised as one of these
 # Distributions that replace a package under another name -> this package; empty for one that installs others.
@@ -33,7 +33,7 @@ def kinds() -> list[str]:
     """The names of all kinds, sorted."""
     if not _kinds:
         here = os.path.dirname(os.path.abspath(__file__))
-        folders = (name for name in os.listdir(here) if name not in LIBRARIES)
+        folders = (name for name in os.listdir(here) if name not in SHARED)
         _kinds.extend(sorted(name for name in folders if os.path.exists(os.path.join(here, name, "__init__.py"))))
     return _kinds
 
@@ -113,7 +113,7 @@ def repository_owners(package: str) -> tuple[str, ...]:
 
 def modelled_releases(package: str) -> list[str]:
     """The releases of a package whose behaviour is modelled, oldest first."""
-    from cfglint.frameworks._release_dates import RELEASES
+    from cfglint.frameworks.releases._dates import RELEASES
 
     own = next((framework(kind) for kind in kinds() if framework(kind).package == package), None)
     if own is None or package not in RELEASES:
@@ -125,7 +125,7 @@ def modelled_releases(package: str) -> list[str]:
 
 def released_since(package: str, releases: list[str], months: int) -> list[str]:
     """Those of some releases, oldest first, that came out in the months before the last of them."""
-    from cfglint.frameworks._release_dates import RELEASES
+    from cfglint.frameworks.releases._dates import RELEASES
 
     dates = dict(each.split("@") for each in RELEASES.get(package, "").split())
     if not releases or releases[-1] not in dates:

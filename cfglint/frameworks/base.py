@@ -7,8 +7,8 @@ from sys import modules
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import KEY, Finding, Rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
-from cfglint.frameworks._releases import RENAMED
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
 from cfglint.source.document import Document, Node, Path, Problem, Written
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cfglint.findings.releases import Releases
     from cfglint.findings.setting import Batch
     from cfglint.findings.vocabulary import Kind, Stage
-    from cfglint.frameworks.history import History, Row, Span
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.releases.history import History, Row, Span
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
     from cfglint.launch import Launch
@@ -171,6 +171,7 @@ class Config:
         launch = self.facts.launch
         has_code = launch.code is not None or launch.program is not None
         needed = {"adapters": self.has_adapter, "card": self.facts.card is not None, "resuming": self.may_resume}
+        needed["passed_objects"] = launch.passed is not None
         needed |= dict.fromkeys(("program_code", "trainer_objects"), has_code)
         return tuple(name for name, needs in needed.items() if needs)
 
@@ -324,7 +325,7 @@ class Config:
         """A path with the names that renamed fields have in the targeted releases."""
         if not RENAMED:
             return path
-        from cfglint.frameworks.renamed_fields import names_at
+        from cfglint.frameworks.releases.renamed_fields import names_at
 
         packages = {self.package: self.framework.newest, **self.framework.packages()}
         return names_at(path, {package: self.facts.version(package, newest) for package, newest in packages.items()})
@@ -335,7 +336,7 @@ class Config:
 
     def default(self, path: Path, missing: object) -> Any:
         """The default of a key in the targeted release; `missing` if it is unknown, or if there is none."""
-        from cfglint.frameworks.schema import load
+        from cfglint.frameworks.validation.schema import load
 
         try:
             known = load(self.kind).lookup(tuple(map(str, path)))

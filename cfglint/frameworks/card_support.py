@@ -9,7 +9,7 @@ from __future__ import annotations
 from cfglint.batch.cards import CPU, CUDA, HPU, MPS, ROCM, TPU, UNKNOWN, Card
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version, dotted, parse_version
+from cfglint.frameworks.releases.versions import Version, dotted, parse_version
 
 AMPERE, ADA, HOPPER = (8, 0), (8, 9), (9, 0)
 EMULATES = (2, 3, 0)  # the release of torch from which on it emulates bf16 on cards without it, and says that bf16 is supported

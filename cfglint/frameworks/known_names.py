@@ -23,7 +23,7 @@ def unknown_package(name: str) -> str | None:
 
 def misspelt_key(override: Override) -> str | None:
     """The known key that a misspelt key of `--set` or `--args` resembles; None for a known key, or one that resembles none."""
-    from cfglint.frameworks import schema
+    from cfglint.frameworks.validation import schema
 
     path = tuple(override.key.replace("-", "_").split("."))
     if len(path) > DEEPEST:

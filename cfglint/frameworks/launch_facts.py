@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import Version, parse_version
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.launch import NO_LAUNCH, Launch
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Iterable, Mapping
+from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Mapping, Operand
 from cfglint.source.document import Document, Path
 from cfglint.source.record import Record, changed
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cfglint.batch.cards import Card
     from cfglint.batch.nodes import Size
     from cfglint.evaluate import Reason
-    from cfglint.frameworks.memory_inputs import Model
-    from cfglint.frameworks.samples import Samples
+    from cfglint.frameworks.memory.inputs import Model
+    from cfglint.frameworks.training_data.samples import Samples
     from cfglint.launch.overrides import Override
 
     class AnyViolation(Protocol):
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
             """The values of a config of this kind that the schemas do not allow."""
 
 
-NOTHING: Mapping[str, ConfigValue] = {}
+NOTHING: Mapping[str, Operand] = {}
 
 
 class LaunchFacts(Record):
@@ -110,7 +110,7 @@ class LaunchFacts(Record):
     def counted(self) -> tuple[Reason, ...]:
         """The files whose rows are the number of samples, if nobody stated it: they may be others where the run starts."""
         found = self.samples
-        if found is None or not found.certain:
+        if found is None or not found.certain or not found.files:
             return ()
         from cfglint.evaluate import Reason
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Unknown, because
-from cfglint.findings.setting import DERIVED, WRITTEN, Setting
+from cfglint.findings.setting import WRITTEN, Setting, derived
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
 from cfglint.launch import Launch
 from cfglint.source.annotations import ConfigValue
@@ -24,7 +24,7 @@ SHORTENED = {"cosine_with_hard_restarts": "cosine_with_restarts", "polynomial_de
 def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Setting | None:
     """An argument of a call, at the place where it is written: on the line, if that gives it; None if the call does not have it.
 
-    The value is None if it is unknown. `name` is what it is called in reports.
+    `name` is what it is called in reports.
     """
     key_node, node = call.find((key,))
     if node is None:
@@ -34,10 +34,10 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
     if given is not None:
         option, node, word = given
         value = value if isinstance(word, Unknown) else word  # which the parser of the program converts by a function of its own
-        return Setting((name or option,), None if isinstance(value, Unknown) else value, WRITTEN, launch.command, node, None)
+        return Setting((name or option,), value, WRITTEN, launch.command, node, None)
     path = (name or key,)
     if isinstance(value, Unknown):
-        return Setting(path, None, WRITTEN, call, node, key_node, because(value.reasons))
+        return Setting(path, value, WRITTEN, call, node, key_node, because(value.reasons))
     found = Setting(path, value, WRITTEN, call, node, key_node)
     found.elsewhere = call.elsewhere.get(key)
     return found
@@ -54,13 +54,6 @@ def on_line(call: CallDocument, key: str, launch: Launch) -> tuple[str, Node, Co
     return (pair[0].raw, pair[1], value) if pair is not None else None
 
 
-def integer(value: object) -> int | None:
-    """The value, if it is an integer; an integral fraction is one."""
-    if type(value) is float and value.is_integer():
-        return int(value)
-    return value if type(value) is int else None
-
-
 def number_of(loop: OwnLoop, key: str, launch: Launch, name: str = "") -> Setting | None:
     """A number that the loop itself says."""
     numbers: CallDocument | None = loop.numbers
@@ -70,7 +63,7 @@ def number_of(loop: OwnLoop, key: str, launch: Launch, name: str = "") -> Settin
 def total_steps(loop: OwnLoop, launch: Launch, accumulation: int | None) -> int | None:
     """The steps of the optimizer after which the loop ends, where a number ends it."""
     found = number_of(loop, MAX_STEPS, launch)
-    total = integer(found.value) if found is not None else None
+    total = found.integer if found is not None else None
     if total is None or not loop.counts_batches:
         return total
     return total // accumulation if accumulation else None
@@ -79,7 +72,7 @@ def total_steps(loop: OwnLoop, launch: Launch, accumulation: int | None) -> int 
 def warmup_steps(loop: OwnLoop, launch: Launch) -> int | None:
     """The warm-up that the schedule is made with."""
     found = setting(loop.schedule, WARMUP, launch) if loop.schedule is not None else None
-    return integer(found.value) if found is not None else None
+    return found.integer if found is not None else None
 
 
 def schedule_of(loop: OwnLoop, launch: Launch) -> Setting | None:
@@ -111,7 +104,7 @@ def add_loop(summary: Summary, loop: OwnLoop, launch: Launch, accumulation: int 
     if schedule is not None:
         summary.add(RATE, "schedule", schedule)
     warmup = setting(loop.schedule, WARMUP, launch, "warmup_steps") if loop.schedule is not None else None
-    if warmup is not None and integer(warmup.value) is not None:
+    if warmup is not None and warmup.integer is not None:
         summary.add(LENGTH, "warm-up", warmup)
     epochs = number_of(loop, EPOCHS, launch, EPOCHS)
     if epochs is not None and type(epochs.value) in (int, float):
@@ -120,6 +113,6 @@ def add_loop(summary: Summary, loop: OwnLoop, launch: Launch, accumulation: int 
     ends = number_of(loop, MAX_STEPS, launch, MAX_STEPS)
     if total is not None and ends is not None:
         if loop.counts_batches and total != ends.value:
-            summary.add(LENGTH, "total steps", Setting((MAX_STEPS,), total, DERIVED, because=f"{ends.value} batches / {accumulation}"))
+            summary.add(LENGTH, "total steps", derived(MAX_STEPS, total, f"{ends.value} batches / {accumulation}"))
         else:
             summary.add(LENGTH, "total steps", ends)

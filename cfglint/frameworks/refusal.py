@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.remedy import Remedy, any_of, remove_key
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Operand, Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -85,11 +85,11 @@ class Removal(Record):
     value: str = ""
     stays: bool = False
 
-    def within(self, values: Mapping[str, ConfigValue]) -> Remedy | str:
+    def within(self, values: Mapping[str, Operand]) -> Remedy | str:
         """The instruction for a file with these values."""
         if self.value and self.value not in ("true", "false"):
             return f"use another `{self.key}`"
-        section: ConfigValue = values
+        section: Operand = values
         *sections, name = self.key.split(".")
         for inner in sections:
             section = section.get(inner) if isinstance(section, dict) else None

@@ -63,7 +63,7 @@ def excludes(first: Setting, second: Setting, remedy: Remedy | str = "", more: s
     return Finding(first, message, related=(second,), exception=exception, help=remedy or either(first.name, second.name))
 
 
-def replace(setting: Setting, value: object, title: str, safe: bool = True) -> Fix | None:
+def replace(setting: Setting, value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
     """The fix that replaces a written value."""
     from cfglint.findings.fix_builders import replaced, several
 

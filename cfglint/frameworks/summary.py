@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import Setting, derived
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
 from cfglint.source.annotations import Iterable
@@ -35,7 +35,7 @@ class Item(Record):
     @property
     def unknown(self) -> bool:
         """Whether the value is unknown because something is missing."""
-        return self.setting.value is None and bool(self.needs)
+        return bool(self.needs) and (self.setting.is_unknown or self.setting.value is None)
 
 
 class Summary(Record):
@@ -52,7 +52,7 @@ class Summary(Record):
 
     def derive(self, group: str, label: str, name: str, value: object, because: str, *, needs: str = "") -> None:
         """Add a derived number; `because` explains how it is derived."""
-        self.add(group, label, Setting((name,), value, DERIVED, because=because), needs)
+        self.add(group, label, derived(name, value, because), needs)
 
     def mark(self, name: str, steps: Iterable[int]) -> None:
         """Record the steps that a line counts, if they are not too many."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from cfglint import frameworks
-from cfglint.frameworks._releases import RENAMED
+from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.generators.convert import Existing
 from cfglint.generators.generated import Generated
 from cfglint.generators.generator import Generator
@@ -89,8 +89,8 @@ def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = 
 
 def names_for(kind: str, job: JobSpec) -> Callable[[str], str]:
     """What gives the name that a field has in the releases that files of a kind are generated for."""
-    from cfglint.frameworks.renamed_fields import current_name
-    from cfglint.frameworks.versions import parse_version
+    from cfglint.frameworks.releases.renamed_fields import current_name
+    from cfglint.frameworks.releases.versions import parse_version
 
     packages = frameworks.framework(kind).packages()
     releases = {package: parse_version((job.target or {}).get(package, newest)) for package, newest in packages.items()}

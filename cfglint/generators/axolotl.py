@@ -6,8 +6,8 @@ from math import ceil
 
 from cfglint.frameworks.axolotl import DEEPSPEED, NEWEST, PACKAGE, TRANSFORMERS
 from cfglint.frameworks.axolotl.releases import top
-from cfglint.frameworks.history import DEFAULT
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface, refuse_beyond
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.convert import Existing, of_trainer

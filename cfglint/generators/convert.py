@@ -91,15 +91,14 @@ class Existing:
 
     def _batch(self, run: CheckedRun) -> None:
         from cfglint.rewrite.retarget import current_gpus
-        from cfglint.run.loaded import integer
 
         batch = run.batch
         if batch is None:
             return
         self.facts["gpus"] = current_gpus(run, run.facts)
         if batch.problem is None:
-            self.facts["global_batch"] = integer(batch.global_batch.value)
-            self.facts["max_micro_batch"] = integer(batch.micro_batch.value)
+            self.facts["global_batch"] = batch.global_batch.integer
+            self.facts["max_micro_batch"] = batch.micro_batch.integer
         self.facts["tensor_parallel"] = batch.layout.tensor_parallel
         self.facts["pipeline_parallel"] = batch.layout.pipeline_parallel
         self.facts = {name: value for name, value in self.facts.items() if value is not None}

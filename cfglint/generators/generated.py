@@ -8,6 +8,11 @@ from cfglint.source.document import Document
 from cfglint.source.record import Record
 from cfglint.source.spelling import is_bare_text, spell
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ruamel.yaml import YAML, ScalarNode
+    from ruamel.yaml.comments import CommentedMap
+
 WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")
 
@@ -139,7 +144,7 @@ def schema_name(kind: str) -> str:
     return f"{kind}.schema.json"
 
 
-def commented(values: ConfigTable, keys: Keys, before: str = "", depth: int = 0) -> ConfigValue:
+def commented(values: ConfigTable, keys: Keys, before: str = "", depth: int = 0) -> CommentedMap:
     """A mapping that ruamel.yaml writes with its comments."""
     from ruamel.yaml.comments import CommentedMap
 
@@ -159,7 +164,7 @@ def commented(values: ConfigTable, keys: Keys, before: str = "", depth: int = 0)
     return mapping
 
 
-def flow(value: object) -> ConfigValue:
+def flow(value: object) -> object:
     """Write a list on one line."""
     if not isinstance(value, list):
         return value
@@ -170,16 +175,16 @@ def flow(value: object) -> ConfigValue:
     return items
 
 
-def yaml_writer() -> ConfigValue:
+def yaml_writer() -> YAML:
     """The writer of ruamel.yaml with scalars spelled so that YAML 1.1 parsers keep their types."""
     from ruamel.yaml import YAML
     from ruamel.yaml.representer import RoundTripRepresenter
 
     class Representer(RoundTripRepresenter):
-        def represent_float(self, value: float) -> ConfigValue:
+        def represent_float(self, value: float) -> ScalarNode:
             return self.represent_scalar("tag:yaml.org,2002:float", spell(value, EMPTY))
 
-        def represent_text(self, value: str) -> ConfigValue:
+        def represent_text(self, value: str) -> ScalarNode:
             return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if is_bare_text(value) else '"')
 
     Representer.add_representer(float, Representer.represent_float)

@@ -12,7 +12,7 @@ from cfglint.generators.convert import of_trainer
 from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
 from cfglint.generators.generator import Generator
 from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def regularization(keys: Keys, job: JobSpec) -> None:
         keys.add_known(name, value, default=default(job, name))
 
 
-def default(job: JobSpec, name: str) -> ConfigValue:
+def default(job: JobSpec, name: str) -> Any:
     """The Trainer's default in the release of the job."""
     return defaults(job.version("transformers"))[name]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source import CfglintError
-from cfglint.source.annotations import ConfigTable, ConfigValue, TypeAlias
+from cfglint.source.annotations import Any, ConfigTable, ConfigValue, TypeAlias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class JobSpec:
     def version(self, package: str) -> Version:
         """The target release of a package, else the newest known."""
         from cfglint.frameworks import framework
-        from cfglint.frameworks.versions import parse_version
+        from cfglint.frameworks.releases.versions import parse_version
 
         kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
         return parse_version((self.target or {}).get(package, framework(kind).newest))
@@ -140,7 +140,7 @@ class JobSpec:
         """The facts that a kind of file does not support; a parallel size of 1 is always supported."""
         return [name for name, value in self.known().items() if name not in taken and not (name in PARALLEL and value == 1)]
 
-    def choose(self, name: str, table: ConfigTable, kind: str) -> ConfigValue:
+    def choose(self, name: str, table: ConfigTable, kind: str) -> Any:
         """The value that a kind writes for a fact with a fixed list of choices; raises Contradiction if it does not support it."""
         value = getattr(self, name)
         if value not in table:

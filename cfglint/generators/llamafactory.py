@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.llamafactory import NEWEST
 from cfglint.frameworks.llamafactory.releases import library
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface, refuse_beyond
 from cfglint.generators.choices import Chosen
 from cfglint.generators.convert import Existing, of_trainer

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.swift import NEWEST, PACKAGE
 from cfglint.frameworks.swift.fields import libraries
-from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, huggingface, refuse_beyond
 from cfglint.generators.choices import Choice, Chosen
 from cfglint.generators.convert import Existing, of_trainer

@@ -7,13 +7,13 @@ from math import gcd
 
 from cfglint.batch import steps
 from cfglint.batch.solver import Split
-from cfglint.frameworks.generated_data import DROPS_INCOMPLETE
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import parse_version
+from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE
 from cfglint.frameworks.trl import FRAMEWORK, NEWEST
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
 from cfglint.frameworks.trl.releases import HISTORY
-from cfglint.frameworks.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface, refuse_beyond
 from cfglint.generators.choices import Chosen
 from cfglint.generators.convert import Existing, of_trainer

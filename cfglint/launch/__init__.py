@@ -62,5 +62,10 @@ class Launch(Record):
         """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
         return not any(each.opens for each in self.not_read)
 
+    @property
+    def lacks_engine(self) -> bool:
+        """Whether a program was read that gets a config of DeepSpeed, and the code that makes the engine was not found."""
+        return self.consumer == "deepspeed" and self.parser is not None and self.parser.evaluations is not None and self.loop is None
+
 
 NO_LAUNCH = Launch()

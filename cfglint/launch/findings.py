@@ -166,14 +166,14 @@ def unusable_counts(line: LaunchLine) -> None:
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
-    """Report a Slurm header that contradicts the sizes of the line."""
+    """Report a request of the job that contradicts the sizes of the line."""
     each, option = header.gpus_per_node, header.gpus_option
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
     word = header.options[option]
-    gives = f"`#SBATCH --{option}={word.string}` gives {counted(each, 'GPU')} per node"
+    gives = f"`{header.named(option)}={word.string}` gives {counted(each, 'GPU')} per node"
     message = f"{gives}, but the line starts {line.gpus_per_node} processes on each"
-    line.report("LCH015", "warning", word, f"--{option}", message, remedy=f"write `#SBATCH --{option}` for {line.gpus_per_node} GPUs")
+    line.report("LCH015", "warning", word, f"--{option}", message, remedy=f"write `{header.named(option)}` for {line.gpus_per_node} GPUs")
 
 
 def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
+from cfglint.launch.slurm import Header
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import EMPTY, Text
@@ -83,6 +84,11 @@ class NamedFile(Record):
     absent: bool = False
     is_written: bool = False
 
+    @property
+    def option(self) -> str:
+        """The name of the option that names it; empty for a positional argument."""
+        return "" if self.role == "positional" else self.role.rpartition(":")[2].lstrip("-")
+
 
 class LineProblem(Record):
     """A problem of the launch line itself: a code of the rules of this kind, and the words to point at.
@@ -107,7 +113,7 @@ class LaunchLine:
     An unknown size is None, and `unknown` has the reasons: (field, reason). `inner` is the launcher that the named one starts in
     turn. `values` are the settings of an accelerate launch, from its file and its flags, None elsewhere. `machine`: the GPUs are
     those of the machine, which has `machine_gpus`; `by_devices`: they are those that CUDA_VISIBLE_DEVICES shows, or those of the machine.
-    `header` are the #SBATCH options of its script.
+    `header` is what its job requests.
     """
 
     def __init__(self, call: StartedCall, launcher: str) -> None:
@@ -132,7 +138,7 @@ class LaunchLine:
         self.machine = False
         self.machine_gpus: int | None = None
         self.by_devices = False
-        self.header: dict[str, Text] = {}
+        self.header = Header({})
         self.lacks_gpus = ""  # that fewer GPUs are visible, or offered, than processes start
         self.inner = ""
         self.values: ConfigTable | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.placeholders import TO_FILL_IN, as_words
+from cfglint.launch.placeholders import OPTIONAL, TO_FILL_IN, as_words
 from cfglint.source.record import Record
 from cfglint.source.shell.command import ELLIPSES
 from cfglint.source.shell.script import Script
@@ -19,8 +19,9 @@ class Block(Record):
     language: str
 
     def script(self, path: str) -> Script:
-        """The commands of the block; what is to be filled in is a part of its word, not a redirection."""
-        return Script(path, self.text, self.offset, self.line, parsed=as_words(self.text, TO_FILL_IN))
+        """The commands of the block; what is to be filled in is a part of its word, not a redirection, and what is optional is left out."""
+        parsed = OPTIONAL.sub(lambda found: " " * len(found.group()), as_words(self.text, TO_FILL_IN))
+        return Script(path, self.text, self.offset, self.line, parsed=parsed)
 
 
 def blocks(text: str) -> list[Block]:

@@ -97,11 +97,12 @@ def loaded_by_omegaconf(text: str) -> ConfigValue:
     if document.problems or any(node.kind == ALIAS for _, _, node in document.walk()):
         return text
     try:
-        container: ConfigValue = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))
+        container: Any = OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))
         str(container)  # raises ValueError for a number of more digits than Python prints
     except (OmegaConfBaseException, YAMLError, ValueError):
         return text
-    return container.get("value")
+    value: ConfigValue = container.get("value")
+    return value
 
 
 def interpolated(values: ConfigMapping) -> ConfigMapping:
@@ -155,7 +156,7 @@ class Growth:
         return value.get(step) if isinstance(value, dict) else None
 
 
-def followed_alone(values: object) -> ConfigValue:
+def followed_alone(values: Any) -> Any:
     """The values with every interpolation escaped that is not resolved here."""
     if isinstance(values, dict):
         return {key: followed_alone(value) for key, value in values.items()}

@@ -10,6 +10,9 @@ TO_FILL_IN = re.compile(r"(?<!<)<[^\W\d_][^<>\n|;&$()]*(?<![\s\d])>(?!\w)")
 BEFORE_A_WORD = re.compile(rf"(?<=\s){TO_FILL_IN.pattern}(?=[ \t]*\\\n|[ \t]+[^\s#;|&)])")  # at the end of a line bash refuses the script
 
 
+OPTIONAL = re.compile(r"(?<=\s)\[-[^\[\]\n]*\](?!\S)")  # `[--flag]`, which the reader of a page may leave out
+
+
 def as_words(text: str, placeholder: re.Pattern[str]) -> str:
     """Commands of the same length in which each placeholder is a part of its word."""
     return placeholder.sub(lambda found: "x" * len(found.group()), text)

@@ -53,14 +53,14 @@ class Field(Record):
     """
 
     kind: str
-    default: ConfigValue
+    default: ConfigValue | Missing
     path: str
     line: int
     takes: str = "1"
     choices: tuple[Any, ...] = ()
     stored: ConfigValue = True
     options: tuple[str, ...] = ()
-    written: ConfigValue = None
+    written: Any = None
 
     @property
     def short(self) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class OwnLoop(Record):
     why: str = ""
     lacks_loader: str = ""
     counts_batches: bool = False
-    stages: ConfigValue = None
+    stages: int | None = None
     trains: tuple[CallDocument, ...] = ()
     is_found: bool = False
     is_whole: bool = True

@@ -14,7 +14,7 @@ from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, l
 from cfglint.launch.line import RANKS_OF_SRUN, Argument, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.placeholders import BEFORE_A_WORD, as_words, unfilled
-from cfglint.launch.slurm import header
+from cfglint.launch.slurm import Header, header
 from cfglint.launch.surroundings import Surroundings
 from cfglint.launch.training import prints_help, trains
 from cfglint.source import files
@@ -34,6 +34,7 @@ from cfglint.source.shell.wrappers import SCRIPTS, command_name, unwrapped
 SUBMITTED_FROM = "SLURM_SUBMIT_DIR"
 MPI = ("mpirun", "mpiexec")
 MAKEFILES = ("makefile", "gnumakefile")
+TASKS = (".yaml", ".yml")  # which SkyPilot runs
 LEAST = 3  # characters of the name of a launcher that is looked for anywhere in a script
 SOURCING = ("source ", "\n. ")  # another file may contain the launch
 LONGEST = 1_000_000
@@ -114,6 +115,10 @@ class Reader:
             from cfglint.launch.makefile import recipes
 
             return [line for recipe in recipes(text) for line in self.of_script(path, recipe.script(path), text)]
+        if name.endswith(TASKS):
+            from cfglint.launch.skypilot import script
+
+            return self.of_script(path, script(path, text), text)
         return self.of_script(path, Script(path, text, parsed=as_words(text, BEFORE_A_WORD)), text)
 
     def is_of_interest(self, text: str) -> bool:
@@ -145,9 +150,9 @@ class Reader:
             self.evaluations.incomplete[path] = None
         found = [line for line in (self.line(call, known) for call in followed.calls) if line is not None]
         if found:
-            head = header(path, text)
+            head = job_of(path, text)
             for line in found:
-                line.script_path, line.sourced, line.header = path, followed.sourced_files, head.options
+                line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
                 findings.missing_files(line, followed.calls, followed.written)
                 if not findings.is_page(line):
@@ -196,7 +201,7 @@ class Reader:
         """The interpreted script; raises Suspended after the given number of steps."""
         interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
         interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
-        head = header(script.path, text)
+        head = job_of(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         interpreter.state.variables.update(variables)
@@ -245,6 +250,7 @@ class Reader:
         devices = call.environment.get(VISIBLE)
         if devices is not None and any(each.strip() in ELLIPSES for each in (devices.value or "").split(",")):
             call.environment = {**call.environment, VISIBLE: unknown(Reason("environment", f"the placeholder `{VISIBLE}={devices.value}`"))}
+        words = self.of_checkout(call, words)
         assumed = self.assumed_folder(call, words)
         if assumed is not None:
             call.folder, known = assumed, False
@@ -292,6 +298,27 @@ class Reader:
         trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
         findings.missing_values(line, arguments, trainer)
         return line
+
+    def of_checkout(self, call: StartedCall, words: list[Text]) -> list[Text]:
+        """Words in which the files that a command names in the checkout of another machine are those of this one.
+
+        It has the program below at least one folder that this one has as well, or is the folder in which the command is started.
+        """
+        for name in named_files(words):
+            parts = name.split("/")
+            if not name.startswith("/") or not name.endswith(".py"):
+                continue
+            tops = ["/".join(parts[:count]) for count in range(2, len(parts)) if self.project.exists(f"{ROOT}/{'/'.join(parts[count:])}")]
+            top = next((each for each in tops if each.count("/") < len(parts) - 2 or each == call.folder), None)
+            if top is not None:
+                return [self.of_root(word, top) for word in words]
+        return words
+
+    def of_root(self, word: Text, top: str) -> Text:
+        """A word with the top of the project in the place of a folder, if it names a file of the project there."""
+        if word.value is None or not word.value.startswith(f"{top}/") or not self.project.exists(f"{ROOT}{word.value[len(top) :]}"):
+            return word
+        return Text((TextPart(ROOT), *word[len(top) :].parts))
 
     def assumed_folder(self, call: StartedCall, words: list[Text]) -> str | None:
         """The only folder of the project that has most of the program and configs of a command which is started in an unknown folder, or in
@@ -408,6 +435,15 @@ class Reader:
                 line.files.append(
                     NamedFile(word, f"--{name}", "deepspeed" if name in ("deepspeed", "deepspeed_config", "ds_config") else "")
                 )
+
+
+def job_of(path: str, text: str) -> Header:
+    """What the job of a script requests."""
+    if path.lower().endswith(TASKS):
+        from cfglint.launch import skypilot
+
+        return skypilot.header(path, text)
+    return header(path, text)
 
 
 def set_start_folder(call: StartedCall, folder: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Callable, Collection, ConfigValue, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cfglint.findings.releases import Release, Releases
     from cfglint.launch.line import LaunchLine
 
-    FieldSpan = tuple[str, ConfigValue, Release, Release]
+    FieldSpan = tuple[str, Any, Release, Release]
 
     class LaunchedKind(Protocol):
         """A kind of config, as a launch sees it."""

@@ -7,7 +7,7 @@ from cfglint.launch.launcher import SizePlace, device_list, launcher_of
 from cfglint.launch.line import LaunchLine, Option
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import SHORT, Header
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.change import EditRefused
 from cfglint.source.shell.placed_text import Text
 
@@ -75,7 +75,7 @@ def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
     """The lists of devices that show fewer GPUs than processes start, or that set the number of processes themselves."""
     for name in DEVICES:
         text = line.call.environment.get(name)
-        if text is None or not text.value or (text.place is None and Header(line.header).gpus_option):  # set by Slurm, for the header
+        if text is None or not text.value or (text.place is None and line.header.gpus_option):  # set by Slurm, for the header
             continue
         decides = (line.by_devices and name == VISIBLE) or launcher_of(line).shares_devices
         yield from of_list(line, name, text, wanted.per_node, decides)
@@ -99,14 +99,14 @@ def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -
 
 def of_slurm(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
     """The requests of the #SBATCH header, and of the srun before the command, that are too small or that go with the current size."""
-    yield from of_header(Header(line.header), line.header, "#SBATCH --", line, wanted, before)
+    yield from of_header(line.header, line.header.options, line.header.named, line, wanted, before)
     own = srun_options(line.srun)
-    yield from of_header(step_of(line, own), own, "srun --", line, wanted, before)
+    yield from of_header(step_of(line, own), own, "srun --{}".format, line, wanted, before)
 
 
 def step_of(line: LaunchLine, own: dict[str, Text]) -> Header:
     """The options of a srun, which takes nodes and tasks from the job if it does not set them itself."""
-    return Header({**{name: text for name, text in line.header.items() if name in OF_JOB}, **own})
+    return Header({**{name: text for name, text in line.header.options.items() if name in OF_JOB}, **own})
 
 
 def tasks_of(line: LaunchLine) -> Size | None:
@@ -117,8 +117,10 @@ def tasks_of(line: LaunchLine) -> Size | None:
     return Size(step.tasks // step.nodes, step.nodes)
 
 
-def of_header(header: Header, given: dict[str, Text], mark: str, line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
-    """The requests of one header: those of its options that are `given` there."""
+def of_header(
+    header: Header, given: dict[str, Text], named: Callable[[str], str], line: LaunchLine, wanted: Size, before: Size
+) -> Iterator[SizePlace]:
+    """The requests of one header: those of its options that are `given` there, and how they are `named`."""
     each, option = header.gpus_per_node, header.gpus_option
     tasks = tasks_after(header.tasks, line, wanted, before)
     if each is not None and option in given:
@@ -126,13 +128,13 @@ def of_header(header: Header, given: dict[str, Text], mark: str, line: LaunchLin
         now, count = each if option == "gres" else header.count(option), counts.get(option, wanted.per_node)
         is_short = each < wanted.per_node or (option == "gpus" and (now or 0) < count)
         if is_short or (each == before.per_node and now != count):
-            yield requested(f"{mark}{option}", given[option], count)
+            yield requested(named(option), given[option], count)
     numbers = {"nodes": (before.nodes, wanted.nodes), "ntasks": (header.tasks, tasks)}
     if before.per_node > 1:
         numbers["ntasks-per-node"] = before.per_node, wanted.per_node
     for name, (current, new) in numbers.items():
         if name in given and header.number(name) == current:
-            yield SizePlace(f"{mark}{name}", given[name], str(new))
+            yield SizePlace(named(name), given[name], str(new))
 
 
 def tasks_after(tasks: int, line: LaunchLine, wanted: Size, before: Size) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.batch.cards import CUDA, ROCM, find
-from cfglint.source.annotations import Mapping, Sequence
+from cfglint.source.annotations import Sequence
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text, TextPart
 
@@ -29,6 +29,8 @@ OPTIONS_OF = {  # a variable of the job -> the options of the header that may se
     "SLURM_GPUS_PER_NODE": ("gpus-per-node",),
     "SLURM_GPUS": ("gpus",),
     "SLURM_GPUS_ON_NODE": ("gpus-per-node", "gres"),
+    "SKYPILOT_NUM_NODES": ("nodes",),
+    "SKYPILOT_NUM_GPUS_PER_NODE": ("gpus-per-node",),
 }
 OTHER_NAMES = {"tasks-per-node": "ntasks-per-node"}  # slurm_opt.c: both names have one value
 MARK = "#SBATCH"
@@ -44,6 +46,10 @@ class Header(Record):
 
     def __bool__(self) -> bool:
         return bool(self.options)
+
+    def named(self, option: str) -> str:
+        """An option as the file writes it."""
+        return f"{MARK} --{option}"
 
     def number(self, name: str) -> int | None:
         """An option as a number; of `2-4` the first."""
@@ -111,6 +117,20 @@ class Header(Record):
             found[name] = "0"
         return {name: self.written(name, value) for name, value in found.items()}
 
+    def requested_card(self, srun: Sequence[Text]) -> str:
+        """The card that the job requests, or a step with the words of `srun`: by its type `gpu:a100:4`, a constraint `a100&nvlink` or a
+        partition `gpu-v100`; empty if none is named, or several.
+        """
+        options = dict(self.options)
+        read_line("", " ".join((MARK, *(word.string for word in srun[1:]))), 0, options)
+        written = {name: text.string for name, text in options.items()}
+        types = [word for name in OF_GPUS for part in written.get(name, "").split(",") for word in part.partition("(")[0].split(":")]
+        for words in (types, BETWEEN_FEATURES(written.get("constraint", "")), written.get("partition", "").split(",")):
+            names = {found for word in words if (found := card_in(word))}
+            if names:
+                return names.pop() if len(names) == 1 else ""
+        return ""
+
     def written(self, variable: str, value: str) -> Text:
         """The value of a variable, with its place if it is a number of the header."""
         for option in OPTIONS_OF.get(variable, ()):
@@ -119,21 +139,6 @@ class Header(Record):
             if text is not None and last == value and "," not in text.string:
                 return text[len(text) - len(last) :]
         return Text((TextPart(value),))
-
-
-def requested_card(of_header: Mapping[str, Text], srun: Sequence[Text]) -> str:
-    """The card that a job requests in its header, or a step with the words of `srun`: by its type `gpu:a100:4`, a constraint
-    `a100&nvlink` or a partition `gpu-v100`; empty if none is named, or several.
-    """
-    options = dict(of_header)
-    read_line("", " ".join((MARK, *(word.string for word in srun[1:]))), 0, options)
-    written = {name: text.string for name, text in options.items()}
-    types = [word for name in OF_GPUS for part in written.get(name, "").split(",") for word in part.partition("(")[0].split(":")]
-    for words in (types, BETWEEN_FEATURES(written.get("constraint", "")), written.get("partition", "").split(",")):
-        names = {found for word in words if (found := card_in(word))}
-        if names:
-            return names.pop() if len(names) == 1 else ""
-    return ""
 
 
 def card_in(word: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks import modelled_releases, released_since
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Iterable
 
 MONTHS = 18  # without a lower bound, releases that are older than this when the newest allowed one comes out are not expected
@@ -11,8 +11,8 @@ MONTHS = 18  # without a lower bound, releases that are older than this when the
 
 def newest_allowed(package: str, specs: Iterable[str]) -> str:
     """The newest modelled release that one of the specifiers allows, else the newest release of the index; empty if there is none."""
-    from cfglint.frameworks._release_dates import RELEASES
-    from cfglint.frameworks.version_bounds import allowed
+    from cfglint.frameworks.releases._dates import RELEASES
+    from cfglint.frameworks.releases.bounds import allowed
 
     every = [each.partition("@")[0] for each in RELEASES.get(package, "").split()]
     for releases in (modelled_releases(package), every):
@@ -43,7 +43,7 @@ def found_allowed(package: str, specs: tuple[str, ...]) -> list[str]:
     modelled = modelled_releases(package)
     if not specs:
         return released_since(package, modelled, MONTHS)
-    from cfglint.frameworks.version_bounds import allowed, has_lower_bound
+    from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
 
     found: set[str] = set()
     for spec in specs:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import FORKS, OTHER_PACKAGES
-from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
@@ -122,7 +122,7 @@ class Repositories:
                 facts = with_statements(facts, package, found)
         if set(wanted) <= REQUIRING_NOTHING:
             return facts
-        from cfglint.frameworks.requirements import OTHERS
+        from cfglint.frameworks.releases.requirements import OTHERS
 
         required = {other for package in wanted for other in OTHERS.get(package, ())}
         for other in sorted(required - set(wanted) - facts.target.keys()):
@@ -381,8 +381,8 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
 def installable(facts: LaunchFacts, package: str) -> LaunchFacts:
     """The facts with the newest release that bounds allow and that can be installed with what is stated of other packages."""
     from cfglint.frameworks import modelled_releases
-    from cfglint.frameworks.requirements import known_others, newest_with
-    from cfglint.frameworks.version_bounds import allowed
+    from cfglint.frameworks.releases.bounds import allowed
+    from cfglint.frameworks.releases.requirements import known_others, newest_with
 
     specs, every = facts.bounds[package], modelled_releases(package)
     fitting = {each for spec in specs for each in allowed(spec, every)}
@@ -425,7 +425,7 @@ def together(package: str, bounds: list[Statement]) -> Statement:
     if len(specs) == 1:
         return bounds[0]
     from cfglint.frameworks import modelled_releases
-    from cfglint.frameworks.version_bounds import allowed
+    from cfglint.frameworks.releases.bounds import allowed
 
     spec = ",".join(specs)
     return changed(bounds[0], spec=spec) if allowed(spec, modelled_releases(package)) else bounds[0]
@@ -434,7 +434,7 @@ def together(package: str, bounds: list[Statement]) -> Statement:
 def satisfies(exact: Statement, bound: Statement) -> bool:
     if not exact.release or exact.elsewhere:
         return False
-    from cfglint.frameworks.version_bounds import allows
+    from cfglint.frameworks.releases.bounds import allows
 
     return allows(bound.spec, exact.release)
 

@@ -11,6 +11,10 @@ from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.record import Record
 from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
 EVERY_KIND = ""
 MESSAGE_KEYWORD = "x-message"  # a keyword of cfglint: the message to show instead of the validator's
 LONGEST = 300  # characters of a validator's message, which quotes whole values
@@ -48,7 +52,7 @@ class PolicySchemas:
             if each in self.validators:
                 yield from self._bounded(each, document)
 
-    def _bounded(self, kind: str, document: object) -> list[PolicyViolation]:
+    def _bounded(self, kind: str, document: ConfigTable) -> list[PolicyViolation]:
         """The violations that a schema finds within its time limit; a timeout or an exception is reported as a violation."""
         found: list[PolicyViolation] = []
         if self.timeouts[kind] >= MOST_TIMEOUTS:
@@ -79,14 +83,15 @@ def read(path: str) -> ConfigValue:
     import json
 
     try:
-        return json.loads(read_bytes(path).decode("utf-8-sig"))
+        schema: ConfigValue = json.loads(read_bytes(path).decode("utf-8-sig"))
+        return schema
     except FileProblem as error:
         raise PolicySchemaError(f"policy schema {error}") from error
     except (ValueError, RecursionError) as error:
         raise PolicySchemaError(f"policy schema {path}: not valid JSON: {error}") from error
 
 
-def validator(schema: object, path: str) -> ConfigValue:
+def validator(schema: object, path: str) -> Validator:
     """A jsonschema validator, tested once, so that an invalid schema is reported before any config is checked."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
@@ -117,7 +122,7 @@ def validator(schema: object, path: str) -> ConfigValue:
     return ready
 
 
-def check_references(schema: ConfigTable, dialect: ConfigValue) -> None:
+def check_references(schema: ConfigTable, dialect: type[Validator]) -> None:
     """Resolve every reference of a schema; raises Unresolvable."""
     from jsonschema_specifications import REGISTRY
     from referencing.jsonschema import DRAFT202012, specification_with
@@ -163,7 +168,7 @@ def short(message: str) -> str:
     return message if len(message) <= LONGEST else message[: LONGEST - 3] + "..."
 
 
-def plain(value: object, depth: int = 0) -> ConfigValue:
+def plain(value: object, depth: int = 0) -> Any:
     """A value as JSON can represent it: string keys, lists for sequences, strings for dates and the like."""
     if depth > DEEPEST:
         return None

@@ -6,9 +6,9 @@ import os
 
 from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import file_kinds, trainers
-from cfglint.frameworks.versions import INSTALLED, is_version
+from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Callable, ConfigTable, ConfigValue, Iterable, Iterator
+from cfglint.source.annotations import Callable, ConfigTable, Iterable, Iterator
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.limits import MAX_SIZE
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from cfglint.project.policy_schema import PolicySchemas
 
+    Expected = TypeVar("Expected")
     Word = TypeVar("Word", bound=str)
 
 LONGEST_GLOB = 1000
@@ -127,7 +128,7 @@ def globs(patterns: list[str], folder: str, where: str, key: str) -> list[str]:
     return [os.path.normpath(os.path.join(os.path.abspath(folder), glob)) for glob in patterns]
 
 
-def expect(table: ConfigTable, key: str, kind: type, where: str) -> ConfigValue:
+def expect(table: ConfigTable, key: str, kind: type[Expected], where: str) -> Expected | None:
     """The value of a key of the expected type; None if it is absent; raises ConfigurationError otherwise."""
     value = table.get(key)
     if value is None:

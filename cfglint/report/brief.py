@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from cfglint.evaluate import Unknown, because
 from cfglint.explanation.summary import RunSummary, value_or_auto
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN
 from cfglint.frameworks.summary import Item
-from cfglint.report.summary import Paragraph, folded, is_unknown, on_asked_gpus, paragraph, spelled, verdict
+from cfglint.report.summary import Paragraph, folded, on_asked_gpus, paragraph, spelled, verdict
 
 LABELS = 11  # columns of the first word and the blanks behind it
 PACE = {  # the label of a number -> how it is told
@@ -55,7 +56,7 @@ def told(items: dict[str, Item], wordings: dict[str, str]) -> list[str]:
     found: list[str] = []
     for label, wording in wordings.items():
         item = items.get(label)
-        if item is not None and not item.unknown and not is_unknown(item.setting) and item.setting.value is not False:
+        if item is not None and not item.unknown and not item.setting.is_unknown and item.setting.value is not False:
             text = wording.format(spelled(value_or_auto(item.setting)))
             text = text.removesuffix("s") if item.setting.value == 1 else text
             found.append(f"{text} (default)" if item.setting.origin == DEFAULT else text)
@@ -86,8 +87,8 @@ def unknown(account: RunSummary) -> str:
     """The numbers that are not known, with the causes or the options that provide them."""
     causes: dict[str, list[str]] = {}
     for item in account.items:
-        if item.setting.because.startswith(NOT_KNOWN) and not item.unknown:
-            causes.setdefault(item.setting.because.removeprefix(NOT_KNOWN), []).append(item.label)
+        if isinstance(item.setting.value, Unknown) and item.setting.value.reasons and not item.unknown:
+            causes.setdefault(because(item.setting.value.reasons).removeprefix(NOT_KNOWN), []).append(item.label)
     found = [f"{', '.join(labels)}{why}" for why, labels in causes.items() if why]
     labels = [item.label for item in account.unknown if item.label not in LEFT_OUT]
     flags = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))

@@ -133,7 +133,7 @@ def reached(found: Retarget) -> list[str]:
     """The batch sizes that reach a target, and the settings that depend on the global batch."""
     chosen = found.solution.chosen
     assert chosen is not None
-    before = found.before.global_batch.value if found.before and found.before.problem is None else None
+    before = found.before.global_batch.integer if found.before and found.before.problem is None else None
     after = chosen.global_batch
     change = f"{after}" if before in (None, after) else f"{before} -> {after}"
     terms = f"{chosen.micro_batch} x {chosen.accumulation} x {chosen.data_parallel}"

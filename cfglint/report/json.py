@@ -7,7 +7,7 @@ from math import isfinite
 
 from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
 from cfglint.report.links import page_of
-from cfglint.source.annotations import ConfigValue, Iterable, Iterator, Mapping
+from cfglint.source.annotations import Iterable, Iterator, Mapping
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def separated(entries: Iterable[object]) -> Iterator[str]:
         yield f"{', ' if number else ''}{encoded(each)}"
 
 
-def dumps(report: Mapping[str, ConfigValue]) -> str:
+def dumps(report: Mapping[str, object]) -> str:
     """A report with the version of cfglint, as strict JSON on one ASCII line."""
     return encoded({"cfglint": __version__, **report}) + "\n"
 
@@ -48,7 +48,7 @@ def encoded(value: object) -> str:
     return text.replace("##", "#\\u0023")
 
 
-def strict(value: object) -> ConfigValue:
+def strict(value: object) -> object:
     """A value in which strings replace the numbers that JSON does not support."""
     if isinstance(value, dict):
         return {key: strict(each) for key, each in value.items()}

@@ -9,7 +9,6 @@ from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.setting import DERIVED, NOT_KNOWN, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
@@ -21,7 +20,7 @@ from cfglint.run.sizes import size_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import BannerEntry, FailureEntry
-    from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.memory.estimate import RunMemory
 
 Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
@@ -164,12 +163,7 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
     text = origin(item)
     for path, short in names.items():
         text = text.replace(path, short)
-    return columns(item.label, "?" if is_unknown(item.setting) else spelled(value_or_auto(item.setting)), text)
-
-
-def is_unknown(setting: Setting) -> bool:
-    """Whether a null means an unknown value, and not a written null or a default."""
-    return setting.value is None and (setting.origin == DERIVED or setting.because.startswith(NOT_KNOWN))
+    return columns(item.label, "?" if item.setting.is_unknown else spelled(value_or_auto(item.setting)), text)
 
 
 def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:

@@ -36,7 +36,7 @@ def tokens(old: Side, new: Side) -> list[Consequence]:
 
 def memory(old: Side, new: Side) -> list[Consequence]:
     """The memory per GPU, if the model is known."""
-    from cfglint.frameworks.memory import memory_of
+    from cfglint.frameworks.memory.estimate import memory_of
 
     before, after = (memory_of(side.run.configs[0]) if side.run.configs else None for side in (old, new))
     if before is None or after is None or not (before.inputs.known and after.inputs.known):

@@ -13,6 +13,9 @@ from cfglint.project.settings_file import Configuration
 from cfglint.project.statements.statement import Statement
 from cfglint.review import launches, renames
 from cfglint.review.compare import Comparison
+from cfglint.review.consequence import Consequence
+from cfglint.review.effects import is_of_training
+from cfglint.review.literals import changed_values, first_values
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -62,7 +65,8 @@ class Branch:
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.compared: set[str] = set()  # the files of the runs that were compared
-        self.listed: set[str] = set()  # the names of the settings that the comparisons list
+        self.listed: set[str] = set()  # the names and places of the settings that the comparisons list
+        self.in_code: set[str] = set()  # the names of values in the code of programs that they tell
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.has_trainers = False  # whether a run of the new side is one of the Trainer
         self.dependencies: list[str] = []  # the changed files that may specify versions
@@ -147,14 +151,31 @@ class Branch:
         names = names_of(before) | names_of(after)
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
-        self.listed |= {each.key.rpartition(".")[2] for each in comparison.settings}
-        comparison.code_changed = any(is_program(name) for name in names & self.altered)
+        self.listed |= {text for each in comparison.settings for text in (each.key.rpartition(".")[2], each.after.place) if text}
+        changed = sorted(names & (self.altered | self.gone))
+        comparison.code_changed = any(map(is_program, changed))
+        if before is not None and after is not None and not only_releases:
+            documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
+            own = [name for name in changed if is_program(name) or not (name in documents or is_script(name))]
+            comparison.consequences += [each for name in own for each in self._values_in_code(name, after)]
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
             framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
             self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
         return comparison
+
+    def _values_in_code(self, name: str, run: CheckedRun) -> Iterator[Consequence]:
+        """What a changed program says by its literals of how it trains, or a changed file that it reads, where no setting shows it and no
+        option replaces it.
+        """
+        given = run.launch.command.words if run.launch.command is not None else ()
+        before, after = text_of(self.old, self.old_name(name)), text_of(self.new, name)
+        values = changed_values(name, before, after, self.listed, is_of_training if is_program(name) else None)
+        self.in_code |= {*values}
+        told = [text for key, text in values.items() if key.lstrip("-").replace("-", "_") not in given]
+        if told:
+            yield Consequence("code", f"in {name}: {', '.join(first_values(told))}", known=False)
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""

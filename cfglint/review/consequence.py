@@ -6,7 +6,7 @@ from math import isclose, isfinite
 
 from cfglint.frameworks.summary import Item
 from cfglint.review.snapshot import Side
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any, ConfigValue
 
 NAMES = {  # label of a line -> name of its consequence, if it differs from the label
     "optimizer offload": "offload",
@@ -76,7 +76,7 @@ def quotient(above: float, below: float) -> float | None:
         return None
 
 
-def line_of(side: Side, label: str) -> ConfigValue:
+def line_of(side: Side, label: str) -> Any:
     """The value of a line; without the line, the value that its absence means; None if it is unknown."""
     value = side.line(label) if label in side.lines else ABSENT.get(label)
     return "off" if value == "none" and ABSENT.get(label) == "off" else value
@@ -87,7 +87,7 @@ def name_of(label: str) -> str:
     return NAMES.get(label, label.replace(" ", "_").replace("-", "").lower())
 
 
-def plain(label: str, value: object) -> ConfigValue:
+def plain(label: str, value: ConfigValue) -> ConfigValue:
     """A value in the wording of the report: precisions have one name each, rates are numbers."""
     if label == "precision":
         return {"no": "fp32", "bfloat16": "bf16", "half": "fp16", "float32": "fp32"}.get(str(value).lower(), value)
@@ -96,7 +96,7 @@ def plain(label: str, value: object) -> ConfigValue:
     return value
 
 
-def changed(what: str, name: str, before: ConfigValue, after: ConfigValue) -> list[Consequence]:
+def changed(what: str, name: str, before: float | None, after: float | None) -> list[Consequence]:
     """`total steps 1,512 -> 3,024 (doubled)`, if both are known and differ."""
     if before is None or after is None or before == after:
         return []
@@ -133,7 +133,7 @@ def approximate_ratio(times: float) -> str:
     return text if text.startswith("about") else f"about {text}"
 
 
-def number(value: ConfigValue) -> float | None:
+def number(value: Any) -> float | None:
     """A value as a finite number, also from a string; None for anything else."""
     if isinstance(value, bool):
         return None

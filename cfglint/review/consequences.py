@@ -5,6 +5,7 @@ from __future__ import annotations
 from os.path import basename
 
 from cfglint.findings.diagnostic import Outcome
+from cfglint.findings.setting import WRITTEN
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.launch.kinds import is_trainer
@@ -28,6 +29,7 @@ from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
 from cfglint.review.settings import UNKNOWN, SettingChange, equal
 from cfglint.review.snapshot import Side
+from cfglint.source.annotations import Iterator
 
 VERSION = "target"
 SHARDED = {
@@ -82,8 +84,9 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
     lost = missing_references(old, new)
     same_data = all(subject_of(each) != "data" for each in settings)
     if lost and only_engines_lack_files(old, new):
-        found = [*lost, *subjects(settings), *batch(old, new, changed_keys), *length(old, new, same_data=same_data)]
-        return [*found, *from_settings(old, new, settings, changing(found))]
+        sizes = [each for each in batch(old, new, changed_keys) if each.what != "memory"]
+        found = [*lost, *subjects(settings), *sizes, *length(old, new, same_data=same_data)]
+        return [*found, *lines_of_read_file(old, new), *from_settings(old, new, settings, changing(found))]
     if lost:  # all other consequences depend on such a file
         return lost
     found = [
@@ -216,25 +219,50 @@ def moment(outcome: Outcome) -> str:
 
 def only_engines_lack_files(old: Side, new: Side) -> bool:
     """Whether only the files of engines are missing: batch and length are then those of the trainer, which has them elsewhere."""
-    kinds = {kind for side in (old, new) for _, kind, _ in side.missing_files}
+    kinds = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
     return all(kind and framework(kind).is_engine for kind in kinds) and all(is_trainer(side.run.configs[0].kind) for side in (old, new))
 
 
 def missing_references(old: Side, new: Side) -> list[Consequence]:
     """The consequences of named files that exist on one side only, so that nothing in them can be compared."""
-    before, after = ({name: why for name, _, why in side.missing_files} for side in (old, new))
+    before, after = ({name: (why, key) for name, _, why, key in side.missing_files} for side in (old, new))
     there = {basename(document.path) for document in old.run.documents}
     names = [name for name in after if name not in before]
     ends = {name: " any more" if basename(name) in there else "" for name in names}
-    lost = [Consequence("file", f"{name} {after[name]}{ends[name]}: its settings are not compared", None, name) for name in names]
-    found = [name for name in before if name not in after]
-    lost += [Consequence("file", f"{name}, named before, {before[name]}: its settings are not compared", name, None) for name in found]
+    lost = []
+    for name in names:
+        why, key = after[name]
+        text = f"`{key}` names {name}, which {why}" if key else f"{name} {why}"
+        lost.append(Consequence("file", f"{text}{ends[name]}: its settings are not compared", None, name))
+    for name in before:
+        if name not in after:
+            why, key = before[name]
+            text = f"`{key}` named {name} before, which {why}" if key else f"{name}, named before, {why}"
+            lost.append(Consequence("file", f"{text}: its settings are not compared", name, None))
     return [*start(old, new), *lost] if lost else []
+
+
+def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
+    """The lines of the summary that rest on a file of one side, while that of the other side was not read."""
+    for side, other in ((old, new), (new, old)):
+        paths = {document.path for document in side.run.documents} - {document.path for document in other.run.documents}
+        for label, item in side.lines.items():
+            document = item.setting.document
+            if label in OWN_SENTENCE or item.setting.origin != WRITTEN or document is None or document.path not in paths:
+                continue
+            value, known = spelled(item.setting.value, label), plain(label, item.setting.value)
+            text = f"{label} {value} -> unknown" if side is old else f"{label} unknown -> {value}"
+            before, after = (known, None) if side is old else (None, known)
+            yield Consequence(name_of(label), text, before, after, known=False)
 
 
 def launch(old: Side, new: Side) -> list[Consequence]:
     """The consequences for GPUs and versions."""
-    found = changed("gpus", "GPUs", old.line("GPUs"), new.line("GPUs"))
+    counts = old.line("GPUs"), new.line("GPUs")
+    found = changed("gpus", "GPUs", *counts)
+    if (counts[0] is None) != (counts[1] is None):
+        shown = ["unknown" if count is None else f"{count:,}" for count in counts]
+        found.append(Consequence("gpus", f"GPUs {shown[0]} -> {shown[1]}", *counts, known=False))
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
         found.append(Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after))
@@ -255,7 +283,10 @@ def other_lines(old: Side, new: Side) -> list[Consequence]:
         if equal(before, after) or (None in (before, after) and not undecided(label, old, new)):
             continue
         known = None not in (before, after)
-        text = f"{label} {spelled(before, label)} -> {spelled(after, label)}"
+        texts = (
+            "unknown" if value is None and side.run.not_read else spelled(value, label) for side, value in ((old, before), (new, after))
+        )
+        text = f"{label} {' -> '.join(texts)}"
         if label == "ZeRO stage" and isinstance(after, int) and after in SHARDED:
             text += f": {SHARDED[after]}"
         found.append(Consequence(name_of(label), text, plain(label, before), plain(label, after), known=known))

@@ -44,7 +44,12 @@ EFFECTS = {
     "save_strategy": "checkpoints",
     "saves_per_epoch": "checkpoints",
 }
-SIZES = ("batch_size", "micro_batch_size", "train_batch_size", "per_device_train_batch_size", "gradient_accumulation_steps", "epochs")
+SIZES = frozenset(
+    """
+    batch_size micro_batch_size train_batch_size per_device_train_batch_size gradient_accumulation_steps epochs micro_batch_size_per_gpu
+    lr_warmup_steps total_epochs total_training_steps
+    """.split()
+)
 # What a reviewer has to know, whatever the framework computes from it.
 SUBJECTS = {"training": "training is switched", "model": "another model", "data": "other data", "adapter": "other adapters"}
 SUBJECT_KEYS = {
@@ -120,6 +125,6 @@ def has_effect(key: str) -> bool:
 
 
 def is_of_training(name: str) -> bool:
-    """Whether a value of a program that no run depends on decides how something is trained, by its name: an option, a keyword."""
-    key = name.lstrip("-").replace("-", "_")
+    """Whether a value in the code of a program decides how something is trained, by its name: an option, a keyword, a constant."""
+    key = name.rpartition(".")[2].lstrip("-").replace("-", "_").lower()
     return key in EFFECTS or key in SIZES or length_key(key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.review.computed_values import sizes
 from cfglint.run.checked import CheckedRun
 
 TYPE_CHECKING = False
@@ -19,13 +20,13 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
         longest = max(len(before), len(after))
         return [(run_at(before, index), run_at(after, index)) for index in range(longest)]
     scores = [
-        (-likeness(described(old), described(new)), abs(first - second), first, second)
+        (-likeness(described(old), described(new)), sizes(old.launch) != sizes(new.launch), abs(first - second), first, second)
         for first, old in enumerate(before)
         for second, new in enumerate(after)
     ]
     partner: dict[int, int] = {}
     taken: set[int] = set()
-    for score, _, first, second in sorted(scores):
+    for score, *_, first, second in sorted(scores):
         if score < 0 and first not in taken and second not in partner:
             partner[second] = first
             taken.add(first)

@@ -6,7 +6,7 @@ import os
 
 from cfglint.review.branch import Branch, text_of
 from cfglint.review.effects import is_of_training
-from cfglint.review.literals import changed_values, unmodelled_class
+from cfglint.review.literals import changed_values, first_values, unmodelled_class
 from cfglint.review.releases import ReleaseChange
 from cfglint.run.paths import is_program, is_script
 from cfglint.source.annotations import Collection, Iterator, Sequence
@@ -70,8 +70,8 @@ def with_values(name: str, reason: str, branch: Branch) -> str:
     unmodelled = unmodelled_class(name, after) if reason == NO_RUN else ""
     only = is_of_training if reason == NO_RUN and not unmodelled else None
     reason = f"{unmodelled} is not modelled" if unmodelled else reason
-    values = changed_values(name, before, after, branch.listed if reason == CODE else (), only)
-    return f"{reason}; {', '.join(values)}" if values else reason
+    values = changed_values(name, before, after, branch.listed | branch.in_code if reason == CODE else (), only)
+    return f"{reason}; {', '.join(first_values(values.values()))}" if values else reason
 
 
 def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:

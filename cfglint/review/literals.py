@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from cfglint.launch.command import TRAINER_NAMES
 from cfglint.launch.kinds import kind_of_class
@@ -18,32 +19,47 @@ MOST_VALUES = 5  # of one file
 LARGEST = 200_000  # characters
 SURE = 2  # arguments of a trainer
 
-Values = dict[str, list[str]]  # name -> the values that are written for it, in their order
+ASSIGNMENT = re.compile(r"\+*([a-z_]+(?:\.\w+)+)=\S+$")  # `optim.lr=1e-5`
+
+Values = dict[str, list[tuple[str, int]]]  # name -> the values that are written for it and their lines, in their order
 
 
-def changed_values(path: str, before: str, after: str, listed: Collection[str], only: Callable[[str], bool] | None = None) -> list[str]:
-    """The values that differ in two versions of a file, as `learning_rate 1e-6 -> 1e-5`, at most a few, without the `listed` names.
+def changed_values(
+    path: str, before: str, after: str, listed: Collection[str], only: Callable[[str], bool] | None = None
+) -> dict[str, str]:
+    """The values that differ in two versions of a file, as `learning_rate 1e-6 -> 1e-5`, by their names.
 
-    With `only` those of some names that both versions have.
+    Without the `listed`, which are names, and places as `train.py:12`. With `only` those of some names that both versions have.
     """
     if max(len(before), len(after)) > LARGEST:
-        return []
+        return {}
     find = values_of_program if is_program(path) else values_of_file
     old, new = find(path, before), find(path, after)
     if not old or not new:
-        return []
-    found = []
-    for name in dict.fromkeys(each for each in (*old, *new) if each not in listed):
+        return {}
+    texts: dict[str, str] = {}
+    for name in dict.fromkeys(name for name in (*old, *new) if name not in listed and name.rpartition(".")[2] not in listed):
         if only is not None and not (only(name) and name in old and name in new):
             continue
-        one, other = old.get(name, []), new.get(name, [])
-        if len(one) == len(other):
-            found += [(name, *pair) for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
-        elif not one or not other:
-            found.append((name, ", ".join(one) or ABSENT, ", ".join(other) or ABSENT))
-    texts = [f"`{name}` {' -> '.join(shortened_pair(*values))}" for name, *values in dict.fromkeys(found)]
+        was, now = old.get(name, []), new.get(name, [])
+        if len(was) == len(now):
+            pairs = [(one, other) for (one, _), (other, line) in zip(was, now, strict=True) if f"{path}:{line}" not in listed]
+        else:
+            pairs = [] if was and now else [(spelled(was), spelled(now))]
+        changes = [f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
+        if changes:
+            texts[name] = ", ".join(changes)
+    return texts
+
+
+def spelled(values: list[tuple[str, int]]) -> str:
+    return ", ".join(text for text, _ in values) or ABSENT
+
+
+def first_values(texts: Collection[str]) -> list[str]:
+    """The first changed values, and how many more there are."""
     more = len(texts) - MOST_VALUES
-    return texts[:MOST_VALUES] + ([f"{more} more"] if more > 0 else [])
+    return [*texts][:MOST_VALUES] + ([f"{more} more"] if more > 0 else [])
 
 
 def values_of_file(path: str, text: str) -> Values:
@@ -52,7 +68,7 @@ def values_of_file(path: str, text: str) -> Values:
     found: Values = {}
     for place, key, node in () if document.problems else document.walk():
         if key is not None and node.raw:
-            found.setdefault(".".join(map(str, place)), []).append(node.raw)
+            found.setdefault(".".join(map(str, place)), []).append((node.raw, 0))
     return found
 
 
@@ -65,7 +81,8 @@ def values_of_program(path: str, text: str) -> Values:
         for name, value in named_values(node):
             if is_literal(value):
                 line = lines[value.lineno - 1]
-                found.setdefault(name, []).append(line[value.col_offset : value.end_col_offset].decode())
+                text = line[value.col_offset : value.end_col_offset].decode()
+                found.setdefault(name, []).append((text.strip("\"'").partition("=")[2] if "." in name else text, value.lineno))
     return found
 
 
@@ -90,14 +107,20 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         for each in node.keywords:
             if option and each.arg == "default":
                 yield option, each.value
-            elif each.arg and not option:
+            elif each.arg and each.arg != "default" and not option:
                 yield each.arg, each.value
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
         every = [*node.args.posonlyargs, *node.args.args]
         yield from ((name.arg, value) for name, value in zip(every[::-1], node.args.defaults[::-1], strict=False))
         yield from ((name.arg, value) for name, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value)
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        words = (
+            (word, ASSIGNMENT.match(word.value)) for word in node.elts if isinstance(word, ast.Constant) and isinstance(word.value, str)
+        )
+        yield from ((found.group(1), word) for word, found in words if found)  # of a command
     elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
-        yield node.target.id, node.value
+        keywords = node.value.keywords if isinstance(node.value, ast.Call) else []  # of `field(default=1)`
+        yield node.target.id, next((keyword.value for keyword in keywords if keyword.arg == "default"), node.value)
     elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         yield node.targets[0].id, node.value
 

@@ -18,18 +18,24 @@ SCHEDULES = (  # lines of a schedule that has steps of its own
 def length(old: Side, new: Side, *, same_data: bool = True) -> list[Consequence]:
     """Steps, samples, and the fractions of the run for warm-up and decay."""
     before, after = old.number("total_steps"), new.number("total_steps")
-    found = changed("total_steps", "total steps", before, after) or one_sided(before, after)
+    found = changed("total_steps", "total steps", before, after) or one_sided(old, new)
     found = found or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
     found += estimated(old, new, same_data) if before is None and after is None else samples(old, new)
     return [*found, *warmup(old, new), *schedule(old, new)]
 
 
-def one_sided(before: int | None, after: int | None) -> list[Consequence]:
-    """A number of steps on one side, while on the other epochs and data determine it."""
+def one_sided(old: Side, new: Side) -> list[Consequence]:
+    """A number of steps on one side, while on the other it is unknown, or epochs and data determine it."""
+    before, after = old.number("total_steps"), new.number("total_steps")
     if (before is None) == (after is None):
         return []
-    shown = [f"{steps:,}" if steps is not None else "set by the epochs and the data" for steps in (before, after)]
+    shown = [f"{steps:,}" if steps is not None else unknown_length(side) for side, steps in ((old, before), (new, after))]
     return [Consequence("total_steps", f"total steps {shown[0]} -> {shown[1]}", before, after, known=False)]
+
+
+def unknown_length(side: Side) -> str:
+    """What determines an unknown number of steps."""
+    return "set by the epochs and the data" if number(side.line("epochs")) and "max steps" not in side.lines else "unknown"
 
 
 def estimated(old: Side, new: Side, same_data: bool) -> list[Consequence]:

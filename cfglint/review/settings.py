@@ -6,9 +6,10 @@ import json
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
+from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import KIND as LAUNCH
-from cfglint.frameworks.schema import Property
+from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.kinds import is_trainer
@@ -30,7 +31,7 @@ Path = tuple[Any, ...]
 
 AUTO = "auto"
 UNKNOWN = "(unknown)"
-NOWHERE: ConfigValue = object()  # the value of an absent key
+NOWHERE: Any = object()  # the value of an absent key
 # What sets or limits the number of processes: options of launchers, of srun and the header of a job, and variables.
 SIZES = ("nproc_per_node", "nnodes", "num_processes", "num_machines", "num_gpus", "num_nodes", "include")
 OF_SLURM = ("nodes", "ntasks", "ntasks-per-node", "gpus-per-node", "gres", "gpus")
@@ -91,10 +92,10 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
         if (change.before.span, change.after.span) not in seen:
             seen.add((change.before.span, change.after.span))
             changes.append(change)
-    unseen = {kind for side in (old, new) for _, kind, _ in side.missing_files}
+    unseen = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
     for former, kind in kinds_of_both(before, after):
         differ = Differ(former, kind, before, after)
-        if kind in unseen and None in differ.configs:
+        if None in differ.configs and (kind in unseen or lacking(differ, old, new).run.not_read):
             continue
         for change in differ.changes():
             spans = (change.before.span, change.after.span)
@@ -104,6 +105,11 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
                 seen.add(spans)
                 changes.append(change)
     return changes
+
+
+def lacking(differ: Differ, old: Side, new: Side) -> Side:
+    """The side that has no config of a kind."""
+    return old if differ.configs[0] is None else new
 
 
 def kinds_of_both(before: CheckedRun, after: CheckedRun) -> Iterator[tuple[Kind, Kind]]:
@@ -131,7 +137,7 @@ def size_texts(launch: Launch) -> dict[str, Text]:
     line = launch.line
     if line is None or launch.command is None:
         return {}
-    found = {f"#SBATCH --{name}": text for name, text in line.header.items() if name in OF_SLURM}
+    found = {line.header.named(name): text for name, text in line.header.options.items() if name in OF_SLURM}
     found.update((f"srun --{name}", text) for name, text in srun_options(line.srun).items() if name in OF_SLURM)
     given = line.options.given.items()
     found.update((name, each.value) for name, each in given if name in SIZES and each.value is not None and not each.in_file)
@@ -155,7 +161,9 @@ def size_state(launch: Launch, text: Text | None) -> SettingState:
         return SettingState(NOWHERE, "(unset)")
     value = text.value if text.value is None or not text.value.isdigit() else int(text.value)
     path, start, end = text.place or (command.path, *command.extent)
-    place = f"{path}:{command.position(start)[0]}" if path == command.path else path
+    text_there = None if path == command.path or launch.project is None else launch.project.read(path)
+    line = command.position(start)[0] if text_there is None else text_there.count("\n", 0, start) + 1
+    place = f"{path}:{line}"
     return SettingState(value, text.string if text.known else UNKNOWN, place, (path, start, end) if text.place else None)
 
 
@@ -166,6 +174,8 @@ class Differ:
         self.kind = kind
         sides = ((former, before), (kind, after))
         self.configs = [next((config for config in run.configs if config.kind == each), None) for each, run in sides]
+        from_line = kind == LAUNCH or takes_arguments(kind)
+        self.open = [from_line and not run.launch.is_closed for _, run in sides]  # what is not written may be set by what was not read
 
     def changes(self) -> Iterator[SettingChange]:
         """Every difference, in the order of the old file; new settings come last."""
@@ -210,7 +220,7 @@ class Differ:
                 found[key if key in common else self._usual_name(config, path, key)] = (key, AUTO if filled else value)
         return found
 
-    def _usual_name(self, config: Config, path: Path, key: object) -> ConfigValue:
+    def _usual_name(self, config: Config, path: Path, key: str | int) -> str | int:
         """The name of a key that has several in this release."""
         known = self._property(config, (*path, key))
         if known is None:
@@ -224,7 +234,7 @@ class Differ:
         return key
 
     def _property(self, config: Config | None, path: Path) -> Property | None:
-        from cfglint.frameworks.schema import load
+        from cfglint.frameworks.validation.schema import load
 
         try:
             return load(self.kind).lookup(tuple(map(str, path))) if config is not None else None
@@ -234,10 +244,13 @@ class Differ:
     def _default(self, side: int, path: Path) -> ConfigValue:
         """The framework's default of a key; NOWHERE if none is known."""
         config = self.configs[side]
-        return config.default(path, NOWHERE) if config is not None else NOWHERE
+        default: ConfigValue = config.default(path, NOWHERE) if config is not None else NOWHERE
+        return default
 
     def _same(self, before_path: Path, after_path: Path, before: object, after: object, states: tuple[SettingState, SettingState]) -> bool:
         """Whether both sides have the same value, with the defaults of absent keys."""
+        if states[0].text == states[1].text == UNKNOWN and NOWHERE in (before, after):
+            return True
         if str(after_path[-1]).startswith("offload_") and all(each is NOWHERE or each in (None, "none") for each in (before, after)):
             return True
         if before is NOWHERE and isinstance(after, dict):
@@ -249,7 +262,7 @@ class Differ:
         exact = self._property(self.configs[1], after_path)
         return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
 
-    def _state(self, side: int, path: Path, value: object) -> SettingState:
+    def _state(self, side: int, path: Path, value: ConfigValue) -> SettingState:
         """A setting on one side: written, the default, or missing."""
         config = self.configs[side]
         given = config.setting(*path) if config is not None and value is NOWHERE and path else None
@@ -259,7 +272,7 @@ class Differ:
             default = self._default(side, path)
             word = default if self.kind == LAUNCH and isinstance(default, str) else spelled(default)
             text = "(unset)" if default is NOWHERE or default is None else f"{shortened(word)} (default)"
-            return SettingState(default, text)
+            return SettingState(default, UNKNOWN if self.open[side] else text)
         setting = config.setting(*path).at_value
         document, node = setting.document, setting.node
         assert document is not None

@@ -14,7 +14,7 @@ from cfglint.launch.line import HOSTFILE, NamedFile
 from cfglint.rewrite.apply_fixes import Pass
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any
 from cfglint.source.change import RENAME
 
 MISSING = "does not exist"
@@ -50,22 +50,31 @@ class Side:
         return broken[0] if broken else None
 
     @cached_property
-    def missing_files(self) -> list[tuple[str, str, str]]:
-        """(name, kind, why) of the files that the run names and that were not read."""
+    def missing_files(self) -> list[tuple[str, str, str, str]]:
+        """(name, kind, why, key) of the files that the run names and that were not read; a file in place of an option has no key."""
         run, line = self.run, self.run.launch.line
         there = {basename(document.path) for document in run.documents}
         named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
         of_line = [each for each in line.files if each.path is None and (each.kind or each.known)] if line is not None else []
         return [
-            *((name, kind, MISSING) for _, name, kind in named if basename(name) not in there),
-            *((file.word.string, file.kind, why_unread(file)) for file in of_line if file.role != HOSTFILE and not file.is_written),
+            *((name, kind, MISSING, str(path[-1])) for path, name, kind in named if basename(name) not in there),
+            *(
+                (
+                    file.word.string,
+                    file.kind,
+                    why_unread(file),
+                    "" if file.role == "positional" else file.role.rpartition(":")[2].lstrip("-"),
+                )
+                for file in of_line
+                if file.role != HOSTFILE and not file.is_written
+            ),
         ]
 
     def number(self, name: str) -> int | None:
         """A resolved number of the run; None if it is unknown."""
         return self.run.resolved.get(name)
 
-    def line(self, label: str) -> ConfigValue:
+    def line(self, label: str) -> Any:
         """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.value if label in self.lines else None
 

@@ -87,7 +87,6 @@ def of_node(run: CheckedRun, before: Size | None) -> int:
         return node_size(before)
     if "include" in line.options:
         return max(node_size(before), GPUS_OF_NODE)
-    from cfglint.launch.slurm import Header
 
     stated = before.per_node if before is not None else line.gpus_per_node
-    return max(stated, Header(line.header).gpus_per_node or 0) if stated else GPUS_OF_NODE
+    return max(stated, line.header.gpus_per_node or 0) if stated else GPUS_OF_NODE

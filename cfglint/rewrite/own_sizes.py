@@ -48,8 +48,8 @@ def with_own_sizes(
     """The sizes that the framework chooses, and the edits that write them."""
     config, before = now.configs[0], now.batch
     current = before.layout.gpus if before is not None else None
-    gpus, batch = gpus or current, batch or config.batch.global_batch.value
-    if gpus is None or type(batch) is not int:
+    gpus, batch = gpus or current, batch or config.batch.global_batch.integer
+    if gpus is None or batch is None:
         unknown = "the GPU count" if gpus is None else "the current global batch"
         raise MissingFactError(f"{unknown} is unknown", **({"gpus": "the new one"} if gpus is None else {"global_batch": "a target"}))
     layout = layout_on(run, gpus)
@@ -73,7 +73,7 @@ def with_own_sizes(
 
 def solution_of(sizes: ChosenSizes, gpus: int, batch: int, before: Batch | None) -> solver.Solution:
     """The chosen values as the solution of a target."""
-    micro, accumulation = (before.micro_batch.value, before.accumulation.value) if before is not None else (None, None)
+    micro, accumulation = (before.micro_batch.integer, before.accumulation.integer) if before is not None else (None, None)
     problem = solver.SplitProblem(gpus, batch, micro, accumulation, max_micro_batch=sizes.micro_batch or micro or 1)
     solution = solver.Solution(problem, solver.OK if sizes.values else solver.BATCH_INFEASIBLE)
     solution.reasons = sizes.reasons

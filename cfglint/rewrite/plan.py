@@ -7,18 +7,17 @@ from math import sqrt
 from cfglint.batch import steps
 from cfglint.batch.solver import Solution
 from cfglint.findings.setting import Setting
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, spelled
 from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.retarget import Retarget, current_gpus, tuned
 from cfglint.run.checked import CheckedRun
-from cfglint.run.loaded import integer
 from cfglint.source.annotations import Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import PlanEntry, PlanTable
-    from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.memory.estimate import RunMemory
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(
@@ -117,13 +116,13 @@ def work_of(found: Retarget, measured_on: int | None, alone: bool, share: float 
     before = found.before
     if before is None or before.problem is not None:
         return None
-    micro, accumulation = integer(before.micro_batch.value), integer(before.accumulation.value)
+    micro, accumulation = before.micro_batch.integer, before.accumulation.integer
     return split.micro_batch * split.accumulation / (micro * accumulation) if micro and accumulation else None
 
 
 def memory_after(run: CheckedRun) -> RunMemory | None:
     """The memory of a planned run; None if the shape of its model is unknown."""
-    from cfglint.frameworks.memory import memory_of
+    from cfglint.frameworks.memory.estimate import memory_of
 
     return memory_of(run.configs[0]) if run.configs else None
 
@@ -259,7 +258,7 @@ def reasons_of(found: Retarget) -> list[str]:
     chosen, problem = found.solution.chosen, found.solution.problem
     if chosen is None or not found.changed or chosen.pair != (problem.micro_batch, problem.accumulation):
         return found.solution.reasons
-    changes = ", ".join(f"`{each.key.rpartition('/')[2]}` {each.before} -> {each.after}" for each in found.changed)
+    changes = ", ".join(f"`{each.key.rpartition('/')[2]}` {spelled(each.before)} -> {spelled(each.after)}" for each in found.changed)
     return [f"micro batch and accumulation unchanged; {changes}", *found.solution.reasons[1:]]
 
 
@@ -283,7 +282,7 @@ def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
 def current_batch(plans: list[Plan]) -> int | None:
     """The current global batch, if it is known."""
     before = plans[0].retarget.before if plans else None
-    return integer(before.global_batch.value) if before is not None and before.problem is None else None
+    return before.global_batch.integer if before is not None and before.problem is None else None
 
 
 def _number(setting: Setting) -> float | None:

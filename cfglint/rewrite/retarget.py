@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.batch import equation, solver
 from cfglint.findings.diagnostic import ERROR
-from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.findings.setting import OVERRIDE, Setting, integer
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -14,7 +14,6 @@ from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, w
 from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_of
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
-from cfglint.run.loaded import integer
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
 from cfglint.source.change import EditRefused
@@ -28,7 +27,7 @@ from cfglint.source.shell.tables import names
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.setting import Batch
-    from cfglint.frameworks.memory import MicroBatchBound
+    from cfglint.frameworks.memory.estimate import MicroBatchBound
     from cfglint.launch.line import LaunchLine
 
 AUTO = "auto"
@@ -245,7 +244,7 @@ def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
     """The largest micro batch for the memory of a GPU under other facts; None if model or card are unknown."""
     if facts.gpu_memory is None:
         return None
-    from cfglint.frameworks.memory import micro_batch_bound
+    from cfglint.frameworks.memory.estimate import micro_batch_bound
 
     return micro_batch_bound(CheckedRun(run.documents, run.kinds, facts).configs[0])
 
@@ -334,8 +333,8 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
     if expected:
         return expected
     if implied_gpus(after) == gpus and after.problem is None:  # as after an earlier fix
-        return integer(after.global_batch.value)
-    return integer(before.global_batch.value) if before.problem is None else None
+        return after.global_batch.integer
+    return before.global_batch.integer if before.problem is None else None
 
 
 def is_recorded(run: CheckedRun, gpus: int) -> bool:
@@ -403,14 +402,14 @@ def problem_of(
     for size in (sizes.tensor_parallel, sizes.pipeline_parallel, sizes.context_parallel, sizes.sequence_parallel):
         if not isinstance(size, int) or size < 1:
             raise MissingFactError(f"a parallel size of {size} is not a positive integer; `check` reports why")
-    micro, accumulation = integer(before.micro_batch.value), integer(before.accumulation.value)
+    micro, accumulation = before.micro_batch.integer, before.accumulation.integer
     bound = max_micro or (micro if micro and micro > 0 else None)
     if bound is None:
         bound = unbounded_micro(run, after, gpus, target, opened)
-    if after.problem is None and integer(after.global_batch.value) == target:
-        there = integer(after.micro_batch.value)
+    if after.problem is None and after.global_batch.integer == target:
+        there = after.micro_batch.integer
         if there and there <= bound:  # the files already reach the target, as after an earlier fix
-            micro, accumulation = there, integer(after.accumulation.value)
+            micro, accumulation = there, after.accumulation.integer
     return solver.SplitProblem(
         gpus,
         target,
@@ -443,7 +442,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
         found.needs = [Need(key, getattr(chosen_split, role)) for role, key in TRAINER_KEYS.items()]
     terms = list(_terms(found, run))
     there = [term for term in terms if term.in_file and term.setting.value != term.value]
-    before = integer(found.before.global_batch.value) if found.before is not None else None
+    before = found.before.global_batch.integer if found.before is not None else None
     there += [each for term in there for each in sources_of(term, (found.solution.problem.global_batch, before))]
     missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
     if opened:
@@ -580,7 +579,7 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
             yield Term(after.configs[0], role, setting, micro if role == "micro_batch" else accumulation)
     places: set[tuple[str, Path]] = set()
     for config in after.configs:
-        data_parallel = integer(config.batch.data_parallel.value) or 1
+        data_parallel = config.batch.data_parallel.integer or 1
         values = {
             "micro_batch": micro,
             "accumulation": accumulation,
@@ -631,8 +630,8 @@ def computes(run: CheckedRun, found: Retarget) -> bool:
     chosen = found.solution.chosen
     if chosen is None or not batches or any(batch.problem for batch in batches):
         return False
-    splits = {(integer(batch.micro_batch.value), integer(batch.accumulation.value)) for batch in batches}
-    return splits == {chosen.pair} and integer(batches[0].global_batch.value) == chosen.global_batch
+    splits = {(batch.micro_batch.integer, batch.accumulation.integer) for batch in batches}
+    return splits == {chosen.pair} and batches[0].global_batch.integer == chosen.global_batch
 
 
 def tuned(run: CheckedRun) -> list[Setting]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from itertools import combinations, product
 
-from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
+from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting, integer
 from cfglint.frameworks.base import Config
 from cfglint.rewrite.value_change import ValueChange, value_at
-from cfglint.run.loaded import integer
 from cfglint.source import edit
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change

@@ -13,8 +13,8 @@ class ValueChange(Record):
 
     file: str
     key: str
-    before: object
-    after: object
+    before: ConfigValue
+    after: ConfigValue
 
 
 def value_changes(document: Document, change: Change) -> list[ValueChange]:
@@ -71,6 +71,7 @@ def plain(text: str, document: Document) -> ConfigValue:
         if not text.startswith(('"', "'", "[", "{")):
             return YamlLoader("PyYAML").scalar(Node(SCALAR, 0, len(text), text))
     try:
-        return json.loads(text)
+        value: ConfigValue = json.loads(text)
+        return value
     except ValueError:
         return text

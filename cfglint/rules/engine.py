@@ -8,9 +8,9 @@ from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
 from cfglint.frameworks import framework
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SEQUENCE, Document, Node, Part
 

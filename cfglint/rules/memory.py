@@ -11,7 +11,7 @@ from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.memory import RunMemory
+    from cfglint.frameworks.memory.estimate import RunMemory
     from cfglint.rules.engine import CheckableRun
 
 SUGGESTED = 3
@@ -25,7 +25,7 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
 @rule("MEM001")
 def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     from cfglint.batch.memory import DOES_NOT_FIT
-    from cfglint.frameworks.memory import memory_of
+    from cfglint.frameworks.memory.estimate import memory_of
 
     config = run.configs[0]
     found = None if config.load_problems else memory_of(config)
@@ -46,7 +46,7 @@ def place(config: Config) -> Setting:
 
 def needed(config: Config, found: RunMemory) -> str:
     """What needs how much memory: the micro batch, or the model alone where the tokens of a micro batch are unknown."""
-    from cfglint.frameworks.memory import rounded
+    from cfglint.frameworks.memory.estimate import rounded
 
     setting, estimate = config.batch.micro_batch, found.estimate
     if not found.inputs.rows_known:
@@ -59,7 +59,7 @@ def needed(config: Config, found: RunMemory) -> str:
 
 def note(found: RunMemory) -> str:
     """The terms of the peak, the largest first, and the assumptions."""
-    from cfglint.frameworks.memory import rounded
+    from cfglint.frameworks.memory.estimate import rounded
 
     terms = sorted(found.estimate.peak.terms().items(), key=lambda item: -item[1])
     parts = ", ".join(f"{name} {rounded(size)}" for name, size in terms if size > 0)
@@ -70,7 +70,7 @@ def note(found: RunMemory) -> str:
 def remedy(found: RunMemory) -> str:
     """The largest micro batch that fits, else changes that together make the run fit, and what single changes save."""
     from cfglint.batch.memory.savings import savings
-    from cfglint.frameworks.memory import rounded
+    from cfglint.frameworks.memory.estimate import rounded
 
     if found.surely:
         single = [f"{name} saves {rounded(size)} GiB" for name, size in savings(found.model.shape, found.inputs.settings)[:SUGGESTED]]

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks import framework, modelled_releases
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Iterator, Mapping
 
 PASSED = "processing_class"  # which TRL's trainers pass to `Trainer` from this release on (trainer/*_trainer.py)
@@ -19,7 +19,7 @@ def incompatible_releases(config: Config) -> Iterator[Finding]:
     facts = config.facts
     if len(facts.target_from) + len(facts.pinned) < BOTH:
         return
-    from cfglint.frameworks.requirements import OTHERS, accepts, required
+    from cfglint.frameworks.releases.requirements import OTHERS, accepts, required
 
     pinned = {package: (facts.target[package], file) for package, file in facts.target_from.items() if facts.is_known(package)}
     pinned = {**facts.pinned, **{package: each for package, each in pinned.items() if package not in facts.outside}}
@@ -44,7 +44,7 @@ def incompatible_releases(config: Config) -> Iterator[Finding]:
 
 def is_refused(trl: str, transformers: str) -> bool:
     """Whether TRL's trainers pass an argument to `Trainer` that it does not have."""
-    from cfglint.frameworks.history import NAME, SINCE
+    from cfglint.frameworks.releases.history import NAME, SINCE
 
     since = max(row[SINCE] for row in framework("huggingface").constructor("Trainer") if row[NAME] == PASSED)
     return parse_version(trl) >= PASSES and parse_version(transformers) < since
@@ -58,7 +58,7 @@ def builds_trainer(config: Config) -> bool:
 
 def remedy(package: str, other: str, pinned: Mapping[str, tuple[str, str]]) -> str:
     """Which release of one of the two to pin in place of the stated one."""
-    from cfglint.frameworks.requirements import newest_with, required
+    from cfglint.frameworks.releases.requirements import newest_with, required
 
     release, found = pinned[package][0], pinned[other][0]
     able = [each for each in modelled_releases(package) if package != "trl" or other != "transformers" or not is_refused(each, found)]

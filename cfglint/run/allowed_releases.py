@@ -12,7 +12,7 @@ from cfglint.findings.diagnostic import ERROR, INTERNAL, Diagnostic, unpinned
 from cfglint.findings.rule import BY_CODE, CODE
 from cfglint.frameworks import changes, import_changes, of_package
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version, parse_version
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.rules.engine import releases_of
 from cfglint.source.record import Record
 
@@ -96,7 +96,7 @@ def is_open(run: Run, package: str, chosen: str) -> bool:
 
 def is_newest(package: str, version: str) -> bool:
     """Whether a release is the newest modelled one."""
-    from cfglint.frameworks._releases import RELEASES
+    from cfglint.frameworks.releases._modelled import RELEASES
 
     return RELEASES.get(package) == version
 

@@ -142,7 +142,7 @@ def closest_kind(names: list[str]) -> str | None:
 
 def known_names(kind: str) -> set[str]:
     """The top-level keys of a kind, with underscores; empty if it has no schema."""
-    from cfglint.frameworks import schema
+    from cfglint.frameworks.validation import schema
 
     if kind not in _known:
         try:

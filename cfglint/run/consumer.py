@@ -8,7 +8,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch import Launch
 from cfglint.launch.arguments import hidden_options
-from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_ONLY, trainer_names
+from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_ONLY, readable, trainer_names
 from cfglint.launch.kinds import is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
@@ -134,7 +134,9 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
         if not found and built is None and launch.is_main and launch.doubts and not program.arguments:
             found = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
         elif not found and built is None and launch.consumer in ("", LAUNCH):
-            found = (Reason("program", f"the training of `{name}`", "it builds none of the arguments that are modelled", program.path),)
+            found = (
+                Reason("program", f"the training of `{readable(name)}`", "it builds none of the arguments that are modelled", program.path),
+            )
     elif name and not starts_own_program(launch, line):
         why = UNPARSED if launch.program_path else OUTSIDE
         found = (Reason("program", arguments_of(name), why, line.call.path, line.call.line),)
@@ -221,7 +223,9 @@ def is_unread(file: NamedFile) -> bool:
 
 def unread_file(file: NamedFile, line: LaunchLine) -> Reason:
     """A config that was not read, and why."""
-    what, why = (f"the config `{file.word.string}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0].text)
+    what, why = (
+        (f"the config `{readable(file.word.string)}`", "it was not found") if file.word.known else ("the config", file.word.reasons[0].text)
+    )
     return Reason("file", what, why, line.call.path, line.call.line, opens=True)
 
 

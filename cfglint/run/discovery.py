@@ -176,6 +176,12 @@ class Discovery:
         """(position, run, path) of a file that is not a script, if it is a training config."""
         content = self.source.read_if_possible(path)
         text = content[0] if content is not None else ""
+        if "\nrun:" in text and self.request.reads_lines:
+            from cfglint.launch.skypilot import is_task
+
+            if is_task(path, text):
+                yield from ((index, run, None) for run in self.launches(path))
+                return
         if content is not None and self.recognition.is_unrelated(path, text):
             return
         document, kind = self.recognition.look(path, content)

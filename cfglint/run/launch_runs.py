@@ -23,7 +23,6 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.overrides import FLAG, Override
 from cfglint.launch.program import OF_LAUNCHER, ProgramCall, ProgramFacts
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.launch.slurm import requested_card
 from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, parses_command, program_kind, unread
 from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, is_program
@@ -336,9 +335,8 @@ class LaunchReader:
         folders = (folder,) if folder is not None else ()
         variables = {**dict(self.facts.environment), **environment}
         spelled = tuple(string for _, string in known)
-        return Context(
-            words, bool(launch.further), variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists
-        )
+        further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
+        return Context(words, bool(further), variables, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -520,12 +518,15 @@ class LaunchReader:
             context = self.context(line, launch)
             launch.passed = passed_to_engine(evaluation_of(launch.parser, context))
             launch.loop = loop_of(launch.parser, context)
+            if launch.loop is None:
+                launch.not_read += (Reason("program", f"the engine of `{launch.parser.path}`", "the code that makes it is not found"),)
         elif built is None and launch.is_main and is_trainer(launch.consumer) and launch.code is not None and not launch.code.trainer_calls:
             from cfglint.run.program_runs import loop_of
 
             launch.loop = loop_of(launch.code, self.context(line, launch))
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
+        closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
         return self.facts.replace(
             launch=launch,
             gpus=gpus,
@@ -537,7 +538,7 @@ class LaunchReader:
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
             or has_own_files(line),
-        ).on_card(requested_card(line.header, line.srun) if line.header or line.srun else "")
+        ).on_card(line.header.requested_card(line.srun) if line.header or line.srun else "")
 
 
 def is_fed_by_unread(launch: Launch) -> bool:
@@ -686,7 +687,7 @@ def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
     from cfglint.evaluate import Unknown
 
     values = framework("huggingface").loader(command, facts).read(command).value
-    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()}
+    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()} if isinstance(values, dict) else {}
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.setting import integer
 from cfglint.frameworks import framework, learn, nearest_modelled
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.launch import Launch
 from cfglint.source.annotations import Callable
 from cfglint.source.document import Document, Part
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.setting import Batch, Layout
-    from cfglint.frameworks.samples import Samples
+    from cfglint.frameworks.training_data.samples import Samples
 
     Result = TypeVar("Result")
 
@@ -195,14 +196,14 @@ class LoadedRun:
             return numbers
         layout: Layout = batch.layout
         numbers.update(
-            micro_batch=integer(batch.micro_batch.value),
-            accumulation=integer(batch.accumulation.value),
-            data_parallel=integer(batch.data_parallel.value),
+            micro_batch=batch.micro_batch.integer,
+            accumulation=batch.accumulation.integer,
+            data_parallel=batch.data_parallel.integer,
             tensor_parallel=layout.tensor_parallel,
             pipeline_parallel=layout.pipeline_parallel,
             context_parallel=layout.context_parallel,
             sequence_parallel=layout.sequence_parallel,
-            global_batch=integer(batch.global_batch.value),
+            global_batch=batch.global_batch.integer,
             consumed_batch=integer(batch.consumed_batch),
         )
         try:
@@ -282,10 +283,3 @@ def has_learned(package: str, version: str, path: str, facts: LaunchFacts) -> bo
 
     own = [os.path.join(facts.copies[package], each) for each in PLACES] if package in facts.copies else []
     return any(learn(package, version, folder, may_open) for folder in (*own, *folders(package, version, path, facts.installed)))
-
-
-def integer(value: object) -> int | None:
-    """An integral value as an int, anything else as None; a float without a fractional part counts too."""
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else None
-    return int(value) if isinstance(value, int) else None

@@ -99,7 +99,7 @@ def is_alone_on_line(word: bytes, text: str) -> bool:
 def known_words() -> set[bytes]:
     """The distinctive keys of each kind, and those of all schemas that have more than one word."""
     if not _known:
-        from cfglint.frameworks import schema
+        from cfglint.frameworks.validation import schema
 
         _known.update(name.replace("-", "_").encode() for name in telling_keys())
         for kind in schema.kinds():

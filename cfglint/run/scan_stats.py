@@ -68,7 +68,7 @@ class ScanStats(Record):
             elif package in run.answered:
                 self.give_outside(f"{package} {version}{source}", OWN_FILES)
             elif version:
-                from cfglint.frameworks.versions import dotted, parse_version
+                from cfglint.frameworks.releases.versions import dotted, parse_version
 
                 nearest = dotted(parse_version(run.target[package]))
                 likely = version.startswith(f"{nearest} ")  # it is modelled, and no command installs it

@@ -19,7 +19,7 @@ from cfglint.source.sections import reread
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Verdict
-    from cfglint.frameworks.schema import Property
+    from cfglint.frameworks.validation.schema import Property
 
 Fillings = list[str | None]  # the content of a scalar, None for a key that is left out
 
@@ -134,7 +134,8 @@ def is_whole(node: Node) -> bool:
 
 def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | None:
     """Values that a key accepts; None for free text and for keys that the framework does not have, which may contain any string."""
-    from cfglint.frameworks import framework, schema
+    from cfglint.frameworks import framework
+    from cfglint.frameworks.validation import schema
 
     try:
         known: Property | None = schema.load(kind).lookup(path)

@@ -6,15 +6,15 @@ import os
 
 from cfglint.explanation.summary import RunSummary, origin
 from cfglint.findings.diagnostic import Diagnostic
-from cfglint.findings.setting import AUTO, Setting
+from cfglint.findings.setting import AUTO, Setting, integer
 from cfglint.findings.wording import counted
-from cfglint.frameworks import framework, schema
-from cfglint.frameworks.schema import Property, Schema
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks import framework
+from cfglint.frameworks.releases.versions import parse_version
+from cfglint.frameworks.validation import schema
+from cfglint.frameworks.validation.schema import Property, Schema
 from cfglint.report.details import depending
 from cfglint.rules.catalogue import rule_of
 from cfglint.run.checked import CheckedRun
-from cfglint.run.loaded import integer
 from cfglint.server import cursor
 from cfglint.source.annotations import Any, TypeAlias
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, Document, Node, Path
@@ -176,7 +176,7 @@ def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> st
     for item in RunSummary(run).items:
         setting = item.setting
         if is_about(setting, document, path, value):
-            number = "unknown" if setting.value is None and item.unknown else schema.shown(setting.value)
+            number = "unknown" if setting.is_unknown else schema.shown(setting.value)
             needs = f", needs `{item.needs}`" if item.unknown else ""
             lines.append(f"{item.label}: **{number}** ({origin(item)}{needs})")
     return "  \n".join(dict.fromkeys(lines))
@@ -261,7 +261,7 @@ def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
     batch = run.batch
     if batch is None:
         return None
-    current = integer(batch.global_batch.value)
+    current = batch.global_batch.integer
     written = [
         setting.key_node or setting.node
         for setting in (batch.global_batch, batch.micro_batch, batch.accumulation)

@@ -10,20 +10,30 @@ from _collections_abc import Callable, Collection, Container, Iterable, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import date
     from typing import IO, Any, Final, NoReturn, TypeAlias, TypeGuard
 
-    # None, a boolean, a number, a string, a date, a list or a mapping of such values, `Unknown`, or an object of a custom tag. What it is
-    # decides the file, and rules apply the operators of the framework to it, which may raise: a type checker lets every operator pass.
-    ConfigValue: TypeAlias = Any
+    from tree_sitter import Node as SyntaxNode  # of a shell script
+
+    from cfglint.evaluate import Unknown
+
+    # What a parser makes of a node of a file, or of a word of a line. What it is decides the file: who computes with it asks first.
+    ConfigValue: TypeAlias = (
+        "bool | int | float | complex | str | bytes | date | Unknown | list[ConfigValue] | tuple[ConfigValue, ...] | set[Any]"
+        " | ConfigMapping | None"
+    )
+    # A value to which rules apply the operators of the framework's own code, as they stand there: what these raise is the finding, so
+    # a type checker has to let every operator pass. Its type is what the parser or the defaults of the framework make of a field.
+    Operand: TypeAlias = Any
     ConfigMapping: TypeAlias = dict[Any, Any]  # a mapping of a file: YAML allows keys that are no strings
     ConfigTable: TypeAlias = dict[str, Any]  # a mapping whose keys are strings
     BinaryFile: TypeAlias = IO[bytes]
 else:
-    Any = Final = NoReturn = TypeAlias = TypeGuard = ConfigValue = ConfigMapping = ConfigTable = BinaryFile = object
+    Any = Final = NoReturn = TypeAlias = TypeGuard = ConfigValue = Operand = SyntaxNode = ConfigMapping = ConfigTable = BinaryFile = object
 
 # fmt: off
 __all__ = [
     "Any", "BinaryFile", "Callable", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container", "Final", "Iterable",
-    "Iterator", "Mapping", "NoReturn", "Sequence", "Set", "TypeAlias", "TypeGuard",
+    "Iterator", "Mapping", "NoReturn", "Operand", "Sequence", "Set", "SyntaxNode", "TypeAlias", "TypeGuard",
 ]
 # fmt: on

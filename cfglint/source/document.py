@@ -9,7 +9,7 @@ from __future__ import annotations
 from os.path import normpath
 
 from cfglint.evaluate import Reason
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator, Mapping, TypeAlias
+from cfglint.source.annotations import Any, Callable, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ class Node:
         self.tag: str | None = None
         self.anchor: str | None = None
         self.target: Node | None = None  # an alias's anchored node
-        self.children: ConfigValue = NOTHING if kind == SCALAR else []  # pairs or items, by kind
+        self.children: Any = NOTHING if kind == SCALAR else []  # pairs or items, by kind
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """The (key, value) pairs of a mapping in file order, duplicates included."""

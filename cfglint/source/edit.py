@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import groupby, pairwise
 
-from cfglint.source.annotations import ConfigValue, Iterable
+from cfglint.source.annotations import Any, Iterable
 from cfglint.source.change import INSERT, RENAME, Change, Edit, EditRefused
 from cfglint.source.document import MAPPING, Document
 from cfglint.source.parse import parse
@@ -99,7 +99,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
     """The same for the arguments of a command in a script, or of a call in a program."""
-    code: ConfigValue
+    code: Any  # the module of the syntax
     if document.is_command:
         from cfglint.source.shell import edits as code
     else:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.record import Record
 from cfglint.source.root import root_of, top_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
+    from pathspec import GitIgnoreSpec
+
     from cfglint.source.git_index import TrackedFiles
+
+    Result = TypeVar("Result")
 
 CLEAR_STARS = 2  # maximum number of stars in a pattern that is certainly fast
 CLEAR_LINES = 1000  # maximum number of patterns that are fast together
@@ -129,7 +135,7 @@ class IgnoreFile:
         self.folder = os.path.abspath(folder)
         self.lines = read_rules(os.path.join(folder, ".gitignore"))
         self.doubtful = len(self.lines) > CLEAR_LINES or any(line.count("*") > CLEAR_STARS for line in self.lines)
-        self.spec: ConfigValue = None
+        self.spec: GitIgnoreSpec | None = None
 
     def relative(self, folder: str) -> str:
         """A folder in or below that of the rules, as the beginning of the paths in it: empty or with a slash at its end."""
@@ -140,10 +146,11 @@ class IgnoreFile:
         """True to ignore a path relative to the folder of the rules, False to keep it, None if no pattern matches."""
         if self.spec is None:
             self.spec = self.carefully(lambda: spec_of(self.lines)) or spec_of([])
-        included = self.carefully(lambda: self.spec.check_file(f"{path}/" if is_folder else path).include)
+        spec = self.spec
+        included = self.carefully(lambda: spec.check_file(f"{path}/" if is_folder else path).include)
         return None if included is None else bool(included)
 
-    def carefully(self, work: Callable[[], Any]) -> ConfigValue:
+    def carefully(self, work: Callable[[], Result]) -> Result | None:
         """The result of some work; None if it exceeds the time limit."""
         if not self.doubtful:
             return work()
@@ -164,7 +171,7 @@ class IgnoreFile:
                 IgnoreFile.left = max(IgnoreFile.left - took, SLOW)
 
 
-def spec_of(lines: list[str]) -> ConfigValue:
+def spec_of(lines: list[str]) -> GitIgnoreSpec:
     """The pathspec of patterns; invalid ones are skipped, as git does."""
     from pathspec import GitIgnoreSpec
 

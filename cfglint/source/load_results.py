@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any, ConfigValue
 from cfglint.source.document import LIMIT, Node, Problem
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from cfglint.source.document import ProblemKind
+
+    Copy = TypeVar("Copy")
 
 
 class LoadResult(Record):
@@ -44,7 +48,7 @@ def constructor_error(text: str) -> str:
     return f"yaml.constructor.ConstructorError: {text}"
 
 
-def copied(value: ConfigValue, made: dict[int, ConfigValue] | None = None) -> ConfigValue:
+def copied(value: Copy, made: dict[int, Any] | None = None) -> Copy:
     """A copy of a loaded value with copies of its lists and mappings; what occurs in it twice, through an alias, is copied once.
 
     It takes a quarter of the time of `copy.deepcopy`.
@@ -52,13 +56,14 @@ def copied(value: ConfigValue, made: dict[int, ConfigValue] | None = None) -> Co
     if not isinstance(value, (dict, list)):
         return value
     made = {} if made is None else made
-    if id(value) in made:
-        return made[id(value)]
+    copy: Any = made.get(id(value))
+    if copy is not None:
+        return copy  # type: ignore[no-any-return]  # of the type of the value
     if isinstance(value, list):
-        items = made[id(value)] = []
-        items.extend([copied(each, made) for each in value])
-        return items
-    result = made[id(value)] = {}
-    for key, each in value.items():
-        result[key] = copied(each, made) if isinstance(each, (dict, list)) else each
-    return result
+        copy = made[id(value)] = []
+        copy.extend([copied(each, made) for each in value])
+    else:
+        copy = made[id(value)] = {}
+        for key, each in value.items():
+            copy[key] = copied(each, made) if isinstance(each, (dict, list)) else each
+    return copy  # type: ignore[no-any-return]

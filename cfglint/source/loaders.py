@@ -249,9 +249,8 @@ class YamlConstruction(Record):
     def merged(self, node: Node) -> ConfigMapping:
         """The entries of a mapping that is merged, whatever its tag."""
         target = node.resolved()
-        if target.tag is None or target.tag == "tag:yaml.org,2002:map":
-            return self.value(node)  # type: ignore[no-any-return]
-        return self.mapping(target)
+        values = self.value(node) if target.tag is None or target.tag == "tag:yaml.org,2002:map" else None
+        return values if isinstance(values, dict) else self.mapping(target)
 
 
 MERGE_VALUE = "while constructing a mapping: expected a "

@@ -4,6 +4,7 @@ a file.
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Operand
 from cfglint.source.limits import MOST_DIGITS
 
 DIGITS = "0123456789"
@@ -162,3 +163,10 @@ def unsigned(raw: str) -> str:
 def only(text: str, characters: str) -> bool:
     """Whether a string is not empty and has no other characters."""
     return bool(text) and not text.strip(characters)
+
+
+def hollow(value: object) -> Operand:
+    """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
+    if isinstance(value, (str, list, dict)):
+        return type(value)()
+    return value

@@ -6,7 +6,7 @@ A span tree takes ten times as long. A content that these parsers refuse, or who
 from __future__ import annotations
 
 from cfglint.source import libyaml
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Document, Node
 from cfglint.source.limits import MAX_DEPTH, MOST_PARTS
 
@@ -38,7 +38,7 @@ def json_keys(value: object) -> list[str]:
     return [name for name, _ in value] if value.__class__ is tuple else []
 
 
-def json_value(text: str) -> ConfigValue:
+def json_value(text: str) -> list[Any] | tuple[Any, ...] | None:
     """A strict JSON array or object, the latter as a tuple of pairs; None for any other content, and one beyond the limits."""
     start = len(text) - len(text.lstrip(BLANKS))
     if not text.startswith(("{", "["), start):
@@ -47,6 +47,7 @@ def json_value(text: str) -> ConfigValue:
     if 2 * len(text) >= MOST_PARTS and text.count(",") + 2 * brackets >= MOST_PARTS:
         return None
     try:
+        value: list[Any] | tuple[Any, ...]
         value, end = json_decoder().raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
@@ -74,12 +75,12 @@ def nests_too_deep(value: object) -> bool:
     return True
 
 
-def items_of(collection: ConfigValue) -> ConfigValue:
+def items_of(collection: Any) -> list[Any]:
     """The values of an array or object."""
     return collection if collection.__class__ is list else [value for _, value in collection]
 
 
-def node_of(value: ConfigValue, levels: int) -> Node:
+def node_of(value: Any, levels: int) -> Node:
     """A collection as a node without its place, and with a limited number of mapping levels."""
     if value.__class__ is list:
         sequence = Node(SEQUENCE, 0, 0, "", "flow")

@@ -31,6 +31,8 @@ def spell(value: ConfigValue, document: Document, node: Node | None = None) -> s
         return spell_bool(value, document, bare)
     if value is None:
         return bare if document.syntax == "yaml" and bare in NULLS else "null"
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"no file can spell {value!r}")
     return spell_number(value, document, bare)
 
 

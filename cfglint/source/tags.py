@@ -12,6 +12,7 @@ from cfglint.source.numbers import TooLong, yaml_float, yaml_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import datetime
     from typing import Protocol
 
     class TagLoader(Protocol):
@@ -141,12 +142,12 @@ def collection(construction: TreePass, node: Node, name: str) -> ConfigValue:
     return tuple(items) if name == "tuple" else items
 
 
-def pairs(construction: TreePass, node: Node, name: str) -> list[tuple[ConfigValue, ConfigValue]]:
+def pairs(construction: TreePass, node: Node, name: str) -> list[ConfigValue]:
     """A sequence of one-entry mappings as a list of pairs."""
     context = "while constructing an ordered map" if name == "omap" else "while constructing pairs"
     if node.kind != SEQUENCE:
         raise refused(node, constructor_error(f"{context}: expected a sequence, but found {node.kind}"))
-    result = []
+    result: list[ConfigValue] = []
     for item in node.children:
         entry = item.resolved()
         if entry.kind != MAPPING:
@@ -182,7 +183,7 @@ def timestamp(node: Node, forced: bool = False) -> ConfigValue:
         raise refused(node, f"ValueError: {error}") from None
 
 
-def zone(found: dict[str, str | None]) -> ConfigValue:
+def zone(found: dict[str, str | None]) -> datetime.tzinfo | None:
     """The time zone of a timestamp's groups."""
     import datetime
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Any
 
 
 class TimeLimitExceeded(Exception):
@@ -22,7 +22,7 @@ class TimeLimit:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.armed = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
-        self.handler: ConfigValue = None
+        self.handler: Any = None  # the one that this one replaces
 
     def __enter__(self) -> None:
         if self.armed:

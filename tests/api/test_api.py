@@ -102,7 +102,7 @@ class TestCheck:
         [text] = cfglint.fix(tmp_path / "train.py", gpus=8, global_batch=64).texts.values()
         assert "gradient_accumulation_steps=2" in text
 
-    def test_pictures_in_a_notebook(self, file):
+    def test_a_page_in_a_notebook(self, file):
         shown = cfglint.check(file, gpus=8)._repr_html_()
         assert shown.startswith('<div class="cfglint notebook">')
         assert "would not start" in shown.lower()
@@ -166,7 +166,7 @@ class TestPlan:
         assert [each["feasible"] for each in planned.plans] == [True, False, True]
         assert planned
         assert "not reachable" in str(planned)
-        assert "<svg" in planned._repr_html_()
+        assert '<table class="plan">' in planned._repr_html_()
 
 
 class TestDiff:

@@ -1,11 +1,10 @@
-"""`cfglint plan`: the table in its formats, hours, advice, the picture, and exit statuses."""
+"""`cfglint plan`: the table in its formats, hours, advice, and exit statuses."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import sys
 
 import pytest
 
@@ -158,45 +157,6 @@ def test_a_launch_file_tells_todays_gpus(folder, capsys):
     assert main(["plan", "train.yaml", "launch.yaml", "--gpus", "16", "--format", "json"]) == 0
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     assert plan["chosen"] == {"feasible": True, "micro_batch": 4, "accumulation": 4, "data_parallel": 16, "global_batch": 256}
-
-
-@pytest.mark.slow
-def test_the_picture(folder, capsys):
-    pytest.importorskip("matplotlib")
-    arguments = ["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--num-examples", "128770", "--time-per-step", "2.1"]
-    assert main([*arguments, "--output", "plan.svg"]) == 0
-    assert capsys.readouterr().out == ""
-    drawn = (folder / "plan.svg").read_text(encoding="utf-8")
-    for text in ("Splits of a global batch of 256", "micro batch", "hours", "x16", "no split", "0.9"):
-        assert f">{text}" in drawn, text
-    assert main([*arguments, "--plot", "again.svg"]) == 0
-    assert (folder / "again.svg").read_text(encoding="utf-8") == drawn
-    assert capsys.readouterr().out.startswith(" ")  # the former spelling also prints the table
-    assert main([*arguments, "--output", "none/plan.svg"]) == 2
-    assert "none/plan.svg" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_the_picture_is_black_and_white(folder, capsys):
-    pytest.importorskip("matplotlib")
-    assert main(["plan", "train.yaml", "--gpus", "4,8,24", "--from-gpus", "8", "--output", "plan.svg"]) == 0
-    drawn = (folder / "plan.svg").read_text(encoding="utf-8")
-    colours = {drawn[place + 1 : place + 7] for place in range(len(drawn)) if drawn[place] == "#" and drawn[place - 1] in " :"}
-    assert all(
-        colour[0:2] == colour[2:4] == colour[4:6] for colour in colours if len(colour) == 6 and all(c in "0123456789abcdef" for c in colour)
-    )
-
-
-def test_without_matplotlib_the_picture_says_how_to_get_it(folder, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8", "--output", "plan.svg"]) == 2
-    assert "a picture needs matplotlib, which is not installed" in capsys.readouterr().err
-    assert not (folder / "plan.svg").exists()
-
-
-def test_matplotlib_is_imported_for_a_picture_only(folder, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["plan", "train.yaml", "--gpus", "8", "--from-gpus", "8"]) == 0
 
 
 @each_case(("text", "counts"), [("8-64", [8, 16, 32, 64]), ("7-9", [7, 8, 9]), ("8", [8]), ("4,8-16", [4, 8, 16]), ("8-9", [8, 9])])

@@ -6,7 +6,7 @@ import json
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks.schema import file_of, kinds
+from cfglint.frameworks.validation.schema import file_of, kinds
 
 
 def test_lists_the_kinds(capsys):

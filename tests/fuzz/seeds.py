@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from cfglint.frameworks import kinds
-from cfglint.frameworks.schema import file_of
+from cfglint.frameworks.validation.schema import file_of
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.paths import EXTENSIONS
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from cfglint.cli import main
-from cfglint.frameworks.version_bounds import MOST_CLAUSES, allows, specifiers
+from cfglint.frameworks.releases.bounds import MOST_CLAUSES, allows, specifiers
 from cfglint.launch.launch_words import may_launch
 from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.launch.reader import WORTH_A_LOOK, Reader

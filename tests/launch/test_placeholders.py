@@ -49,3 +49,8 @@ def test_a_here_document_is_none(found):
 
 def test_a_placeholder_of_a_page_is_not_reported(found):
     assert found("README.md", f"```sh\n{LINE.format('<OUTPUT_DIR>')}\n```\n") == ([], 32)
+
+
+def test_what_a_page_calls_optional_is_left_out(found):
+    line = LINE.format("out [--max_grad_norm 2 --seed 1]").replace("--max_steps", "[--bf16] --max_steps")
+    assert found("README.md", f"```sh\n{line}\n```\n") == ([], 32)

@@ -137,6 +137,22 @@ def test_the_folder_of_another_machine_is_the_only_one_that_has_the_program(star
     assert line.program_path is None
 
 
+@each_case(
+    ("start", "program", "path"),
+    [
+        ("", "/home/me/copy/a/train.py", "a/train.py"),
+        ("cd /home/me/copy", "/home/me/copy/tune.py", "tune.py"),
+        ("", "/home/me/copy/tune.py", None),  # a file of this name may be any
+        ("", "/opt/other/train.py", None),
+    ],
+)
+def test_the_files_of_a_checkout_on_another_machine_are_those_of_this_one(start, program, path):
+    tail = TAIL.replace("train.py", f"{program} --deepspeed {program.rpartition('/')[0]}/ds.json")
+    [line] = lines(f"{start}\ntorchrun{tail}", {"a/train.py": "", "tune.py": "", "ds.json": "{}", "a/ds.json": "{}"}, name="b/run.sh")
+    assert line.program_path == path
+    assert [file.path for file in line.files] == [path and path.replace("train.py", "ds.json").replace("tune.py", "ds.json")]
+
+
 def test_sourced_files_tell_the_folder_and_get_arguments():
     files = {"sub/env.sh": "N=$1\n", "sub/train.py": ""}
     [line] = lines(

@@ -8,7 +8,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.launch.slurm import header, requested_card
+from cfglint.launch.slurm import header
 from cfglint.source.shell.placed_text import literal
 
 PROGRAM = """
@@ -41,13 +41,13 @@ Trainer(args=arguments).train()
 )
 def test_the_card_of_a_job(options, card):
     head = header("job.slurm", f"#!/bin/bash\n#SBATCH {options}\n")
-    assert requested_card(head.options, []) == card
+    assert head.requested_card([]) == card
 
 
 @each_case(("words", "card"), [("srun --gres=gpu:t4:1", "T4"), ("srun -n 1", "A100")])
 def test_a_step_has_options_of_its_own(words, card):
     head = header("job.slurm", "#!/bin/bash\n#SBATCH --gres=gpu:a100:4\n")
-    assert requested_card(head.options, [literal(word) for word in words.split(" ")]) == card
+    assert head.requested_card([literal(word) for word in words.split(" ")]) == card
 
 
 @pytest.fixture

@@ -154,7 +154,7 @@ def test_axolotl_fields_of_another_release(tmp_path):
     from cfglint.evaluate import Unknown
     from cfglint.frameworks.axolotl import FRAMEWORK
     from cfglint.frameworks.axolotl.releases import top
-    from cfglint.frameworks.history import DEFAULT, TYPE
+    from cfglint.frameworks.releases.history import DEFAULT, TYPE
 
     write_axolotl(tmp_path, AXOLOTL)
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
@@ -195,7 +195,7 @@ ANNOTATIONS = {  # as pydantic reads them: a name or annotation without a rule t
 def test_axolotl_annotations_of_another_release(tmp_path):
     from cfglint.frameworks.axolotl import FRAMEWORK
     from cfglint.frameworks.axolotl.releases import top
-    from cfglint.frameworks.history import TYPE
+    from cfglint.frameworks.releases.history import TYPE
 
     lines = [f"    field_{number}: {annotation} = None\n" for number, annotation in enumerate(ANNOTATIONS)]
     write_axolotl(tmp_path, f"class AxolotlInputConfig(BaseModel):\n{''.join(lines)}")

@@ -10,8 +10,8 @@ import pytest
 import cfglint
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks._releases import RELEASES as NEWEST
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
 from cfglint.project.pinned_versions import Repositories
 from cfglint.source.root import repository
 
@@ -177,8 +177,8 @@ def test_files_that_cannot_be_read_say_nothing(folder):
 
 
 def test_releases_ascend():
-    from cfglint.frameworks._release_dates import RELEASES
-    from cfglint.frameworks.versions import parse_version
+    from cfglint.frameworks.releases._dates import RELEASES
+    from cfglint.frameworks.releases.versions import parse_version
 
     for package, releases in RELEASES.items():
         numbers = [parse_version(each.partition("@")[0]) for each in releases.split()]

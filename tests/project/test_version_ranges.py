@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks._releases import RELEASES as NEWEST
-from cfglint.frameworks.version_bounds import allowed, has_lower_bound
+from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
+from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
 from cfglint.project.allowed_releases import allowed_releases, newest_allowed
 from cfglint.project.pinned_versions import is_environment, is_option, may_name_versions
 from cfglint.project.statements.requirement import pep440

@@ -99,6 +99,12 @@ class TestCheck:
         assert "rule-BAT001" in page.ids
         assert "128</b> product" in text
 
+    def test_a_file_with_the_suffix_of_a_page_is_the_same_page(self, printed):
+        text = printed("check", "bad/batch-mismatch.json", "--gpus", "8")
+        main(["check", "bad/batch-mismatch.json", "--gpus", "8", "--output", "report.html"])
+        with open("report.html", encoding="utf-8") as file:
+            assert file.read() == text
+
     def test_related_places_are_linked_in_the_listing_of_their_file(self, printed):
         page = sound(printed("check", "bad/batch-mismatch.json", "--gpus", "8"))
         assert {"#run-1-f1-3", "#run-1-f1-4"} <= set(page.links)
@@ -131,7 +137,6 @@ class TestCheck:
         warning = text[text.index('class="finding warning"') :]
         assert warning.index('<pre class="diff">') < warning.index("Numbers as a table")
         assert '<ol class="source">' not in warning[: warning.index("Numbers as a table")]
-        assert "GPUs and one step as a picture</summary>" in text
 
     def test_equal_findings_stand_together_and_clean_runs_are_folded(self, printed, root, tmp_path, monkeypatch):
         bad = (root / "examples" / "bad" / "learning-rate-string.yaml").read_text(encoding="utf-8")
@@ -189,7 +194,6 @@ class TestExplain:
         sound(text)
         assert "pass --gpus N and --num-examples N." in text
         assert '<span class="term unknown">' in text
-        assert 'class="ghost"' in text
 
     def test_steps_of_packed_samples_are_unknown_not_none(self, printed, tmp_path):
         path = tmp_path / "sft.yaml"
@@ -213,12 +217,11 @@ class TestExplain:
 
 
 class TestPlan:
-    def test_splits_neighbours_and_pictures(self, printed):
+    def test_splits_and_neighbours(self, printed):
         text = printed("plan", "good/deepspeed.json", "--gpus", "8,12,16", "--from-gpus", "8")
         page = sound(text)
         assert "A global batch of 256 works on 8 and 16 GPUs" in page.says
-        assert "252 or 264" in text
-        assert {"gpus-8", "gpus-16"} <= set(page.ids)
+        assert "252 and 264" in page.says
 
     def test_nothing_works(self, printed):
         page = sound(printed("plan", "good/deepspeed.json", "--gpus", "12", "--from-gpus", "8"))

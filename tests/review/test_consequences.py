@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.review.consequence import number, percent, ratio, relation
 
 TRAINER = """\
@@ -309,7 +309,8 @@ def test_a_file_that_is_not_there_any_more(compare):
     compared = compare(*sides, gpus=8)
     assert [each.text for each in compared.consequences] == [
         "still does not start on 8 GPUs: fails while checking the config, before during initialization",
-        "ds.json does not exist any more: its settings are not compared",
+        "`deepspeed` names ds.json, which does not exist any more: its settings are not compared",
+        "ZeRO stage 2 -> unknown",
     ]
     assert compared.settings == []
 

@@ -11,7 +11,7 @@ from cfglint.review.launches import MOST_PAIRS, paired
 def launched(name, program=None, launcher="torchrun", **arguments):
     """A run of a launch; without a program it has no launch."""
     entry = None if program is None else {"program": program, "launcher": launcher, "arguments": arguments}
-    return SimpleNamespace(name=name, launch=SimpleNamespace(entry=entry))
+    return SimpleNamespace(name=name, launch=SimpleNamespace(entry=entry, line=None, command=None))
 
 
 SFT, DPO = launched("sft", "src/sft.py", lr=1), launched("dpo", "src/dpo.py", lr=1)

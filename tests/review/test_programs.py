@@ -123,3 +123,47 @@ def test_another_class_of_arguments_is_another_trainer_and_its_settings_are_comp
     assert "another trainer: TRL -> Hugging Face trainer" in text
     assert "gradient clipping 0.5 -> 1.0" in text
     assert not [each for each in text if "(unset)" in each]
+
+
+def test_steps_that_are_unknown_now_are_not_said_to_be_set_by_the_epochs(reviewed):
+    before, after = (program(2).replace("=2)", f"=2, max_steps={steps})") for steps in ("500", "int(input())"))
+    assert "total steps 500 -> unknown" in reviewed({"train.py": before}, {"train.py": after})[1]
+
+
+def test_a_length_that_only_the_code_has_is_told_unless_the_line_replaces_it(reviewed):
+    option = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--max_length', default=%s)\np.parse_args()\n"
+    before, after = (program(2, f"MAX_LENGTH = {size}\n{option % size}") for size in (512, 2048))
+    _, texts = reviewed({"train.py": before, "run.sh": "python train.py --max_length 8\n"}, {"train.py": after})
+    assert texts == ["in train.py: `MAX_LENGTH` 512 -> 2048"]
+
+
+def test_a_size_that_is_unknown_now_is_told(reviewed):
+    before = {"train.py": program(2), "run.sh": "torchrun --nproc_per_node 4 train.py\n"}
+    _, texts = reviewed(before, {"run.sh": "torchrun --nproc_per_node $WORLD train.py\n"})
+    assert "GPUs 4 -> unknown" in texts
+
+
+def test_a_value_of_a_file_that_only_the_program_reads_is_told(reviewed):
+    before = {"train.py": program("cfg['n']", YAML), "own.yaml": "n: 2\nreward: {type: exact} # one\n"}
+    assert reviewed(before, {"own.yaml": "n: 2\nreward: {type: judge}\n"})[1] == ["in own.yaml: `reward.type` exact -> judge"]
+
+
+def test_words_of_a_command_that_a_program_starts_are_told(reviewed):
+    words = "import subprocess\nsubprocess.run(['torchrun', '-m', 'x', 'optim.lr=%s', 'trainer.name=%s'])\n"
+    before, after = {"train.py": program(2, words % ("1e-5", "a"))}, {"train.py": program(2, words % ("5e-5", "b"))}
+    assert reviewed(before, after)[1] == ["in train.py: `optim.lr` 1e-5 -> 5e-5"]
+
+
+def test_arguments_of_a_program_that_was_not_found_are_not_unset(reviewed):
+    before = {"sub/sft.py": program(2), "run.sh": "torchrun --nproc_per_node 2 sft.py --own 1\n"}
+    before["train.py"] = before.pop("sub/sft.py")
+    _, texts = reviewed(before, {"run.sh": "torchrun --nproc_per_node 2 train.py --own 1\n"})
+    assert "global batch 16, unknown before" in texts
+    assert not [text for text in texts if "(unset)" in text or "not in these files" in text]
+
+
+def test_a_file_of_another_loop_has_no_defaults_of_the_trainer(reviewed):
+    text = "output_dir: out\nlr: 1.0e-6\nper_device_train_batch_size: 4\ngradient_accumulation_steps: 2\n"
+    _, texts = reviewed({"a.yaml": text}, {"b.yaml": text + "seed: 1\n"})
+    assert not [each for each in texts if "5e-05" in each or "linear" in each]
+    assert texts

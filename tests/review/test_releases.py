@@ -9,7 +9,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.releases._modelled import RELEASES
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -197,8 +197,8 @@ def test_the_settings_of_a_file_that_a_line_names_and_that_is_missing_are_not_co
     checkout.commit()
     out = review()[1]
     assert "3 -> 6 epochs" in out
-    assert "gone.json, named before, does not exist: its settings are not compared" in out
-    assert "ZeRO stage" not in out
+    assert "`deepspeed` named gone.json before, which does not exist: its settings are not compared" in out
+    assert "ZeRO stage unknown -> " in out
 
 
 def test_a_hostfile_that_only_the_cluster_has_hides_no_consequence(checkout, review):

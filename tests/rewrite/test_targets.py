@@ -76,7 +76,7 @@ def outcome(files, asked):
     flags = {"unbounded": found.unbounded, "planned": found.planned, "recorded": is_recorded(run, found.gpus)}
     flags |= {"filled elsewhere": is_filled_elsewhere(run), f"memory allows {bound and bound.size}": bound is not None}
     said = ", ".join(each for each in flags if flags[each])
-    yield f"  from {current_gpus(run, run.facts)} GPUs, {before and before.global_batch.value}; {said}"
+    yield f"  from {current_gpus(run, run.facts)} GPUs, {before and before.global_batch.integer}; {said}"
     for name, text in found.texts.items():
         yield from (f"  {name} {line}" for line in difflib.ndiff(files[name].splitlines(), text.splitlines()) if line[0] in "+-")
     for title, changes in (("changed", found.changed), ("by hand", found.by_hand)):

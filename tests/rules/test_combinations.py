@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cfglint.explanation.summary import RunSummary
+from cfglint.explanation.summary import RunSummary, value_or_auto
 from examples import check_answers, findings_of, launch_of
 
 FOLDER = Path(__file__).parent / "combinations"
@@ -30,7 +30,7 @@ def briefly(line):
 def account(run):
     """What `explain` says of a run: its values with the reason of those that are computed, what is assumed, and the memory."""
     summary = RunSummary(run)
-    values = [(item.label, json.dumps(item.setting.value, default=str), item.setting.because) for item in summary.items]
+    values = [(item.label, json.dumps(value_or_auto(item.setting), default=str), item.setting.because) for item in summary.items]
     lines = [", ".join(f"{label} {value}{f' ({because})' if because else ''}" for label, value, because in values)]
     lines.append(f"assumed: {'; '.join(summary.assumed) or 'nothing'}")
     return lines if summary.memory is None else [*lines, f"memory {json.dumps(summary.memory.entry())}"]

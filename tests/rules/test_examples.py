@@ -19,18 +19,19 @@ import pytest
 
 import cfglint
 from cases import each_case
-from cfglint.explanation.summary import RunSummary, origin
+from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings import _example_findings
 from cfglint.findings import rule as rule_module
 from cfglint.findings.example_findings import recorded
 from cfglint.findings.rule import Finding
-from cfglint.frameworks import framework, schema
-from cfglint.frameworks._releases import RENAMED
+from cfglint.frameworks import framework
 from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.fields import FIELDS
+from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.swift.fields import exists
 from cfglint.frameworks.trl.releases import HISTORY
+from cfglint.frameworks.validation import schema
 from cfglint.rewrite.apply_fixes import apply_fixes
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
@@ -184,7 +185,7 @@ def note_account(seen, name, run):
     for item in RunSummary(run).items:
         because = NUMBER.sub("#", PLACE.sub("FILE", origin(item)))
         line = (run.kinds[0], item.label, f"{because}{', needs ' + item.needs if item.unknown else ''}")
-        seen.setdefault(line, f"{json.dumps(item.setting.value, default=str)} ({name})")
+        seen.setdefault(line, f"{json.dumps(value_or_auto(item.setting), default=str)} ({name})")
 
 
 @every_rule_alone

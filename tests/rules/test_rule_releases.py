@@ -9,7 +9,7 @@ from cfglint.findings._rule_releases import RULE_RELEASES
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Rule
 from cfglint.frameworks import framework, modelled_releases
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.rules.catalogue import every_rule
 from cfglint.rules.engine import has_check, rules_for, rules_of
 from cfglint.run.allowed_releases import ends_of_check
@@ -29,7 +29,7 @@ def test_generated_releases_are_those_of_a_rule_that_declares_none(package, code
 
 
 def every(package):
-    from cfglint.frameworks._release_dates import RELEASES
+    from cfglint.frameworks.releases._dates import RELEASES
 
     return [each.partition("@")[0] for each in RELEASES[package].split()]
 

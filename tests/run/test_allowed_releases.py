@@ -10,8 +10,8 @@ import pytest
 from cases import each_case
 from cfglint.cli import main
 from cfglint.findings.diagnostic import ERROR, Diagnostic, Place
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.rules.catalogue import every_rule
 from cfglint.run import allowed_releases
 from cfglint.run.allowed_releases import is_of_other_files, next_place, words

@@ -86,3 +86,18 @@ def test_a_config_that_hydra_composes(tmp_path, monkeypatch, capsys):
     (tmp_path / "run.sh").write_text("deepspeed --num_gpus 2 train.py lr=$(date) more=rows.yaml\n")
     main(["check", "train.py", "run.sh", "--gpus", "2", "--format", "json"])
     assert [run["resolved"]["global_batch"] for run in json.loads(capsys.readouterr().out)["runs"]] == [16]
+
+
+def test_an_engine_whose_code_is_not_found_may_have_stages(checked, tmp_path, capsys):
+    """Then what the GPUs are divided by is not known, so that no batch is refused."""
+    (tmp_path / "train.py").write_text(
+        "import argparse\nfrom trainers import Trainer\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--deepspeed_config')\nTrainer(parser.parse_args()).fit()\n"
+    )
+    (tmp_path / "ds.json").write_text('{"train_batch_size": 32, "train_micro_batch_size_per_gpu": 8}')
+    (tmp_path / "run.sh").write_text("torchrun --nproc_per_node 3 train.py --deepspeed_config ds.json\n")
+    main(["check", "run.sh", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    [run] = found["runs"]
+    assert (run["verdict"], run["resolved"]["data_parallel"], found["diagnostics"]) == (None, None, [])
+    assert [each["what"] for each in run["not_read"]] == ["the engine of `train.py`"]

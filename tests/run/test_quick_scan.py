@@ -9,8 +9,9 @@ import random
 import pytest
 
 from cases import each_case
-from cfglint.frameworks import kinds, schema
+from cfglint.frameworks import kinds
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.validation import schema
 from cfglint.run.broken import known_names
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import SECTIONS

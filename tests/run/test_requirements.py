@@ -8,8 +8,8 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.frameworks.requirements import meets
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.requirements import meets
+from cfglint.frameworks.releases.versions import parse_version
 
 SFT = "from trl import SFTConfig, SFTTrainer\nSFTTrainer('gpt2', SFTConfig('out')).train()\n"
 

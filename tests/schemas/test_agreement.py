@@ -8,8 +8,8 @@ from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
 from cfglint.frameworks.huggingface import fields
 from cfglint.frameworks.neox.fields import fields_of_release
-from cfglint.frameworks.schema import load
-from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.frameworks.releases.versions import dotted, parse_version
+from cfglint.frameworks.validation.schema import load
 
 
 def changes(properties: dict) -> set[str]:

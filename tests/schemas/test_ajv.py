@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from cfglint.frameworks.schema import file_of, kinds
+from cfglint.frameworks.validation.schema import file_of, kinds
 
 GOOD = Path(__file__).resolve().parents[2] / "examples" / "good"
 EXAMPLES = {"axolotl": "axolotl.yml", "deepspeed": "deepspeed.json", "huggingface": "trainer.yaml", "neox": "neox-125M.yml"}

@@ -15,7 +15,7 @@ from schema_strict import message
 from cases import each_case
 from cfglint.cli import main
 from cfglint.frameworks import framework
-from cfglint.frameworks.schema import file_of, kinds
+from cfglint.frameworks.validation.schema import file_of, kinds
 
 GOOD = Path(__file__).resolve().parents[2] / "examples" / "good"
 KEYWORDS = PLAIN | ONE | SOME | NAMED | {"$ref", "$schema", "definitions"}

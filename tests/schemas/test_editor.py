@@ -15,7 +15,7 @@ from queue import Empty, Queue
 
 import pytest
 
-from cfglint.frameworks.schema import file_of
+from cfglint.frameworks.validation.schema import file_of
 from cfglint.generators.generated import GeneratedFile, Keys
 
 VERSION = "1.25.0"

@@ -12,8 +12,8 @@ from row_sources import Package
 from row_table_text import Function, Table, every, woven
 
 from cases import each_case
-from cfglint.frameworks import row_table as runtime
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
+from cfglint.frameworks.rows import table as runtime
+from cfglint.frameworks.rows.evaluation import Evaluation, Raised
 
 PREFIX = "import re\nMODES = ('fast', 'slow')\ndef helper(size):\n    if size is None:\n        return 1\n    return size * 2\n"
 

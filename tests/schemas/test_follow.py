@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from cases import each_case
-from cfglint.frameworks._releases import RELEASES
-from cfglint.frameworks._requirements import REQUIREMENTS
-from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL
+from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.frameworks.releases._requirements import REQUIREMENTS
+from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
 from cfglint.frameworks.trl.source_fields import BESIDE, CONFIGS, DATASET, DATASET_SECTION
-from cfglint.frameworks.versions import parse_version
 
 pytestmark = pytest.mark.slow
 
@@ -162,7 +162,7 @@ def test_a_release_is_taken_in_and_its_new_check_is_a_row_or_asks_for_a_rule(cop
     imports = (copied / "cfglint" / "frameworks" / "trl" / "_imports.py").read_text().splitlines()
     names = [line.strip() for line in imports if "made_up" in line]
     assert names == [f'(((), {parse_version(NEXT)}),): "made_up_before",', f'(({parse_version(NEXT)}, ()),): "made_up_now",']
-    assert f'"trl": "{NEXT}"' in (copied / "cfglint" / "frameworks" / "_releases.py").read_text()
+    assert f'"trl": "{NEXT}"' in (copied / "cfglint" / "frameworks" / "releases" / "_modelled.py").read_text()
     notes = json.loads((copied / "tools" / "notes" / "trl.json").read_text())["keys"]
     assert notes[new]["description"] == described["description"]
     schema = json.loads((copied / "schemas" / "trl.json").read_text())

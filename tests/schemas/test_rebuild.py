@@ -19,10 +19,10 @@ import pytest
 
 from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
 from cfglint.frameworks.axolotl.source_fields import tupled
-from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.llamafactory.releases import HISTORY as RELEASES_OF_LLAMAFACTORY
+from cfglint.frameworks.releases.history import DEFAULT, TYPE
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.trl.releases import HISTORY as RELEASES_OF_TRL
-from cfglint.frameworks.versions import parse_version
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TREES = Path(__file__).resolve().parent / "trees"

@@ -9,7 +9,7 @@ from row_sources import Package
 from rows_trl import constructor
 
 from cases import each_case
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation, Raised
 
 TRAINER = """
 class MadeTrainer:

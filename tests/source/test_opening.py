@@ -29,7 +29,7 @@ OF_ITS_OWN = {
     "findings/pages.py": "a page of the package",
     "cli/schema.py": "a schema of the package",
     "run/quick_scan.py": "a schema of the package",
-    "frameworks/schema.py": "a schema of the package",
+    "frameworks/validation/schema.py": "a schema of the package",
     "data/rows.py": "what `open_regular` has opened, and a packed stream in it",
     "explanation/log_file.py": "what `open_regular` has opened",
 }

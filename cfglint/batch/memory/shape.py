@@ -7,7 +7,7 @@ them only. The others, and a model type that is not among them, which is taken f
 
 from __future__ import annotations
 
-from cfglint.source.annotations import ConfigValue, Mapping
+from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.record import Record, changed
 
 GATED = "gated"  # Llama: RMSNorm, separate q, k and v, a gated feed-forward part
@@ -47,7 +47,7 @@ class Architecture(Record):
     text_only: bool = False
 
 
-def unexamined(block: str = GATED, **properties: ConfigValue) -> Architecture:
+def unexamined(block: str = GATED, **properties: Any) -> Architecture:
     """An architecture whose parameters are counted, and whose activations are like those of a similar one."""
     return Architecture(block, examined=False, **properties)
 
@@ -421,7 +421,7 @@ def size(config: Mapping[str, ConfigValue], *names: str) -> int:
 def of_config(config: Mapping[str, ConfigValue]) -> Shape:
     """The shape that a Hugging Face config.json describes; raises UnknownShape if a size is missing."""
     model_type = name_of(config)
-    inner = next((config[key] for key in TEXT_PARTS if isinstance(config.get(key), dict)), None)
+    inner = next((part for key in TEXT_PARTS if isinstance(part := config.get(key), dict)), None)
     if inner is not None and "hidden_size" not in config:
         config = {**inner, "tie_word_embeddings": inner.get("tie_word_embeddings", config.get("tie_word_embeddings"))}
     architecture = ARCHITECTURES.get(model_type, LLAMA)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 
@@ -42,7 +42,7 @@ class Accelerate(Framework):
     telling_keys = COMPANIONS | {"compute_environment", "distributed_type"}
     history_tables = ("accelerate.releases.HISTORY",)
     parts = {
-        "exceptions": "row_refusals.row_exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "accelerate.config.AccelerateConfig",
         "launched_gpus": "accelerate.config.launched_gpus",
         "batch": "accelerate.config.resolve",

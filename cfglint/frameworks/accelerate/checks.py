@@ -10,13 +10,13 @@ from cfglint.findings.remedy import Remedy, Step, set_key
 from cfglint.findings.wording import described
 from cfglint.frameworks.accelerate import KIND
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED
-from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.checks import truth
 from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
-from cfglint.frameworks.row_table import table_of
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import DEFAULT, TYPE
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator
 from cfglint.source.load_results import copied
 

@@ -6,12 +6,12 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
+from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigValue, Sequence
+from cfglint.source.annotations import Callable, ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ class AccelerateConfig(Config):
         super().__init__(documents, facts, kinds)
         self.trainer = trainer
         self.other_files = list(zip(documents[1:], kinds[1:], strict=False))
-        self.root: ConfigValue = {}  # without a config file the flags contain all settings
+        self.root: Operand = {}  # without a config file the flags contain all settings
         if not documents[0].is_command:
             reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
             self.load_problems = [(documents[0], problem) for problem in reading.problems]
@@ -64,7 +64,7 @@ class AccelerateConfig(Config):
         built = program.built if program is not None else ()
         return super().may_build_own_trainer() and not any(each.package == "accelerate" for each in built)
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""
         from cfglint.launch.overrides import FLAG
 
@@ -83,7 +83,7 @@ class AccelerateConfig(Config):
         return bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")
 
     @property
-    def distributed(self) -> ConfigValue:
+    def distributed(self) -> Operand:
         """`distributed_type` as loaded: an unquoted NO is the boolean false."""
         return self.get("distributed_type")
 
@@ -106,12 +106,12 @@ class AccelerateConfig(Config):
         return key != "num_processes" or self.spawns
 
     @property
-    def processes(self) -> ConfigValue:
+    def processes(self) -> Operand:
         """`num_processes`: the total over all machines, 1 by default where the type is NO, else -1 for "not set"."""
         return self.get("num_processes", default=1 if self.distributed == "NO" else -1)
 
     @property
-    def machines(self) -> ConfigValue:
+    def machines(self) -> Operand:
         """The number of machines: `num_machines`."""
         return self.get("num_machines", default=1)
 
@@ -214,9 +214,9 @@ def launched_gpus(document: Document, facts: LaunchFacts) -> tuple[int, str] | N
 def resolve(config: AccelerateConfig) -> Batch:
     """The layout of the processes; the batch sizes are set by the script and unknown here."""
     processes = config.started if config.facts.gpus is None else config.facts.gpus
-    unknown = Setting(("batch",), None, DERIVED, because="set by the script")
+    unknown = derived("batch", None, "set by the script")
     tensor, context, sequence = (config.axis(name) or 1 for name in ("tp", "cp", "sp"))
     layout = Layout(processes, tensor, context_parallel=context, sequence_parallel=sequence)
     replica = tensor * context * sequence
-    data_parallel = Setting(("data_parallel",), processes // replica if processes else None, DERIVED, because="processes")
+    data_parallel = derived("data_parallel", processes // replica if processes else None, "processes")
     return Batch(layout, unknown, unknown, data_parallel, unknown, gpus_per_replica=replica)

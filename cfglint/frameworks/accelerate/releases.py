@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cfglint.frameworks.accelerate._tables import BACKENDS, FIELDS, SPANS, SPAWNING, TYPES
-from cfglint.frameworks.history import History, holds
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import History, holds
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Callable, Mapping
 
 TYPE_CHECKING = False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 
@@ -67,7 +67,7 @@ class Axolotl(Framework):
         "numbers": "axolotl.batch.numbers",
         "samples": "axolotl.samples.samples",
         "resumption": "axolotl.resumption.resumption",
-        "model": "named_models.model_of_names",
+        "model": "memory.named_models.model_of_names",
         "memory": "axolotl.memory.inputs",
         "adapters": "axolotl.adapters.adapters",
         "account": "axolotl.summary.account",

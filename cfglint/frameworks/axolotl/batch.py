@@ -9,7 +9,7 @@ from math import ceil, isfinite
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.releases import Releases
-from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.frameworks.axolotl.normalization import (
     ACCUMULATION,
     MICRO,
@@ -48,14 +48,14 @@ def resolve(config: AxolotlValues) -> Batch:
     parallel = None if world is None else max(world // context // tensor, 1)
     size = None if world is None else batch_size(model, world)
     layout = Layout(world, tensor, context_parallel=context)
-    consumed = None if parallel is None else product(micro.value, accumulation.value, parallel)
+    consumed = None if parallel is None else product(micro.integer, accumulation.integer, parallel)
     share = "batch_size" if config.get("batch_size") else "micro_batch_size x gradient_accumulation_steps"
     return Batch(
         layout,
         micro,
         accumulation,
-        Setting(("data_parallel",), parallel, DERIVED, because="processes / context_parallel_size / tensor_parallel_size"),
-        Setting(("batch_size",), size, DERIVED, because=f"{share} x data-parallel size"),
+        derived("data_parallel", parallel, "processes / context_parallel_size / tensor_parallel_size"),
+        derived("batch_size", size, f"{share} x data-parallel size"),
         consumed,
         problem(config, micro, accumulation),
     )
@@ -75,13 +75,13 @@ def unresolved(config: AxolotlValues) -> Batch:
     micro, accumulation = (setting_of(config, key, written(config, key)) for key in (MICRO, ACCUMULATION))
     tensor, context = (written(config, key) for key in ("tensor_parallel_size", "context_parallel_size"))
     parallel = max(world // (tensor * context), 1) if world and tensor and context else None
-    size = product(micro.value, accumulation.value, parallel)
+    size = product(micro.integer, accumulation.integer, parallel)
     return Batch(
         Layout(world, tensor or 1, context_parallel=context or 1),
         micro,
         accumulation,
-        Setting(("data_parallel",), parallel, DERIVED, because="processes / context_parallel_size / tensor_parallel_size"),
-        Setting(("batch_size",), size, DERIVED, because="micro_batch_size x gradient_accumulation_steps x data-parallel size"),
+        derived("data_parallel", parallel, "processes / context_parallel_size / tensor_parallel_size"),
+        derived("batch_size", size, "micro_batch_size x gradient_accumulation_steps x data-parallel size"),
     )
 
 
@@ -142,7 +142,7 @@ def streams(config: AxolotlValues) -> bool:
 def counted(config: AxolotlValues) -> int | None:
     """The steps that axolotl computes from the data; None if they depend on more than the files."""
     model, examples = config.model, config.facts.num_examples
-    size = config.batch.global_batch.value
+    size = config.batch.global_batch.integer
     if model is None or examples is None or not size or streams(config) or model.sample_packing or model.rl in OWN_LENGTH:
         return None
     shared = 1 if model.release in SHARED_SAMPLES else shared_by(model)

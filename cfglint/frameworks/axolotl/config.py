@@ -7,8 +7,8 @@ from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import ConfigTable, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class AxolotlConfig(AxolotlValues):
         """Every check that ends the run, in axolotl's order."""
         return [*self.validation.refusals, *([self.refusal] if self.refusal is not None else [])]
 
-    def section(self, name: str) -> ConfigValue:
+    def section(self, name: str) -> Operand:
         """A mapping of the file or of a file that it names, including what a check of axolotl adds to the DeepSpeed file."""
         found = super().section(name)
         additions = self._additions() if name == "deepspeed" and isinstance(found, dict) else {}

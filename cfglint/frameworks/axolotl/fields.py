@@ -8,11 +8,21 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
 from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
-from cfglint.frameworks.history import DEFAULT, Fields, Row
-from cfglint.frameworks.history import TYPE as READS
-from cfglint.frameworks.pydantic import MISSING, UNKNOWN, Fault, Invalid, Reading, expected, taken_as_they_are, value_error, within
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.releases.history import DEFAULT, Fields, Row
+from cfglint.frameworks.releases.history import TYPE as READS
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.validation.pydantic import (
+    MISSING,
+    UNKNOWN,
+    Fault,
+    Invalid,
+    Reading,
+    expected,
+    taken_as_they_are,
+    value_error,
+    within,
+)
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Operand
 
 Path = tuple[str | int, ...]
 
@@ -98,7 +108,7 @@ class FieldReading(Reading):
         values = dict(fields.defaults)
         self.faults += [Fault((name,), Invalid("Field required", kind=MISSING)) for name in fields.required if name not in data]
         for key, value in data.items():
-            name: ConfigValue = OWN_NAMES.get(key, key)
+            name: Operand = OWN_NAMES.get(key, key)
             field = fields.rows.get(name)
             if field is None or (name != key and name in data):
                 self.dropped.append((key,))
@@ -106,7 +116,7 @@ class FieldReading(Reading):
                 values[name] = self.field(field, value, (key,))
         return values
 
-    def field(self, row: Row, value: object, path: Path) -> ConfigValue:
+    def field(self, row: Row, value: object, path: Path) -> Operand:
         """The value of one field; None if it has an error, which is recorded."""
         if isinstance(value, Unknown) or (type(value) in taken_as_they_are(row[READS]) and (len(row) <= LIMITS or not row[LIMITS])):
             return value
@@ -121,11 +131,11 @@ class FieldReading(Reading):
         """A reading whose faults do not count yet."""
         return FieldReading(self.release, self.transformers)
 
-    def accept(self, trial: FieldReading, others: list[ConfigValue]) -> None:
+    def accept(self, trial: FieldReading, others: list[Operand]) -> None:
         """Take over the keys that a member of a union drops, unless another model of it may have them."""
         self.dropped += () if any(isinstance(part, tuple) and part[0] == "model" for part in others) else trial.dropped
 
-    def members(self, name: str, *values: ConfigValue) -> tuple[Any, ...]:
+    def members(self, name: str, *values: Operand) -> tuple[Any, ...]:
         """The values of an Enum: those of transformers are in its own tables, and torchao's types have other names in a file."""
         if name in OF_TRANSFORMERS:
             from cfglint.frameworks.huggingface.fields import choices
@@ -133,7 +143,7 @@ class FieldReading(Reading):
             return choices(OF_TRANSFORMERS[name], self.transformers)[1]
         return QUANTIZED.get(name, values)
 
-    def model(self, name: str, value: object, path: Path) -> ConfigValue:
+    def model(self, name: str, value: object, path: Path) -> Operand:
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")

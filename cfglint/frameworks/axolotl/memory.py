@@ -24,8 +24,8 @@ from cfglint.batch.memory.settings import (
 )
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, RANK, TrainerMemory
-from cfglint.frameworks.memory_inputs import Inputs, Model
-from cfglint.source.annotations import ConfigValue
+from cfglint.frameworks.memory.inputs import Inputs, Model
+from cfglint.source.annotations import ConfigValue, Operand
 from cfglint.source.record import changed
 
 ADAPTERS = ("lora", "qlora")
@@ -41,7 +41,7 @@ class AxolotlMemory(TrainerMemory):
         """Return none: the adapters of axolotl are modelled."""
         return []
 
-    def value(self, name: str) -> ConfigValue:
+    def value(self, name: str) -> Operand:
         """A value of the validated model, else of the Trainer's arguments."""
         try:
             found = getattr(self.config.model, name)

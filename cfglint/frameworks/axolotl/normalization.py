@@ -6,7 +6,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, AxolotlModel, refuses, requires
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigTable
 
 MICRO = "micro_batch_size"

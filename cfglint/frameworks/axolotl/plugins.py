@@ -15,7 +15,7 @@ from cfglint.frameworks.axolotl.refusals import (
     refuses,
 )
 from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Callable
 from cfglint.source.record import Record
 

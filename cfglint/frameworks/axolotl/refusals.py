@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.remedy import Remedy, set_key
-from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Sequence
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Operand, Sequence
 
 MODEL = "AxolotlConfigWCapabilities"
 
@@ -134,7 +134,7 @@ def renamed(key: Any, release: Version) -> Any:
     """The name of a key in a release, if a later one than the checks were written for has renamed it."""
     if not RENAMED or not isinstance(key, str):
         return key
-    from cfglint.frameworks.renamed_fields import name_at
+    from cfglint.frameworks.releases.renamed_fields import name_at
 
     return name_at(key, PACKAGE, release)
 
@@ -149,12 +149,12 @@ class Data(dict):  # type: ignore[type-arg]
     def __init__(self, values: ConfigMapping, plugins: list[str], foreign_plugins: bool, release: Version) -> None:
         super().__init__(values)
         self.release = release
-        self.asked: ConfigValue = ""
+        self.asked: Operand = ""
         self.plugins = plugins
         self.foreign_plugins = foreign_plugins
         self.additions: ConfigTable = {}
 
-    def get(self, key: object, default: object = None) -> ConfigValue:
+    def get(self, key: object, default: object = None) -> Operand:
         self.asked = key
         return dict.get(self, renamed(key, self.release) if RENAMED else key, default)
 
@@ -183,7 +183,7 @@ class AxolotlModel:
         self.changed.add(name)
         object.__setattr__(self, name, value)
 
-    def __getattr__(self, name: str) -> ConfigValue:
+    def __getattr__(self, name: str) -> Operand:
         current = renamed(name, self.release) if not name.startswith("__") else name
         if ever(name):
             return self.__dict__.get(current)

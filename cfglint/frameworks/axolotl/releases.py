@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
-from cfglint.frameworks.history import UNTIL, Fields, History, Row, holds
-from cfglint.frameworks.versions import Version, dotted, parse_version
+from cfglint.frameworks.releases.history import UNTIL, Fields, History, Row, holds
+from cfglint.frameworks.releases.versions import Version, dotted, parse_version
 from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False

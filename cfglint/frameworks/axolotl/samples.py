@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.sample_files import held_out, listed, rows_of_all, unknown
-from cfglint.frameworks.samples import Samples
+from cfglint.frameworks.training_data.files import held_out, listed, rows_of_all, unknown
+from cfglint.frameworks.training_data.samples import Samples
 
 DROPPED = "axolotl drops rows longer than `sequence_len` and rows without a trained token"
 

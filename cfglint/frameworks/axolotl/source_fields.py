@@ -11,7 +11,7 @@ import ast
 import json
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue
+from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Operand
 from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder
 from cfglint.source.record import Record
 
@@ -142,7 +142,7 @@ class SourceReading(Record):
         )
         return names[0], raw
 
-    def annotation(self, module: Module, node: ast.expr, limits: Raw) -> ConfigValue:
+    def annotation(self, module: Module, node: ast.expr, limits: Raw) -> Operand:
         """The annotation of a field; in a lenient reading one without a rule takes anything."""
         try:
             return self.reads(module, node, limits)
@@ -177,7 +177,7 @@ class SourceReading(Record):
                 raise module.refuse(value, f"Field option without a rule ({keyword.arg})")
         return found
 
-    def constant(self, module: Module, node: ast.expr) -> ConfigValue:
+    def constant(self, module: Module, node: ast.expr) -> Operand:
         """A default; one that the source computes stands in COMPUTED, so any value will do here."""
         try:
             if isinstance(node, ast.Attribute):  # a member of an Enum, of this package or not
@@ -190,7 +190,7 @@ class SourceReading(Record):
                 return Unknown(UNREAD)
             raise
 
-    def member(self, module: Module, node: ast.Attribute) -> ConfigValue:
+    def member(self, module: Module, node: ast.Attribute) -> Operand:
         """The value of a member of an Enum; those of transformers are their names in lower case."""
         owner = node.value if node.attr == "value" and isinstance(node.value, ast.Attribute) else node
         if isinstance(owner.value, ast.Name) and owner.value.id in OUTSIDE:
@@ -200,7 +200,7 @@ class SourceReading(Record):
         except SourceError:  # a type of torch, which files write by this name
             return owner.attr
 
-    def made(self, module: Module, factory: ast.expr) -> ConfigValue:
+    def made(self, module: Module, factory: ast.expr) -> Operand:
         """What a default factory makes."""
         if isinstance(factory, ast.Name):
             return [] if factory.id == "list" else {}
@@ -212,7 +212,7 @@ class SourceReading(Record):
             return Unknown(UNREAD)
         raise module.refuse(factory, "a default factory without a rule")
 
-    def reads(self, module: Module, node: ast.expr, limits: Raw) -> ConfigValue:
+    def reads(self, module: Module, node: ast.expr, limits: Raw) -> Operand:
         """An annotation as nested lists: `["|", "int", "None"]`, `["list", "str"]`, `["literal", "a", "b"]`, `["model", NAME]`."""
         if isinstance(node, ast.Constant):
             return "None" if node.value is None else self.reads(module, ast.parse(str(node.value), mode="eval").body, limits)
@@ -227,7 +227,7 @@ class SourceReading(Record):
             return ["list", self.reads(module, node.args[0], {})]
         raise module.refuse(node, "an annotation without a rule")
 
-    def named(self, module: Module, node: ast.Name, limits: Raw) -> ConfigValue:
+    def named(self, module: Module, node: ast.Name, limits: Raw) -> Operand:
         """A type by its name: a plain one, an Enum, a model, or an alias."""
         if node.id in SIMPLE:
             return node.id
@@ -254,7 +254,7 @@ class SourceReading(Record):
             return self.reads(owner, definition, limits)
         raise module.refuse(node, "a type without a rule")
 
-    def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> ConfigValue:
+    def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> Operand:
         """A type with parameters."""
         name = ast.unparse(node.value).rsplit(".", 1)[-1].lower()
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
@@ -270,7 +270,7 @@ class SourceReading(Record):
             return [name, *(self.reads(module, part, {}) for part in parts)]
         raise module.refuse(node, "an annotation without a rule")
 
-    def annotated(self, module: Module, parts: list[ast.expr], limits: Raw) -> ConfigValue:
+    def annotated(self, module: Module, parts: list[ast.expr], limits: Raw) -> Operand:
         """`Annotated[T, MinLen(1)]`, `Annotated[str, StringConstraints(pattern=...)]`."""
         reads = self.reads(module, parts[0], limits)
         for part in parts[1:]:
@@ -292,7 +292,7 @@ class SourceReading(Record):
         return reads
 
 
-def union(parts: list[ConfigValue]) -> ConfigValue:
+def union(parts: list[ConfigValue]) -> Operand:
     """A union without nesting and repeats."""
     flat: list[ConfigValue] = ["|"]
     for part in parts:
@@ -302,7 +302,7 @@ def union(parts: list[ConfigValue]) -> ConfigValue:
     return flat if len(flat) > 2 else flat[1]
 
 
-def spelled(reads: ConfigValue) -> str:
+def spelled(reads: Operand) -> str:
     """An annotation as people write it: `int | None`."""
     if isinstance(reads, str):
         return {"None": "null", "Any": "anything"}.get(reads, JSON_TYPES.get(reads, reads))
@@ -319,11 +319,11 @@ def spelled(reads: ConfigValue) -> str:
     return "mapping" if reads[0] in ("dict", "model") else "list"
 
 
-def shown(reads: ConfigValue, reading: SourceReading) -> Raw:
+def shown(reads: Operand, reading: SourceReading) -> Raw:
     """JSON Schema keywords for editors; what pydantic would also convert is not offered."""
     members = reads[1:] if isinstance(reads, list) and reads[0] == "|" else [reads]
     types: list[str] = []
-    values: list[ConfigValue] = []
+    values: list[Operand] = []
     parts: list[Raw] = []
     models = [member for member in members if isinstance(member, list) and member[0] == "model"]
     if len(models) == 1 and len(members) == 1 + ("None" in members):
@@ -352,7 +352,7 @@ def shown(reads: ConfigValue, reading: SourceReading) -> Raw:
     return parts[0] if len(parts) == 1 else {"anyOf": parts}
 
 
-def nested(member: list[ConfigValue], reading: SourceReading) -> Raw:
+def nested(member: list[Operand], reading: SourceReading) -> Raw:
     """A list, mapping, tuple or model in JSON Schema."""
     if member[0] == "list":
         return {"type": "array", "items": shown(member[1], reading)}
@@ -395,6 +395,6 @@ def fact(raw: ConfigTable) -> Fact:
     return (tupled(raw["x-reads"]), raw.get("default"), *more)
 
 
-def tupled(reads: object) -> ConfigValue:
+def tupled(reads: object) -> Any:
     """Nested lists as tuples."""
     return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads

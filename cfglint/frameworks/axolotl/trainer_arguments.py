@@ -9,7 +9,7 @@ from cfglint.frameworks.axolotl.batch import passes_steps, planned, total_steps,
 from cfglint.frameworks.axolotl.normalization import evaluates
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import NEW_FSDP
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def checkpointing(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]
     fields["gradient_checkpointing_kwargs"] = (model.gradient_checkpointing_kwargs, "gradient_checkpointing_kwargs")
 
 
-def sharding(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
+def sharding(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[Operand, str]]) -> None:
     """Set FSDP, and accelerate's options of the data loader."""
     if model.fsdp or (model.fsdp_config and model.release in NEW_FSDP):
         fields["fsdp"] = (model.fsdp or True, "fsdp" if model.fsdp else "fsdp_config")

@@ -14,14 +14,14 @@ from cfglint.frameworks.axolotl.places import FIRST, code_of
 from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, refuses
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
-from cfglint.frameworks.history import TYPE as READS
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.pydantic import Fault, Invalid
 from cfglint.frameworks.refusal import Refusal, Words
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_table import Function, Selection, table_of
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Iterator
+from cfglint.frameworks.releases.history import TYPE as READS
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.table import Function, Selection, table_of
+from cfglint.frameworks.validation.pydantic import Fault, Invalid
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator, Operand
 from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -202,7 +202,7 @@ class Validation:
 
     def _raised(self, raised: Raised, function: Function, evaluation: Evaluation) -> None:
         """Note the refusal of a validator."""
-        from cfglint.frameworks.row_reasons import Condition, Explanation
+        from cfglint.frameworks.rows.reasons import Condition, Explanation
 
         if "raise" not in raised.row and raised.kind not in WRAPPED:
             self._failed(raised.kind, raised.message, evaluation.read[-1] if evaluation.read else "")
@@ -266,7 +266,7 @@ class Validation:
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
-    def _dataset(self, name: str, item: ConfigValue, path: tuple[str | int, ...]) -> None:
+    def _dataset(self, name: str, item: Operand, path: tuple[str | int, ...]) -> None:
         if not isinstance(item, dict):
             dict(item)  # raises the same exception as axolotl's own conversion
             return

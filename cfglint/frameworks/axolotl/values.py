@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST, PACKAGE
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
+from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ class AxolotlValues(TrainerConfig):
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
         super().__init__(documents, within(facts, accepted), kinds)
 
-    def default(self, path: Path, missing: object) -> ConfigValue:
+    def default(self, path: Path, missing: object) -> Operand:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""
         return Config.default(self, path, missing)
 
@@ -50,7 +50,7 @@ class AxolotlValues(TrainerConfig):
         """The values of the file, overridden by those of the launch line; axolotl does not interpolate `${...}`."""
         return self.launched_with(values)
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The value of an argument of the launch line, cast to the type of the file's value as axolotl does."""
         from cfglint.launch.overrides import by_omegaconf
 

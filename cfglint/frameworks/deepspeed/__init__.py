@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 
 TYPE_CHECKING = False
@@ -62,9 +62,8 @@ class DeepSpeed(Framework):
     can_be_referenced = True
     is_engine = True
     rule_families = {"DSP": title}
-    rules = (
-        "keys sections values data precision zero offload optimizer scheduler parallel passed_objects removed_sections first_step no_effect"
-    )
+    rules = "checks keys sections values data precision zero offload optimizer scheduler parallel removed_sections first_step no_effect"
+    further_rules = "passed_objects"
     file_match = (
         "ds_config.json",
         "ds_config_*.json",
@@ -79,6 +78,7 @@ class DeepSpeed(Framework):
     parts = {
         "config": "deepspeed.config.DeepSpeedConfig",
         "batch": "deepspeed.batch.resolve",
+        "refusals": "deepspeed.checks.refusals",
         "model": "deepspeed.memory.model",
         "memory": "deepspeed.memory.inputs",
         "account": "deepspeed.summary.account",

@@ -7,11 +7,13 @@ DeepSpeed does not check the types first, so the arithmetic accepts strings and 
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.batch.equation import completed
+from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.findings.wording import described, spelled
+from cfglint.frameworks.deepspeed.checks import refused_batch
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.source.annotations import ConfigTable, ConfigValue
-from cfglint.source.numbers import is_positive
+from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
+from cfglint.source.numbers import hollow, is_positive
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -24,14 +26,6 @@ ACCUMULATION = "gradient_accumulation_steps"
 KEYS = (TRAIN, MICRO, ACCUMULATION)
 MESH_SINCE = (0, 15, 0)
 STRICT_WORLD_SINCE = (0, 19, 3)
-MISSING = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
-NOT_EQUAL = (
-    "AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size"
-)
-
-
-class Unequal(Exception):
-    """The three values are inconsistent, or one of them is not positive."""
 
 
 class Triple(Record):
@@ -51,7 +45,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
         problem = infer_missing(config, triple, divisor)
     layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
     settings = {key: setting(config, triple, key) for key in KEYS}
-    parallel = Setting(("data_parallel",), integral(divisor), DERIVED, because=why_parallel(config))
+    parallel = derived("data_parallel", integral(divisor), why_parallel(config))
     samples = loaded(config, settings, divisor) or consumed(layout, settings, divisor)
     layout.pipeline_parallel = stages(config) or 1
     replica = sequence_ranks(config) * layout.pipeline_parallel
@@ -59,7 +53,7 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
-def number(config: DeepSpeedConfig, key: str) -> ConfigValue:
+def number(config: DeepSpeedConfig, key: str) -> Operand:
     """The value of a batch key; None (unknown) if a trainer may still resolve its "auto"."""
     value = config.values.get(key)
     return None if value == "auto" and config.open else value
@@ -72,10 +66,10 @@ def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
         found = config.setting(key)
         found.value = value
         return found
-    others = [other for other in KEYS if other != key and other not in triple.derived]
-    if not others:
-        return Setting((key,), value, DERIVED, config.documents[0], because="from elasticity and the data parallel size")
-    return Setting((key,), value, DERIVED, config.documents[0], because="from " + " and ".join(others) + " and the data parallel size")
+    others = [other for other in KEYS if other != key and other not in triple.derived] or ["elasticity"]
+    found = derived(key, value, f"from {' and '.join(others)} and the data parallel size")
+    found.document = config.documents[0]
+    return found
 
 
 def integral(value: object) -> ConfigValue:
@@ -165,8 +159,9 @@ def loaded(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: objec
 
 def stages(config: DeepSpeedConfig) -> int | None:
     """The processes of each replica of a pipeline, 1 without one; None if they are not known."""
-    loop = config.loop
-    return 1 if loop is None else loop.stages
+    if config.loop is None and config.facts.launch.lacks_engine:  # which may be that of a pipeline
+        return None
+    return 1 if config.loop is None else config.loop.stages
 
 
 def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
@@ -231,14 +226,27 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
         return missing(config, written)
     if divisor is None:
         return certain_problem(config, triple)
+    sizes = [triple.values[key] for key in KEYS]
+    triple.derived = {*KEYS}.difference(written)
+    raised: Exception | None = None
     try:
-        infer(triple, divisor)
-        check(triple, divisor)
-    except Unequal as raised:
-        return BatchProblem(triple.reason, blamed(config, triple, written), explain(triple, divisor), f"AssertionError: {raised}")
-    except (TypeError, ZeroDivisionError, OverflowError) as raised:
-        return operand_problem(config, triple, written, raised)
-    return None
+        total, micro, steps = map(hollow, sizes)
+        resolved = completed(total, micro, steps, divisor)
+        triple.values = dict(zip(KEYS, resolved, strict=True))
+        below = next((key for key in KEYS if not triple.values[key] > 0), "")
+        if not below and resolved[0] == resolved[1] * resolved[2] * divisor:
+            return None
+    except (TypeError, ZeroDivisionError, OverflowError) as error:
+        raised = error
+    exception = refused_batch(sizes, divisor, config.version)
+    if raised is not None:
+        triple.values = dict(zip(KEYS, sizes, strict=True))
+        if sizes[2] is None and None in sizes[:2]:
+            triple.values[ACCUMULATION] = 1
+        return operand_problem(config, triple, written, exception)
+    triple.at = below or TRAIN
+    triple.reason = "not-positive" if below and not (below in triple.derived and triple.values[below] == 0) else "mismatch"
+    return BatchProblem(triple.reason, blamed(config, triple, written), explain(triple, divisor), exception)
 
 
 def is_elastic(config: DeepSpeedConfig) -> bool:
@@ -293,59 +301,9 @@ def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
     if config.open:
         return None
     key = written[0] if written else MICRO
-    return BatchProblem("missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", MISSING)
-
-
-def infer(triple: Triple, divisor: object) -> None:
-    """Derive the missing values (config.py:607-650)."""
-    values = triple.values
-    total, micro, steps = values[TRAIN], values[MICRO], values[ACCUMULATION]
-    if total is not None and micro is not None and steps is not None:
-        return
-    if total is not None and micro is not None:
-        found = total // micro
-        found //= divisor  # two divisions, because the error message names the operator
-        values[ACCUMULATION] = found
-    elif total is not None and steps is not None:
-        found = total // divisor
-        found //= steps
-        values[MICRO] = found
-    elif micro is not None and steps is not None:
-        values[TRAIN] = product(product(micro, steps), divisor)
-    elif total is not None:
-        values[ACCUMULATION] = 1
-        values[MICRO] = total // divisor
-        triple.derived = {MICRO, ACCUMULATION}
-        return
-    else:
-        values[TRAIN] = product(micro, divisor)
-        values[ACCUMULATION] = 1
-        triple.derived = {TRAIN, ACCUMULATION}
-        return
-    triple.derived = {key for key, given in ((TRAIN, total), (MICRO, micro), (ACCUMULATION, steps)) if given is None}
-
-
-def product(left: ConfigValue, right: ConfigValue) -> ConfigValue:
-    """`left * right`, without building the long string when a string is multiplied by a number."""
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, (str, list)) and isinstance(other, int):
-            return one
-    return left * right
-
-
-def check(triple: Triple, divisor: object) -> None:
-    """Apply the four assertions (config.py:593-605)."""
-    values = triple.values
-    for key, title in ((TRAIN, "Train batch size"), (MICRO, "Micro batch size per gpu"), (ACCUMULATION, "Gradient accumulation steps")):
-        triple.at = key
-        if not values[key] > 0:
-            triple.reason = "mismatch" if key in triple.derived and values[key] == 0 else "not-positive"
-            raise Unequal(f"{title}: {values[key]} has to be greater than 0")
-    if values[TRAIN] != product(product(values[MICRO], values[ACCUMULATION]), divisor):
-        triple.at = TRAIN
-        triple.reason = "mismatch"
-        equation = f"{values[TRAIN]} != {values[MICRO]} * {values[ACCUMULATION]} * {divisor}"
-        raise Unequal(f"{NOT_EQUAL.partition(': ')[2]} {equation}")
+    return BatchProblem(
+        "missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", refused_batch((None, None, None), 1, config.version)
+    )
 
 
 def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setting:
@@ -382,7 +340,7 @@ def explain(triple: Triple, divisor: object) -> str:
         return f"`{key}` is {plain_number(values[key])}; it must be positive"
     if not triple.derived:
         factors = f"micro batch {micro} x accumulation {steps} x data parallel {plain_number(divisor)}"
-        return f"`{TRAIN}` is {total}, but {factors} = {plain_number(product(product(values[MICRO], values[ACCUMULATION]), divisor))}"
+        return f"`{TRAIN}` is {total}, but {factors} = {plain_number(values[MICRO] * values[ACCUMULATION] * divisor)}"
     written = ((MICRO, f"micro batch {micro}"), (ACCUMULATION, f"accumulation {steps}"))
     known = [part for key, part in written if key not in triple.derived]
     factors = " x ".join([*known, f"data parallel {plain_number(divisor)}"]) if known else f"the data-parallel size {plain_number(divisor)}"
@@ -394,13 +352,14 @@ def plain_number(value: object) -> str:
     return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def operand_problem(config: DeepSpeedConfig, triple: Triple, written: list[str], raised: Exception) -> BatchProblem:
+def operand_problem(config: DeepSpeedConfig, triple: Triple, written: list[str], exception: str) -> BatchProblem:
     """The problem when an operator raises for the type of its operands."""
-    if isinstance(raised, ZeroDivisionError):
-        key = next((key for key in written if triple.values[key] == 0), written[0])
-        return refusal(config, key, raised, f"`{key}` is 0; it must be positive")
-    key = next((key for key in written if not isinstance(triple.values[key], (int, float))), written[0])
-    return refusal(config, key, raised, f"`{key}` is {described(triple.values[key])}, not a number")
+    values = triple.values
+    if exception.startswith("ZeroDivisionError"):
+        key = next((key for key in written if values[key] == 0), written[0])
+        return BatchProblem("not-positive", config.setting(key), f"`{key}` is 0; it must be positive", exception)
+    key = next((key for key in written if not isinstance(values[key], (int, float))), written[0])
+    return BatchProblem("type", config.setting(key), f"`{key}` is {described(values[key])}, not a number", exception)
 
 
 def certain_problem(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | None:
@@ -408,15 +367,15 @@ def certain_problem(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | N
     written = [key for key in KEYS if triple.values[key] is not None]
     for key in written:
         value = triple.values[key]
-        if not isinstance(value, (int, float)):
-            raised = TypeError(f"'>' not supported between instances of '{type(value).__name__}' and 'int'")
-            return refusal(config, key, raised, f"`{key}` is {described(value)}, not a number")
-        if not value > 0:
-            text = f"AssertionError: {key} {value} has to be greater than 0"
-            return BatchProblem("not-positive", config.setting(key), f"`{key}` is {value}; it must be positive", text)
+        if not is_positive(value):
+            exception = refused_batch([value if each == key else 1 for each in KEYS], 1, config.version)
+            if not isinstance(value, (int, float)):
+                return operand_problem(config, triple, [key], exception)
+            return BatchProblem("not-positive", config.setting(key), f"`{key}` is {value}; it must be positive", exception)
     total, micro, steps = (triple.values[key] for key in KEYS)
     unit = (1 if micro is None else micro) * (1 if steps is None else steps)
     if TRAIN in written and isinstance(total, int) and isinstance(unit, int) and total % unit and not has_sequence_key(config):
         message = f"`{TRAIN}` is {total}, not a multiple of {unit} on any GPU count"
-        return BatchProblem("mismatch", config.setting(TRAIN), message, NOT_EQUAL)
+        exception = refused_batch((total, unit, 1), 1, config.version)
+        return BatchProblem("mismatch", config.setting(TRAIN), message, exception[: exception.index(" world_size") + len(" world_size")])
     return None

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
+    from cfglint.frameworks.refusal import Refusal
     from cfglint.launch.program import OwnLoop
 
 
@@ -19,10 +20,18 @@ class DeepSpeedConfig(DeepSpeedSections):
     """The config of `deepspeed.initialize`, from a file alone or from a trainer."""
 
     _optimizer: Optimizer | type | None = Unset
+    _refusals: list[Refusal] | None = None
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """What its constructor refuses, but for the batch."""
+        if self._refusals is None:
+            self._refusals = self.part("refusals", [])
+        return self._refusals
 
     def reads(self, key: str) -> bool:
         """Whether DeepSpeed has a key of this name; it ignores all others."""
-        from cfglint.frameworks.schema import load
+        from cfglint.frameworks.validation.schema import load
 
         return load(self.kind).lookup((key,)) is not None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import floor, lcm
 
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
 
 # Highly composite numbers: each has more divisors than any smaller number.
 COMPOSITES = (
@@ -82,7 +82,7 @@ def config_error(message: str, key: str = "") -> Impossible:
 def plan(section: ConfigTable, ranks: object) -> tuple[int, int, int]:
     """(global batch, micro batch, accumulation) on a number of data-parallel ranks; raises Impossible."""
     elastic = Elasticity(section)
-    total: ConfigValue
+    total: Operand
     counts: list[int] | None
     if elastic.version == NEWEST_VERSION:
         total, counts = by_nodes(elastic, ranks)
@@ -118,7 +118,7 @@ def best(elastic: Elasticity, largest_batch: object, min_gpus: int, max_gpus: in
     return total, found
 
 
-def candidate(base: int, largest_batch: ConfigValue) -> int:
+def candidate(base: int, largest_batch: Operand) -> int:
     """The largest multiple of `base` by a highly composite number that does not exceed the limit."""
     if base >= largest_batch:
         return base

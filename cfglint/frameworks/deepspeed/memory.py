@@ -16,9 +16,9 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.memory import ROW_KEYS
-from cfglint.frameworks.memory_inputs import Inputs, Model
-from cfglint.frameworks.named_models import MODEL_KEYS, published_model
+from cfglint.frameworks.memory.estimate import ROW_KEYS
+from cfglint.frameworks.memory.inputs import Inputs, Model
+from cfglint.frameworks.memory.named_models import MODEL_KEYS, published_model
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -119,14 +119,14 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
     if not config.readable:
         return None
     batch = config.batch
-    micro, ranks, accumulation = batch.micro_batch.value, batch.data_parallel.value, batch.accumulation.value
-    known = type(micro) is int and micro > 0
+    micro, ranks, accumulation = batch.micro_batch.integer or 0, batch.data_parallel.integer, batch.accumulation.integer
+    known = micro > 0
     shaped = megatron(config)
     if shaped is not None:
         from cfglint.frameworks.megatron.memory import inputs as megatron_inputs
 
         found = megatron_inputs(shaped, model, zero_of(config, model))
-        settings = changed(found.settings, micro_batch=micro if known else 1, ranks=ranks if type(ranks) is int and ranks > 0 else 1)
+        settings = changed(found.settings, micro_batch=micro if known else 1, ranks=ranks if ranks is not None and ranks > 0 else 1)
         return changed(found, settings=with_engine(settings, config, model), micro_known=known)
     sequence = rows(config)
     assumed = [f"rows of {sequence} tokens"] if sequence else []
@@ -138,7 +138,7 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
         sequence=sequence or 1,
         loaded=FP32 if config.precision == FP32 else config.precision,
         accumulation=accumulation if type(accumulation) is int else 1,
-        ranks=ranks if type(ranks) is int and ranks > 0 else 1,
+        ranks=ranks if ranks is not None and ranks > 0 else 1,
         own_code=config.facts.model is None,  # the program may load the model in another form, or train a part of it
     )
     settings = with_engine(settings, config, model)

@@ -7,15 +7,15 @@ before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField, Setting
-from cfglint.frameworks import pydantic
-from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
 from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
-from cfglint.frameworks.history import DEFAULT, SINCE, UNTIL, Row, holds
-from cfglint.frameworks.history import TYPE as TYPE_OF
-from cfglint.frameworks.pydantic import UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, Row, holds
+from cfglint.frameworks.releases.history import TYPE as TYPE_OF
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.validation import pydantic
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, Operand
 from cfglint.source.load_results import copied
 from cfglint.source.record import Record
 
@@ -77,14 +77,14 @@ class ModelField:
         """Whether a release does not have the field and a later one does."""
         return not self.is_in(version) and self.rows[-1][SINCE] > version
 
-    def default_at(self, version: Version) -> ConfigValue:
+    def default_at(self, version: Version) -> Operand:
         return self.row(version)[DEFAULT]
 
-    def reads_at(self, version: Version) -> ConfigValue:
+    def reads_at(self, version: Version) -> Operand:
         """The loader of the value in a release."""
         return self.row(version)[TYPE_OF]
 
-    def read(self, value: object, version: Version, reading: Reading) -> ConfigValue:
+    def read(self, value: object, version: Version, reading: Reading) -> Operand:
         """Parse a value as a release does; raises Invalid."""
         if self.section == LEAVES:
             return name_list(value)
@@ -149,7 +149,7 @@ def reading_of(version: Version) -> Reading:
     """The reading by the pydantic whose models a release has."""
     if version >= PYDANTIC_2_SINCE:
         return Reading()
-    from cfglint.frameworks.pydantic1 import EarlierReading
+    from cfglint.frameworks.validation.pydantic1 import EarlierReading
 
     return EarlierReading()
 
@@ -191,7 +191,7 @@ class ModelSection(Record):
     given: dict[str, str] = {}
     faults: list[Fault] = []
 
-    def __getitem__(self, name: str) -> ConfigValue:
+    def __getitem__(self, name: str) -> Operand:
         try:
             return self.values[name]
         except KeyError:
@@ -233,7 +233,7 @@ def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, tit
 
 def follow_names(section: ModelSection, model: PydanticModel) -> None:
     """Give fields that the release has renamed their former names as well, which the code that reads them knows."""
-    from cfglint.frameworks.renamed_fields import name_at
+    from cfglint.frameworks.releases.renamed_fields import name_at
 
     for name, field in model.fields.items():
         current = name_at(name, "deepspeed", section.version)
@@ -243,7 +243,7 @@ def follow_names(section: ModelSection, model: PydanticModel) -> None:
                 section.given[name] = section.given[current]
 
 
-def default_of(field: ModelField, version: Version) -> ConfigValue:
+def default_of(field: ModelField, version: Version) -> Operand:
     """The value of a field that is not set."""
     if field.model is not None and field.default_at(version) is not None:
         return read_section(field.model, {}, version).values
@@ -264,7 +264,7 @@ def set_twice(setting: Setting) -> str:
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 
-def read_field(section: ModelSection, field: ModelField, key: str, value: object) -> ConfigValue:
+def read_field(section: ModelSection, field: ModelField, key: str, value: object) -> Operand:
     """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
         return read_nested(section, field, key, value)
@@ -278,13 +278,13 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
     return None if reading.faults else found
 
 
-def read_nested(section: ModelSection, field: ModelField, key: str, value: object) -> ConfigValue:
+def read_nested(section: ModelSection, field: ModelField, key: str, value: object) -> Operand:
     model = field.model
     assert model is not None
     if value is None and model.nullable:
         return default_of(field, section.version)
     if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
-        from cfglint.frameworks import pydantic1
+        from cfglint.frameworks.validation import pydantic1
 
         try:
             value = pydantic1.mapping(value)

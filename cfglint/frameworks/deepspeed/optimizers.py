@@ -7,9 +7,9 @@ the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for to
 from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import OPTIMIZERS
-from cfglint.frameworks.history import holds
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.frameworks.releases.history import holds
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -85,7 +85,7 @@ class Optimizer(Record):
 
     name: str
     class_name: str
-    params: ConfigValue
+    params: Operand
     arguments: ConfigMapping
 
     @property

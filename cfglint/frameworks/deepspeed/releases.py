@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, SPANS
-from cfglint.frameworks.history import DEFAULT, History
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue
+from cfglint.frameworks.releases.history import DEFAULT, History
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Operand
 
 MODEL_HISTORY = History(FIELDS, SPANS)
 KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level
@@ -16,6 +16,6 @@ def looks_up(path: tuple[str, ...], release: Version) -> bool:
     return path[-1] in KEY_HISTORY.fields(".".join(path[:-1]), release)
 
 
-def default_of_key(key: str, release: Version) -> ConfigValue:
+def default_of_key(key: str, release: Version) -> Operand:
     """The default of a key of the top level in a release."""
     return KEY_HISTORY.fields("", release)[key][DEFAULT]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cfglint.frameworks.deepspeed._tables import SCHEDULERS
-from cfglint.frameworks.history import holds
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue
+from cfglint.frameworks.releases.history import holds
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Scheduler:
 
     __slots__ = ("known", "name", "needs", "own", "params", "takes")
 
-    def __init__(self, name: str, params: ConfigValue, given: bool, version: Version) -> None:
+    def __init__(self, name: str, params: Operand, given: bool, version: Version) -> None:
         self.name = name
         self.own = has_own(name, version)
         entry = OWN[name] if self.own else TORCH.get(name)

@@ -19,10 +19,10 @@ from cfglint.frameworks.deepspeed.models import (
     read_section,
 )
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, looks_up
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, Operand, Sequence
 from cfglint.source.document import NOT_STRICT_JSON, Document, Problem
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
@@ -64,7 +64,7 @@ class DeepSpeedSections(Config):
         self.assumed = assumed
         self.trainer = trainer
         self.world_size = facts.gpus if world_size is None else world_size
-        self.root: ConfigValue = values
+        self.root: Operand = values
         self.readable = True
         if values is None:
             self.read()
@@ -129,7 +129,7 @@ class DeepSpeedSections(Config):
             return lenient(model, raw, self.open, self.version)
         return read_section(model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version)
 
-    def raw_section(self, name: str) -> ConfigValue:
+    def raw_section(self, name: str) -> Operand:
         """The input of a section's model; {} where the file has none."""
         if name == "monitor":
             return {key: self.values[key] for key in MONITORS if key in self.values and self.looks_up(key)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.deepspeed._tables import MODELS
-from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Iterator
+from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator, Operand
 from cfglint.source.python.package import Module, SourceError, Tree, pairs
 from cfglint.source.record import Record
 
@@ -45,8 +45,8 @@ class SourceField(Record):
 
     options: dict[str, ast.expr]
     bounds: ConfigTable
-    default: ConfigValue
-    reads: ConfigValue
+    default: Operand
+    reads: Operand
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tuple[Any, ...]]]:
@@ -152,7 +152,7 @@ def read_field(module: Module, statement: ast.AnnAssign) -> SourceField:
     return SourceField(options, bounds, default, ["bounded", reads, bounds] if bounds else reads)
 
 
-def default_of(module: Module, value: ast.expr) -> ConfigValue:
+def default_of(module: Module, value: ast.expr) -> Operand:
     """The default of a field; null for a model and a type of torch."""
     if isinstance(value, ast.Lambda):
         value = value.body
@@ -163,7 +163,7 @@ def default_of(module: Module, value: ast.expr) -> ConfigValue:
     return module.constant(value)
 
 
-def readable(module: Module, annotation: ast.expr) -> ConfigValue:
+def readable(module: Module, annotation: ast.expr) -> Operand:
     """How a value is read; in a lenient reading as anything, if its annotation has no rule."""
     try:
         return reads_of(module, annotation)
@@ -173,7 +173,7 @@ def readable(module: Module, annotation: ast.expr) -> ConfigValue:
         raise
 
 
-def reads_of(module: Module, annotation: ast.expr) -> ConfigValue:
+def reads_of(module: Module, annotation: ast.expr) -> Operand:
     inner, optional = without_none(annotation)
     if optional:
         return ["|", reads_of(module, inner), "None"]
@@ -190,7 +190,7 @@ def reads_of(module: Module, annotation: ast.expr) -> ConfigValue:
     return "Any" if MODEL in found[0].bases(found[1]) else ["enum", *found[0].enum_values(found[1])]
 
 
-def literal_named(module: Module, node: ast.expr) -> list[ConfigValue]:
+def literal_named(module: Module, node: ast.expr) -> list[Operand]:
     """The values of a `Literal` that has a name."""
     found = module.find(node.id) if isinstance(node, ast.Name) else None
     if found is None or not isinstance(found[1], ast.Subscript):
@@ -198,7 +198,7 @@ def literal_named(module: Module, node: ast.expr) -> list[ConfigValue]:
     return found[0].literal_values(found[1])
 
 
-def tupled(value: object) -> ConfigValue:
+def tupled(value: object) -> Any:
     """Nested lists as tuples, the bounds of a value as pairs: constants, which take no time to build."""
     if isinstance(value, dict):
         made = {key: tupled(each) for key, each in value.items()}

@@ -6,7 +6,7 @@ from cfglint.batch import steps
 from cfglint.frameworks.deepspeed import schedulers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
-from cfglint.frameworks.own_loops import add_loop, integer
+from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
 from cfglint.launch.program import OwnLoop
 
@@ -49,7 +49,7 @@ def of_program(config: DeepSpeedConfig, summary: Summary, loop: OwnLoop) -> None
         summary.items = [each for each in summary.items if each.label != "optimizer"]
     known = {each.label for each in summary.items}
     added = Summary(summary.package)
-    accumulation = integer(config.batch.accumulation.value)
+    accumulation = config.batch.accumulation.integer
     add_loop(added, loop, config.facts.launch, accumulation, has_optimizer=passed)
     summary.items += [each for each in added.items if each.label not in known]
 

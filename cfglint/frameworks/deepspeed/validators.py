@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 
 from cfglint.frameworks.deepspeed import FRAMEWORK
-from cfglint.frameworks.pydantic import RULE, TYPE, Invalid, value_error
-from cfglint.frameworks.row_evaluation import Evaluation, Raised
-from cfglint.frameworks.row_table import Function, table_of
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.table import Function, table_of
+from cfglint.frameworks.validation.pydantic import RULE, TYPE, Invalid, value_error
 from cfglint.source.annotations import ConfigTable, ConfigValue, Iterator
 
 AFTER, FIELD = "after", "field before"

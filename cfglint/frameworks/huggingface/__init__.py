@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework, imported
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 
@@ -77,7 +77,7 @@ class Trainer(Framework):
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
     history_tables = ("huggingface.fields.HISTORY",)
     parts = {
-        "exceptions": "row_refusals.row_exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "base_fields": "huggingface.fields.FIELDS",
         "parsed_types": "huggingface.fields.PARSED",
         "refused_words": "huggingface.cli_arguments.refusals",
@@ -89,7 +89,7 @@ class Trainer(Framework):
         "argument_refusals": "huggingface.checks.refusals",
         "operations": "huggingface.field_operations.OPERATIONS",
         "typed_words": "huggingface.cli_arguments.HfWords",
-        "model": "named_models.model_of_names",
+        "model": "memory.named_models.model_of_names",
         "memory": "huggingface.memory.inputs",
         "account": "huggingface.summary.account",
         "constructors": "huggingface._signatures.PARAMETERS",

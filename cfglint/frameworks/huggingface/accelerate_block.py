@@ -11,7 +11,7 @@ from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue, Operand
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
@@ -100,7 +100,7 @@ def parsed_steps(value: object) -> ConfigValue:
     return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else text
 
 
-def number(value: object) -> ConfigValue:
+def number(value: object) -> Operand:
     """Parse `gradient_clipping` as a number; a missing value is `"auto"`."""
     try:
         return AUTO if value is None or value == AUTO else float(str(value))
@@ -108,7 +108,7 @@ def number(value: object) -> ConfigValue:
         return value
 
 
-def stage(value: object) -> ConfigValue:
+def stage(value: object) -> Operand:
     """The ZeRO stage: `zero_stage`, 2 by default."""
     if value is None:
         return DEFAULT_STAGE

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import NoSuchField
-from cfglint.frameworks._releases import RENAMED
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field, is_required, type_of
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Iterable
+from cfglint.frameworks.releases._modelled import RENAMED
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterable, Operand
 
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = (
@@ -91,7 +91,7 @@ class Arguments:
         """Whether the values of all these fields are known."""
         return not any(isinstance(self.given.get(name, self.defaults.get(name)), Unknown) for name in map(self.current, names))
 
-    def __getitem__(self, name: str) -> ConfigValue:
+    def __getitem__(self, name: str) -> Operand:
         """The value of a field; None for one that the release does not have."""
         name = self.current(name) if RENAMED else name
         if name in self.given:
@@ -113,7 +113,7 @@ class Arguments:
         """The name of a field in the release, if a later one than the code was written for has renamed it."""
         if not RENAMED or name in self.defaults:
             return name
-        from cfglint.frameworks.renamed_fields import current_name
+        from cfglint.frameworks.releases.renamed_fields import current_name
 
         return current_name(name, self.releases)
 
@@ -160,7 +160,7 @@ class Arguments:
         self.source[new] = old
 
     @property
-    def eval_strategy(self) -> ConfigValue:
+    def eval_strategy(self) -> Operand:
         """The evaluation strategy, under the name that the release uses."""
         if "eval_strategy" in self.given or has_field("eval_strategy", self.version):
             return self["eval_strategy"]
@@ -174,7 +174,7 @@ class Arguments:
         return "eval_strategy" if has_field("eval_strategy", self.version) else "evaluation_strategy"
 
     @property
-    def eval_steps(self) -> ConfigValue:
+    def eval_steps(self) -> Operand:
         """Steps between evaluations; `logging_steps` where nothing or 0 is given and the strategy is steps."""
         steps = self["eval_steps"]
         if self.eval_strategy == "steps" and (steps is None or steps == 0):
@@ -192,7 +192,7 @@ class Arguments:
         return merged
 
     @property
-    def checkpointing(self) -> ConfigValue:
+    def checkpointing(self) -> Operand:
         if has_field("activation_checkpointing", self.version):
             return self["activation_checkpointing"]
         return self["gradient_checkpointing"]
@@ -211,11 +211,11 @@ class Arguments:
         return new if has_field(new, self.version) else "gradient_checkpointing_kwargs"
 
     @property
-    def optimizer(self) -> ConfigValue:
+    def optimizer(self) -> Operand:
         return "adafactor" if self.given.get("adafactor") else self["optim"]
 
     @property
-    def trackers(self) -> list[ConfigValue]:
+    def trackers(self) -> list[Operand]:
         """`report_to` as a list; empty if it is none, or every installed tracker, as null was in 4.x."""
         value = self["report_to"]
         if value in ("all", "none", ["all"], ["none"]) or (value is None and self.version < (5,)):
@@ -232,7 +232,7 @@ def converted(section: ConfigMapping) -> ConfigMapping:
     return {key: _converted(value) for key, value in section.items()}
 
 
-def _converted(value: object) -> ConfigValue:
+def _converted(value: object) -> Operand:
     if isinstance(value, dict):
         return converted(value)
     if not isinstance(value, str):

@@ -8,11 +8,11 @@ size is the number of processes, divided from 4.53.0 on by the tensor-parallel s
 from __future__ import annotations
 
 from cfglint.findings.remedy import Remedy, set_key
-from cfglint.findings.setting import DEFAULT, DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.findings.setting import DEFAULT, Batch, BatchProblem, Layout, Setting, derived
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -40,13 +40,13 @@ def resolve(config: TrainerConfig) -> Batch:
     layout = Layout(config.world_size, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp"))
     parallel = data_parallel(config, tensor)
     size = product(micro.value, accumulation.value, parallel)
-    global_batch = Setting(("train_batch_size",), size, DERIVED, because=f"{MICRO} x {ACCUMULATION} x data-parallel size")
+    global_batch = derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size")
     problem = problem_of(config, micro, accumulation) if config.parsed else None
     return Batch(
         layout,
         micro,
         accumulation,
-        Setting(("data_parallel",), parallel, DERIVED, because="processes that take different samples"),
+        derived("data_parallel", parallel, "processes that take different samples"),
         global_batch,
         consumed(config, micro.value, accumulated(config, accumulation.value), tensor),
         problem,
@@ -60,7 +60,7 @@ def micro_batch(config: TrainerConfig) -> Setting:
 
 
 def of(config: TrainerConfig, name: str) -> Setting:
-    """A field as a setting, under the key that the file uses for it; null if its value is unknown."""
+    """A field as a setting, under the key that the file uses for it."""
     if not config.arguments.known(name):
         return config.unknown(name)
     return config.setting(config.arguments.written(name), value=config.arguments[name])
@@ -107,7 +107,7 @@ def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
     return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
-def product(*factors: object) -> ConfigValue:
+def product(*factors: object) -> Operand:
     """The product of numbers; None when one of them is not a number."""
     size: int | float = 1
     for factor in factors:
@@ -117,7 +117,7 @@ def product(*factors: object) -> ConfigValue:
     return size
 
 
-def accumulated(config: TrainerConfig, accumulation: object) -> ConfigValue:
+def accumulated(config: TrainerConfig, accumulation: object) -> Operand:
     """The number of micro batches that one optimizer step takes."""
     launch = config.deepspeed
     return 1 if launch is not None and launch.steps_every_micro_batch else accumulation
@@ -192,8 +192,9 @@ def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None
     world = config.world_size
     if not world or world == 1 or not config.accelerator.get("split_batches"):
         return None
-    at_once = config.micro_batches_at_once(micro.value)
-    if at_once is None or micro.value is None:
+    size = micro.integer
+    at_once = config.micro_batches_at_once(size) if size is not None else None
+    if at_once is None:
         return None
     processes = shards(config, world, tensor_parallel(config))
     return uneven_split(micro, processes, bool(config.accelerator.get("dispatch_batches")), at_once)
@@ -245,20 +246,22 @@ def steps(config: TrainerConfig) -> Steps:
 
     args = config.arguments
     batch = config.batch
-    if not args.known("max_steps", "num_train_epochs"):
-        return UNKNOWN
     limit, epochs = args["max_steps"], args["num_train_epochs"]
-    if not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)) or not isinstance(epochs, (int, float)):
+    if not args.known("max_steps") or not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)):
         return UNKNOWN
     if isinstance(limit, float) and not -INFINITE < limit <= 0:
         return UNKNOWN
     limit = int(limit)
     batches = batches_of_rank(config)
-    if batches is None or batch.accumulation.value is None:
+    has_epochs = args.known("num_train_epochs")
+    if not isinstance(epochs, (int, float)) and (has_epochs or limit <= 0):
+        return UNKNOWN
+    accumulation: Operand = batch.accumulation.value
+    if batches is None or accumulation is None or batch.accumulation.is_unknown or not has_epochs:
         total = limit if limit > 0 else None
         return Steps(None, None, total, warmup(config, total))
     try:
-        length = training_length(batches, batch.accumulation.value, epochs=epochs, max_steps=limit, version=config.version)
+        length = training_length(batches, accumulation, epochs=epochs, max_steps=limit, version=config.version)
     except (ValueError, OverflowError):
         return Steps(batches)
     return Steps(batches, as_integer(length.updates_per_epoch), length.total_steps, warmup(config, length.total_steps))
@@ -284,7 +287,8 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
         return None
     drop = bool(config.arguments["dataloader_drop_last"])
     if config.arguments["train_sampling_strategy"] == "batch_rebalance" and config.version >= REBALANCE:
-        return rebalanced_batches(examples, micro, config.batch.accumulation.value, world, drop_last=drop)
+        accumulation = config.batch.accumulation.integer
+        return rebalanced_batches(examples, micro, accumulation, world, drop_last=drop) if accumulation is not None else None
     accelerator = config.accelerator
     return batches_per_rank(
         examples,
@@ -306,8 +310,8 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
     if not config.arguments.known("warmup_steps", "warmup_ratio"):
         return None
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
-    if not has_field("warmup_ratio", config.version):
-        ratio = None
+    if not has_field("warmup_ratio", config.version):  # where it is refused, the run starts in another release only, in which it counts
+        ratio = config.values.get("warmup_ratio") if config.facts.strict_keys else None
     if config.version >= RATIO_TAKEN and ratio is not None:
         given = 0  # the ratio replaces it, even if it is null
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, 0 if ratio is None else ratio)):

@@ -6,9 +6,9 @@ import os
 
 from cfglint.frameworks.huggingface import KIND
 from cfglint.frameworks.refusal import Refusal, Words
-from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
-from cfglint.frameworks.row_table import table_of
-from cfglint.frameworks.versions import Version, dotted, parse_version
+from cfglint.frameworks.releases.versions import Version, dotted, parse_version
+from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False

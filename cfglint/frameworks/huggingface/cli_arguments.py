@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.history import SINCE, TYPE, UNTIL
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.fields import FIELDS, HISTORY, PARSED, SECTION, defaults, type_of
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.history import SINCE, TYPE, UNTIL
+from cfglint.frameworks.releases.versions import Version
 from cfglint.launch import Launch
 from cfglint.launch.argparse_types import NUMERIC, converted
 from cfglint.launch.program import Field
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable, Operand
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
@@ -25,7 +25,7 @@ NO_VALUE = Reason("argument", "an option without its value")
 LIST_OF_CHOICES = "debug"  # several values of a choice: nargs "+" in the parser of transformers 4.51.3 and 5.23.0
 
 
-def cast(override: Override, version: Version) -> ConfigValue:
+def cast(override: Override, version: Version) -> Operand:
     """The value of a field on the launch line by its type in a release; the unchanged string if the parser would reject it.
 
     An argument without a value is true. Source: transformers 5.23.0
@@ -64,7 +64,7 @@ class HfWords(Words):
         self.fields = launch.parser.fields if launch.parser is not None else {}
         self.refuses = launch.parser is not None and launch.parser.parses_all  # what it refuses is reported with the line
 
-    def construct(self, document: Document) -> ConfigValue:
+    def construct(self, document: Document) -> Operand:
         """The values by option; `--no_x` of a field that is true by default means false."""
         from cfglint.launch.overrides import ARGS, Override
 
@@ -103,7 +103,7 @@ def refusals(key: str, text: str) -> list[tuple[str, Releases]]:
     return found
 
 
-def own_value(field: Field, words: list[str]) -> ConfigValue:
+def own_value(field: Field, words: list[str]) -> Operand:
     """The value of an argument that the program defines itself, by the type of its field."""
     if not words:
         return True

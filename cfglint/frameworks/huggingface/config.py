@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import because
+from cfglint.evaluate import Unknown, because
 from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, Collection, ConfigValue
+from cfglint.source.annotations import Callable, Collection
 from cfglint.source.document import Part
 
 TYPE_CHECKING = False
@@ -77,9 +77,9 @@ class TrainerConfig(TrainerFiles):
         document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
         return HfDeepSpeedConfig(self, values, document, prefix)
 
-    def loaded(self) -> tuple[int | None, ConfigValue]:
+    def loaded(self) -> tuple[int | None, int | None]:
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
-        return self.facts.num_examples, self.batch.micro_batch.value
+        return self.facts.num_examples, self.batch.micro_batch.integer
 
     def micro_batches_at_once(self, micro: int) -> int | None:
         """The number of micro batches that one process takes from the loader at a time; None if it is unknown."""
@@ -104,7 +104,7 @@ class TrainerConfig(TrainerFiles):
         key, node = self.documents[0].find((name,))
         document = self.documents[0]
         reasons = document.unknown.get(name, ()) if isinstance(document, Part) else ()
-        return Setting((name,), None, WRITTEN if node is not None else DEFAULT, document, node, key, because(reasons))
+        return Setting((name,), Unknown(*reasons), WRITTEN if node is not None else DEFAULT, document, node, key, because(reasons))
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives."""

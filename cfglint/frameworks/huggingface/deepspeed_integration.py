@@ -11,11 +11,11 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
 from cfglint.frameworks.refusal import Refusal
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue
+from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, ConfigValue, Operand
 from cfglint.source.document import Document, Path
 from cfglint.source.load_results import copied
 from cfglint.source.numbers import is_positive
@@ -46,10 +46,10 @@ class Mismatch(Record):
     """A value of the DeepSpeed file that differs from the trainer's: its path, the trainer's fields, and both values."""
 
     path: str
-    theirs: ConfigValue
+    theirs: Operand
     fields: tuple[str, ...]
     label: str
-    ours: ConfigValue
+    ours: Operand
 
     @property
     def line(self) -> str:
@@ -59,7 +59,7 @@ class Mismatch(Record):
 class Fill(Record):
     """The origin of the value of an `"auto"`: the trainer's fields, or another source."""
 
-    value: ConfigValue
+    value: Operand
     because: str
     fields: tuple[str, ...] = ()
 
@@ -122,7 +122,7 @@ class HfDeepSpeedConfig:
     @property
     def known_hidden_size(self) -> int | None:
         """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published model."""
-        from cfglint.frameworks.named_models import MODEL_KEYS, model_of
+        from cfglint.frameworks.memory.named_models import MODEL_KEYS, model_of
 
         model = model_of(self.trainer)
         if model is not None:
@@ -196,7 +196,7 @@ class HfDeepSpeedConfig:
 
     # ---- looking up and filling values, as both libraries do -------------------------------------------------------
 
-    def find(self, path: str) -> tuple[ConfigValue, str]:
+    def find(self, path: str) -> tuple[Operand, str]:
         """(section, last key) of a dotted key; the section is None if it does not exist."""
         self._at = path
         node: Any = self.values
@@ -207,7 +207,7 @@ class HfDeepSpeedConfig:
                 return None, key
         return node, key
 
-    def value(self, path: str, missing: object = None) -> ConfigValue:
+    def value(self, path: str, missing: object = None) -> Operand:
         """The value of a dotted key."""
         section, key = self.find(path)
         return missing if section is None else section.get(key, missing)
@@ -506,7 +506,7 @@ OFFLOADS = ("offload_optimizer", "offload_param")
 SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
 
-def product(*factors: ConfigValue) -> ConfigValue:
+def product(*factors: Operand) -> Operand:
     """The product as Python computes it, except that no string and no list is repeated beyond MOST_REPEATED characters or items."""
     doubt = unknown(*factors)
     if doubt is not None:

@@ -11,7 +11,7 @@ from cfglint.evaluate import Unknown
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.batch import PER_EPOCH_LOOP, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Any, Callable, Operand
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -37,30 +37,30 @@ class Operation(Record):
     act: Act
 
 
-def absolute_interval(value: ConfigValue, config: TrainerConfig) -> None:
+def absolute_interval(value: Operand, config: TrainerConfig) -> None:
     """Convert a ratio to a number of steps as trainer_callback.py:165 does, whatever the strategy."""
     if value is not None and value < 1:
         int(value)  # minus infinity has no number of steps
 
 
-def loader_workers(value: ConfigValue, config: TrainerConfig) -> None:
+def loader_workers(value: Operand, config: TrainerConfig) -> None:
     """Use the number as torch 2.13 utils/data/dataloader.py does: the loader compares it, and later passes it to range()."""
     _ = value < 0
 
 
-def started_workers(value: ConfigValue, config: TrainerConfig) -> None:
+def started_workers(value: Operand, config: TrainerConfig) -> None:
     """Use the number in the loop that starts the workers."""
     if value:
         range(value)
 
 
-def prefetched(value: ConfigValue, config: TrainerConfig) -> None:
+def prefetched(value: Operand, config: TrainerConfig) -> None:
     """Compare the number as torch 2.13 utils/data/dataloader.py:294 does, if there are workers."""
     if value is not None and has_workers(config):
         _ = value < 0
 
 
-def fetched_ahead(value: ConfigValue, config: TrainerConfig) -> None:
+def fetched_ahead(value: Operand, config: TrainerConfig) -> None:
     """Request as many batches as torch 2.13 utils/data/dataloader.py:1275 does, where the workers have started."""
     if isinstance(value, float) and value > 0 and has_workers(config):
         range(value * config.arguments["dataloader_num_workers"])
@@ -72,7 +72,7 @@ def has_workers(config: TrainerConfig) -> bool:
     return type(count) is int and count > 0
 
 
-def timeout(value: ConfigValue, config: TrainerConfig) -> None:
+def timeout(value: Operand, config: TrainerConfig) -> None:
     """Convert the seconds as training_args.py:1891 does."""
     from datetime import timedelta
 
@@ -80,7 +80,7 @@ def timeout(value: ConfigValue, config: TrainerConfig) -> None:
         timedelta(seconds=value)
 
 
-def debug_options(value: ConfigValue, config: TrainerConfig) -> None:
+def debug_options(value: Operand, config: TrainerConfig) -> None:
     """Search the options as trainer.py:1543 does."""
     if value is not None:
         _ = "underflow_overflow" in value
@@ -107,7 +107,7 @@ def log_level(value: object, config: TrainerConfig) -> None:
 LOG_LEVELS = dict.fromkeys(("detail", "debug", "info", "warning", "error", "critical", "passive"))
 
 
-def limit(value: ConfigValue, config: TrainerConfig) -> None:
+def limit(value: Operand, config: TrainerConfig) -> None:
     """Compare the limit as trainer.py:726 does."""
     _ = value > 0
 
@@ -118,7 +118,7 @@ def looped_limit(value: object, config: TrainerConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def epochs(value: ConfigValue, config: TrainerConfig) -> None:
+def epochs(value: Operand, config: TrainerConfig) -> None:
     """Use the epochs as trainer.py:726 and 2521 do."""
     from math import ceil
 
@@ -129,19 +129,19 @@ def epochs(value: ConfigValue, config: TrainerConfig) -> None:
         ceil(value * 1)
 
 
-def learning_rate(value: ConfigValue, config: TrainerConfig) -> None:
+def learning_rate(value: Operand, config: TrainerConfig) -> None:
     """Check the rate as torch 2.13 optim/adam.py:58 and optim/sgd.py do; the exception shows the order of the operands."""
     if config.makes_optimizer:
         _ = value < 0.0 if config.arguments.optimizer in REVERSED else 0.0 <= value  # noqa: SIM300
 
 
-def beta(value: ConfigValue, config: TrainerConfig) -> None:
+def beta(value: Operand, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 optim/adam.py:62-65 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value < 1.0
 
 
-def epsilon(value: ConfigValue, config: TrainerConfig) -> None:
+def epsilon(value: Operand, config: TrainerConfig) -> None:
     """Check the value as torch 2.13 optim/adam.py:60 does."""
     if config.makes_optimizer and config.arguments.optimizer in ADAMS:
         _ = 0.0 <= value  # noqa: SIM300
@@ -153,7 +153,7 @@ def cache(value: object, config: TrainerConfig) -> None:
         raise TypeError(f"Field 'use_cache' expected bool, got {type(value).__name__} (value: {value!r})")
 
 
-def decay(value: ConfigValue, config: TrainerConfig) -> None:
+def decay(value: Operand, config: TrainerConfig) -> None:
     """Multiply as torch 2.13 optim/adam.py does in the first step; the fused kernel accepts only numbers."""
     if not config.makes_optimizer or config.arguments.optimizer not in TORCH_ADAMS:
         return
@@ -163,13 +163,13 @@ def decay(value: ConfigValue, config: TrainerConfig) -> None:
         _ = 1 - 0.1 * value
 
 
-def smoothing(value: ConfigValue, config: TrainerConfig) -> None:
+def smoothing(value: Operand, config: TrainerConfig) -> None:
     """Use the value as trainer_pt_utils.py:481 does."""
     if value != 0:
         _ = 1 - value
 
 
-def clipping(value: ConfigValue, config: TrainerConfig) -> None:
+def clipping(value: Operand, config: TrainerConfig) -> None:
     """Compare the value as trainer.py:1930 does; up to 5.2 null means no clipping (4.42.4 trainer.py:2302)."""
     if value is not None or config.version >= CLIPPING_NEEDED:
         _ = value > 0
@@ -199,24 +199,24 @@ def drop_last(value: object, config: TrainerConfig) -> None:
         raise ValueError(f"drop_last should be a boolean value, but got drop_last={value}")
 
 
-def past(value: ConfigValue, config: TrainerConfig) -> None:
+def past(value: Operand, config: TrainerConfig) -> None:
     """Compare the value as 4.42.4 trainer.py:2208 does."""
     _ = value >= 0
 
 
-def optimizer_arguments(value: ConfigValue, config: TrainerConfig) -> None:
+def optimizer_arguments(value: Operand, config: TrainerConfig) -> None:
     """Split the string as trainer_optimizer.py:70 does."""
     if value and config.makes_optimizer:
         value.replace(" ", "")
 
 
-def scheduled_warmup(value: ConfigValue, config: TrainerConfig) -> None:
+def scheduled_warmup(value: Operand, config: TrainerConfig) -> None:
     """Compare the value with 0 when the schedule is made, as 4.40.1 training_args.py:2295 does."""
     if config.version < WARMUP_CHECKED:
         _ = value > 0
 
 
-def doubled_accumulation(value: ConfigValue, config: TrainerConfig) -> None:
+def doubled_accumulation(value: Operand, config: TrainerConfig) -> None:
     """Compare the number as trainer.py:815 and 4.42.4 trainer.py:4556 do: only if accelerate's own number is set."""
     if "num_steps" in config.accumulation_kwargs:
         _ = value > 1
@@ -230,7 +230,7 @@ def counted_accumulation(value: object, config: TrainerConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def checkpointing(value: ConfigValue, config: TrainerConfig) -> None:
+def checkpointing(value: Operand, config: TrainerConfig) -> None:
     """Copy and unpack the arguments as trainer.py:1507 and modeling_utils.py:3162 do."""
     if config.arguments.checkpointing:
         unpacked(dict(value or {}))
@@ -245,7 +245,7 @@ def former_checkpointing(value: object, config: TrainerConfig) -> None:
         unpacked(value)
 
 
-def unpacked(arguments: ConfigValue) -> None:
+def unpacked(arguments: Operand) -> None:
     """Unpack keyword arguments as functools.partial does."""
     from functools import partial
 

@@ -6,11 +6,11 @@ the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
 
 from __future__ import annotations
 
-from cfglint.frameworks.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History
 from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES
 from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Callable, ConfigTable, ConfigValue
+from cfglint.frameworks.releases.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Any, Callable, ConfigTable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def within(since: Version, until: Version, version: Version) -> bool:
     return version >= since and (not until or version < until)
 
 
-def summarized() -> dict[str, tuple[str, ConfigValue, Version, Version]]:
+def summarized() -> dict[str, tuple[str, Any, Version, Version]]:
     """Each field as (type, default in the newest release that has it, first release, first release without it)."""
-    found: dict[str, tuple[str, ConfigValue, Version, Version]] = {}
+    found: dict[str, tuple[str, Any, Version, Version]] = {}
     for row in ROWS:
         since = found[row[NAME]][2] if row[NAME] in found else row[SINCE]
         default = list(row[DEFAULT]) if isinstance(row[DEFAULT], tuple) else row[DEFAULT]

@@ -46,13 +46,14 @@ from cfglint.frameworks.huggingface.trained_part import (
     doubts,
     uses,
 )
-from cfglint.frameworks.memory import GPUS_FLAG, ROW_KEYS
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.estimate import GPUS_FLAG, ROW_KEYS
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.peft.adapters import DECISIVE
 from cfglint.frameworks.peft.lora import unknown_in
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.launch.program import MISSING, AdapterCall
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
+from cfglint.launch.programs.row_functions import cut_lengths
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator, Operand
 from cfglint.source.record import Record, changed
 
 NEWEST_TORCH = "2.13.0"
@@ -94,14 +95,14 @@ class TrainerMemory(Record):
 
     # ---- looking up
 
-    def value(self, name: str) -> ConfigValue:
+    def value(self, name: str) -> Operand:
         """The value of an argument, of the trainer's class or of the script."""
         arguments = self.config.arguments
         if name in arguments.defaults:
             return arguments[name]
         return self.config.values[name] if name in self.config.values else self.default_in_program(name)
 
-    def default_in_program(self, name: str) -> ConfigValue:
+    def default_in_program(self, name: str) -> Operand:
         """The default of an argument that the run's program defines itself; None without one, and for a required one."""
         program = self.config.facts.launch.program
         field = program.fields.get(name) if program is not None else None
@@ -118,7 +119,7 @@ class TrainerMemory(Record):
         calls = code.adapters if code is not None else ()
         return calls[0] if len(calls) == 1 and calls[0].is_certain and not calls[0].is_open else None
 
-    def first(self, *names: str) -> ConfigValue:
+    def first(self, *names: str) -> Operand:
         """The first of some arguments that is not null."""
         return next((found for found in map(self.value, names) if found is not None), None)
 
@@ -131,8 +132,8 @@ class TrainerMemory(Record):
     def inputs(self) -> Inputs:
         """All settings, and the alternatives that the files leave possible."""
         config = self.config
-        sequence, micro = self.sequence(), config.batch.micro_batch.value
-        known = type(micro) is int and micro > 0
+        sequence, micro = self.sequence(), config.batch.micro_batch.integer or 0
+        known = micro > 0
         accumulation = config.batch.accumulation.value
         settings = Settings(
             micro_batch=micro if known else 1,
@@ -197,7 +198,14 @@ class TrainerMemory(Record):
         length = self.config.facts.seq_length
         if length is not None:
             self.assumed.append(f"rows of {length} tokens")
-        return length or self.with_passages() or self.longest_of_model()
+        return length or self.with_passages() or self.of_tokenizer() or self.longest_of_model()
+
+    def of_tokenizer(self) -> int | None:
+        """The one length at which the program cuts its rows: `tokenizer(..., truncation=True, max_length=512)`."""
+        code = self.config.facts.launch.code
+        lengths = set(cut_lengths(code.scopes)) if code is not None else set()
+        found = [self.value(name) if isinstance(name, str) else name for name in lengths]
+        return self.row(found[0]) if len(found) == 1 and type(found[0]) is int and found[0] > 0 else None
 
     def with_passages(self) -> int | None:
         """The tokens of a sample of contrastive training: a query and its passages."""
@@ -234,7 +242,7 @@ class TrainerMemory(Record):
         return bool(self.value("packing"))
 
     @property
-    def written_dtype(self) -> ConfigValue:
+    def written_dtype(self) -> Operand:
         """The dtype to load the model in, as an argument or a keyword of the model; None if it is not set."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
@@ -391,19 +399,18 @@ class TrainerMemory(Record):
 
     def ranks(self) -> int:
         """The number of data-parallel ranks; 1 if the GPU count is unknown."""
-        found = self.config.batch.data_parallel.value
-        if not self.ranks_unknown:
-            return int(found)
+        ranks = self.config.batch.data_parallel.integer
+        if ranks is not None and ranks > 0:
+            return ranks
         self.assumed.append(f"1 GPU ({GPUS_FLAG})")
         return 1
 
     @property
     def ranks_unknown(self) -> bool:
         """Whether the number of data-parallel ranks is unknown."""
-        found = self.config.batch.data_parallel.value
-        return type(found) is not int or found < 1
+        return (self.config.batch.data_parallel.integer or 0) < 1
 
-    def fsdp_option(self, name: str) -> ConfigValue:
+    def fsdp_option(self, name: str) -> Operand:
         """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
         launcher = self.config.launcher
         sections = [self.config.section("fsdp_config") or {}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.launch.program import ProgramFacts
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 LOADERS = ("Model", "ForCausalLM", "ForConditionalGeneration", "ForSequenceClassification", "ForSeq2SeqLM", "ForMaskedLM", "LMHeadModel")
 MODEL_NAMES = ("model", "model_name", "pretrained_model_name_or_path")
@@ -16,7 +16,7 @@ def checkpoints(program: ProgramFacts) -> list[str]:
     return list(dict.fromkeys(name for scope in program.scopes for name in loaded_in(scope)))
 
 
-def loaded_in(scope: ConfigValue) -> Iterator[str]:
+def loaded_in(scope: Operand) -> Iterator[str]:
     """The checkpoints that the statements of a function or module load."""
     for node in scope.nodes:
         if isinstance(node, ast.Call) and loads_model(node.func):
@@ -41,7 +41,7 @@ def model_argument(call: ast.Call) -> ast.expr | None:
     return next((each.value for each in call.keywords if each.arg in MODEL_NAMES), call.args[0] if call.args else None)
 
 
-def written(scope: ConfigValue, node: ast.expr | None) -> str | None:
+def written(scope: Operand, node: ast.expr | None) -> str | None:
     """The string that an expression is: a literal, or a name that is assigned once."""
     if isinstance(node, ast.Name):
         node = scope.values.get(node.id)

@@ -34,8 +34,7 @@ def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | N
         return found
     checkpoint = found.checkpoint
     found.begin = checkpoint.number("global_step")
-    own: ConfigValue = config.batch.micro_batch.value
-    found.own_micro_batch = own if isinstance(own, int) else None
+    found.own_micro_batch = config.batch.micro_batch.integer
     saved = checkpoint.number("train_batch_size") if restores_micro_batch(config) else None
     found.micro_batch = saved or found.own_micro_batch
     found.restored = restored(config, checkpoint)
@@ -96,8 +95,7 @@ def restored(config: TrainerConfig, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 def with_micro_batch(config: TrainerConfig, size: int | None) -> TrainerConfig:
     """The same run with another micro batch, as the Trainer sets it after everything else was built."""
-    own: ConfigValue = config.batch.micro_batch.value
-    if size is None or size == own:
+    if size is None or size == config.batch.micro_batch.integer:
         return config
     override = Override(config.batch_keys["micro_batch"], [str(size)], FLAG, values=(size,))
     facts = config.facts.replace(overrides=(*config.facts.overrides, override), resume=None)
@@ -116,8 +114,8 @@ def end(config: TrainerConfig, found: Resumption) -> int | None:
     run, args = steps(resumed), resumed.arguments
     if run.total is None:
         return None
-    examples, accumulation = resumed.loaded()[0], resumed.batch.accumulation.value
-    if run.batches is None or examples is None or not isinstance(accumulation, int):
+    examples, accumulation = resumed.loaded()[0], resumed.batch.accumulation.integer
+    if run.batches is None or examples is None or accumulation is None:
         return run.total if begin < run.total else None
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     length = training_length(run.batches, accumulation, epochs=epochs, max_steps=int(limit), version=resumed.version)

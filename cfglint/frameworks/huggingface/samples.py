@@ -9,8 +9,8 @@ import os
 from cfglint.data.rows import Limits, Rows, found_all, rows_of
 from cfglint.data.slices import rows_in
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.sample_files import held_out, limits, unknown
-from cfglint.frameworks.samples import Samples
+from cfglint.frameworks.training_data.files import held_out, limits, unknown
+from cfglint.frameworks.training_data.samples import Samples
 from cfglint.launch.program import DataRecipe
 from cfglint.source.annotations import Any
 from cfglint.source.files import FileProblem, read_bytes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.diagnostic import STAGES
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Operand
 from cfglint.source.record import Record
 
 Multiplier = Callable[[int], Any]
@@ -40,10 +40,10 @@ class ScheduleRun(Record):
         return float(step) / float(max(1, self.warmup))
 
 
-def cosine(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
+def cosine(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     """The schedule of line 134, and with a minimum rate that of line 326, which `least` is."""
     waves = given.get("num_cycles", 0.5)
-    least: ConfigValue = given.get("min_lr_rate")
+    least: Operand = given.get("min_lr_rate")
     if given.get("min_lr") is not None:
         least = given["min_lr"] / run.rate
 
@@ -57,7 +57,7 @@ def cosine(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     return multiplier
 
 
-def restarts(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
+def restarts(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     """The schedule of line 177."""
     cycles = given.get("num_cycles", 1)
 
@@ -70,11 +70,11 @@ def restarts(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
     return multiplier
 
 
-def polynomial(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
+def polynomial(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     """The schedule of line 221."""
     end, power = given.get("lr_end", 1e-7), given.get("power", 1.0)
 
-    def multiplier(step: int) -> ConfigValue:
+    def multiplier(step: int) -> Operand:
         if step < run.warmup:
             return run.risen(step)
         if step > run.total:
@@ -85,9 +85,9 @@ def polynomial(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier
     return multiplier
 
 
-def inverse_root(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
+def inverse_root(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     """The schedule of line 288."""
-    scale: ConfigValue = given.get("timescale")
+    scale: Operand = given.get("timescale")
     if scale is None:
         scale = run.warmup or 10_000
 
@@ -97,15 +97,15 @@ def inverse_root(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multipli
     return multiplier
 
 
-def cosine_from_rate(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
+def cosine_from_rate(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     """The schedule of line 389."""
     waves = given.get("num_cycles", 0.5)
-    least: ConfigValue = given.get("min_lr_rate")
-    first: ConfigValue = given.get("warmup_lr_rate")
+    least: Operand = given.get("min_lr_rate")
+    first: Operand = given.get("warmup_lr_rate")
     if given.get("min_lr") is not None:
         least = given["min_lr"] / run.rate
 
-    def multiplier(step: int) -> ConfigValue:
+    def multiplier(step: int) -> Operand:
         if step < run.warmup and first is None:
             return (step + 1.0) / max(1.0, run.warmup)
         if step < run.warmup:
@@ -117,15 +117,15 @@ def cosine_from_rate(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Mult
     return multiplier
 
 
-def stable_decay(run: ScheduleRun, given: Mapping[str, ConfigValue]) -> Multiplier:
+def stable_decay(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     """The schedule of line 470; before 4.49 num_stable_steps is required and the warm-up has no minimum."""
     decay, least = given["num_decay_steps"], given.get("min_lr_ratio", 0)
-    stable: ConfigValue = given.get("num_stable_steps")
+    stable: Operand = given.get("num_stable_steps")
     modern = run.version >= STABLE_STEPS_OPTIONAL
     if stable is None and modern:
         stable = run.total - run.warmup - decay
 
-    def multiplier(step: int) -> ConfigValue:
+    def multiplier(step: int) -> Operand:
         if step < run.warmup:
             factor = warmed(given.get("warmup_type", "linear"), run.risen(step))
             return max(0.0, factor * (1.0 - least) + least) if modern else run.risen(step)
@@ -147,7 +147,7 @@ def warmed(shape: str, progress: float) -> float:
     return progress if shape == "linear" else 1.0 - math.sqrt(1.0 - progress)
 
 
-def decayed(shape: str, waves: ConfigValue, progress: float) -> float:
+def decayed(shape: str, waves: Operand, progress: float) -> float:
     """The multiplier of the decay in one of its shapes."""
     if shape == "cosine":
         return 0.5 * (1.0 + math.cos(math.pi * float(waves) * 2.0 * progress))

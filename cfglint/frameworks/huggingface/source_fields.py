@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Any, Callable, ConfigValue, Operand
 from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder, pairs
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ def json_type(module: Module, part: ast.expr) -> str:
     return PLAIN[name]
 
 
-def constant(module: Module, node: ast.expr) -> ConfigValue:
+def constant(module: Module, node: ast.expr) -> Operand:
     """The value of a constant; in a lenient reading unknown if it is none."""
     try:
         return module.constant(node)
@@ -170,7 +170,7 @@ def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, R
     return {name: raw}
 
 
-def made(module: Module, factory: ast.expr) -> ConfigValue:
+def made(module: Module, factory: ast.expr) -> Operand:
     """What a factory of defaults makes."""
     if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
         return [] if factory.id == "list" else {}
@@ -181,7 +181,7 @@ def made(module: Module, factory: ast.expr) -> ConfigValue:
     raise module.refuse(factory, "a default factory without a rule")
 
 
-def listed(module: Module, metadata: ast.expr | None) -> list[ConfigValue] | None:
+def listed(module: Module, metadata: ast.expr | None) -> list[Operand] | None:
     if not isinstance(metadata, ast.Dict):
         return None
     for key, value in pairs(metadata):

@@ -12,7 +12,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 
 STEPS = "steps"
 ROUNDING = 1e-6
@@ -55,6 +55,8 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
         overrides = "max_steps overrides num_train_epochs" if "num_train_epochs" in args else "max_steps / steps per epoch"
         summary.derive(LENGTH, "epochs", "epochs", epochs_of(run), overrides, needs=needs(config))
     else:
+        if not args.known("max_steps"):
+            summary.add(LENGTH, "max steps", of(config, "max_steps"))
         summary.add(LENGTH, "epochs", of(config, "num_train_epochs"))
     if run.batches is not None and run.batches != run.updates:
         summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
@@ -96,7 +98,7 @@ def batches_because(config: TrainerConfig) -> str:
     if own:
         return own
     batch, rounded = config.batch, "rounded down" if config.arguments["dataloader_drop_last"] else "rounded up"
-    data_parallel, samples, micro = batch.data_parallel.value, f"{config.facts.num_examples:,}", batch.micro_batch.value
+    data_parallel, samples, micro = batch.data_parallel.integer, f"{config.facts.num_examples:,}", batch.micro_batch.integer
     if not data_parallel or data_parallel == 1 or config.accelerator.get("split_batches"):
         return f"{samples} / {micro}, {rounded}"
     return f"per process, of {data_parallel}: {samples} / {micro} / {data_parallel}, {rounded}"
@@ -116,7 +118,7 @@ def updates_because(config: TrainerConfig, run: Steps) -> str:
 def warmup_because(config: TrainerConfig, run: Steps) -> str:
     """The origin of the number of warm-up steps."""
     args = config.arguments
-    setting = of(config, "warmup_ratio" if args["warmup_ratio"] and not args["warmup_steps"] else "warmup_steps")
+    setting = of(config, "warmup_ratio" if config.values.get("warmup_ratio") and not args["warmup_steps"] else "warmup_steps")
     if not setting.written:
         return f"{setting.name} is not set"
     value = setting.value
@@ -235,7 +237,7 @@ def filled(config: TrainerConfig, summary: Summary) -> None:
         summary.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
 
 
-def known(value: object, because: str) -> ConfigValue:
+def known(value: object, because: str) -> Operand:
     """A resolved value; None where it is a placeholder for an unknown length."""
     return None if "not known" in because else value
 

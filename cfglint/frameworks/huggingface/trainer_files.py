@@ -6,11 +6,11 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks import is_added
 from cfglint.frameworks.base import Config, Framework
-from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, PACKAGE
+from cfglint.frameworks.huggingface import FRAMEWORK, NEWEST, OWN_LOOP, PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Sequence
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, Operand, Sequence
 from cfglint.source.document import Document, Path
 
 TYPE_CHECKING = False
@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from cfglint.launch.overrides import Override
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
+
+# Names that programs of their own have for what the Trainer calls otherwise: a file with one has other defaults than the Trainer's.
+OWN_NAMES = OWN_LOOP | {
+    "lr",
+    "optimizer",
+    "scheduler",
+    "epochs",
+    "num_epochs",
+    "n_epochs",
+    "total_episodes",
+    "grad_accum",
+    "grad_accum_steps",
+}
 
 
 class TrainerFiles(Config):
@@ -38,7 +51,7 @@ class TrainerFiles(Config):
         super().__init__(documents, facts, kinds)
         self._version = self.facts.version(PACKAGE, NEWEST)
         self.files = attach(documents, kinds, self.framework)
-        self.root: ConfigValue = self._read(documents[0])
+        self.root: Operand = self._read(documents[0])
         self.readable = not self.load_problems
         self.parsed = self.readable and isinstance(self.root, dict)
         if isinstance(self.root, dict):
@@ -46,6 +59,9 @@ class TrainerFiles(Config):
         self.arguments = self.parsed_arguments()
         if not facts.launch.is_closed:
             self.arguments.leave_open(each for each in facts.launch.not_read if each.opens)
+        own = sorted(OWN_NAMES & {*self.values}) if not (facts.kind_given or facts.strict_keys or self.documents[0].is_command) else []
+        if own:
+            self.arguments.leave_open((Reason("program", "the defaults of the program", f"`{own[0]}` is not an argument of the Trainer"),))
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
         self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
@@ -109,14 +125,14 @@ class TrainerFiles(Config):
         """Whether a field has a value that is not known."""
         return any(isinstance(value, Unknown) for value in (*self.arguments.defaults.values(), *self.arguments.given.values()))
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast
         from cfglint.launch.overrides import ARGS
 
         return cast(override, self.version) if override.origin == ARGS else super().override_value(override)
 
-    def default(self, path: Path, missing: object) -> ConfigValue:
+    def default(self, path: Path, missing: object) -> Operand:
         """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""
         name = path[0]
         if len(path) > 1 or name not in self.arguments.defaults:
@@ -145,7 +161,7 @@ class TrainerFiles(Config):
             return self.facts.version("accelerate", "") >= release
         return self.version >= like
 
-    def _read(self, document: Document) -> ConfigValue:
+    def _read(self, document: Document) -> Operand:
         from cfglint.source.loaders import STRICT_JSON
 
         loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
@@ -153,7 +169,7 @@ class TrainerFiles(Config):
         self.load_problems.extend((document, problem) for problem in reading.problems)
         return reading.value
 
-    def section(self, name: str) -> ConfigValue:
+    def section(self, name: str) -> Operand:
         """The mapping that a field contains, written in place or in a file that it names; None if it is unknown."""
         if name not in self._sections:
             value = self.arguments[name]

@@ -7,12 +7,14 @@ utils/deepspeed.py:264-281 (from 1.8.0 the engine steps when gradients are synch
 
 from __future__ import annotations
 
+from math import prod
+
 from cfglint.evaluate import Unknown
-from cfglint.findings.setting import DEFAULT, DERIVED, WRITTEN, Batch, Layout, Setting
-from cfglint.frameworks._releases import RELEASES
+from cfglint.findings.setting import DEFAULT, WRITTEN, Batch, Layout, Setting, derived
 from cfglint.frameworks.launch import KIND
 from cfglint.frameworks.launch.config import ACCUMULATION, VARIABLE, LaunchConfig
-from cfglint.frameworks.own_loops import TURNS, add_loop, integer, number_of, setting, total_steps, warmup_steps
+from cfglint.frameworks.own_loops import TURNS, add_loop, number_of, setting, total_steps, warmup_steps
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.program import OwnLoop
 from cfglint.source.python.call import CallDocument
@@ -33,11 +35,11 @@ NAMES = {"no": "fp32"}  # precisions as `explain` names them
 def batch(config: LaunchConfig) -> Batch:
     """The batch of a launch whose program sets the batch itself: the processes, the loader's batch size and its accumulation."""
     micro, steps, replicas = micro_batch(config), accumulation(config), data_parallel(config)
-    numbers = [each.value for each in (micro, steps, replicas)]
-    known = all(type(each) is int for each in numbers) and loop_of(config) is not None
-    total = numbers[0] * numbers[1] * numbers[2] if known else None
+    numbers = [each.integer for each in (micro, steps, replicas)]
+    known = [each for each in numbers if each is not None]
+    total = prod(known) if len(known) == len(numbers) and loop_of(config) is not None else None
     because = " x ".join("?" if each is None else str(each) for each in numbers) if loop_of(config) is not None else OWN
-    return Batch(Layout(config.facts.gpus), micro, steps, replicas, Setting(("global_batch",), total, DERIVED, because=because))
+    return Batch(Layout(config.facts.gpus), micro, steps, replicas, derived("global_batch", total, because))
 
 
 def loop_of(config: LaunchConfig) -> OwnLoop | None:
@@ -50,13 +52,14 @@ def micro_batch(config: LaunchConfig) -> Setting:
     """The batch size of the data loader; of one process, where the loader's batch is split between them."""
     loop = loop_of(config)
     if loop is None or loop.loader is None or "batch_sampler" in loop.loader.values:
-        return Setting(("batch",), None, DERIVED, because=loop.lacks_loader if loop is not None and loop.lacks_loader else OWN)
+        return derived("batch", None, loop.lacks_loader if loop is not None and loop.lacks_loader else OWN)
     found = argument(config, loop.loader, MICRO) or Setting((MICRO,), 1, DEFAULT, because="default of DataLoader")
     split = splits(config, loop)
-    if split is False or found.value is None:
+    size = found.integer
+    if split is False or size is None:
         return found
-    shared = found.value // config.facts.gpus if split and config.facts.gpus else None
-    return Setting((MICRO,), shared, DERIVED, because=f"{found.value} of the loader, split between the processes")
+    shared = size // config.facts.gpus if split and config.facts.gpus else None
+    return derived(MICRO, shared, f"{size} of the loader, split between the processes")
 
 
 def splits(config: LaunchConfig, loop: OwnLoop) -> bool | None:
@@ -75,7 +78,7 @@ def data_parallel(config: LaunchConfig) -> Setting:
     call = config.accelerator
     own = loop_of(config) is None or call is None or any(call.values.get(each) is not None for each in SHARES_BATCHES)
     value = None if own else config.facts.gpus
-    return Setting(("data_parallel",), value, DERIVED, because=OWN if own else "every process takes batches of its own")
+    return derived("data_parallel", value, OWN if own else "every process takes batches of its own")
 
 
 def accumulation(config: LaunchConfig) -> Setting:
@@ -89,21 +92,21 @@ def accumulation(config: LaunchConfig) -> Setting:
         return open_accumulation(loop.why if loop is not None and loop.why else OWN)
     turns = number_of(loop, TURNS, config.facts.launch)
     if turns is not None:
-        turns.value = integer(turns.value)
-        if loop.is_twice and of_accelerator(config).value not in (1, turns.value):
+        counted(turns)
+        if loop.is_twice and of_accelerator(config).integer not in (1, turns.integer):
             return open_accumulation("the loop accumulates by `accumulate()` and by a condition of its own")
         return turns
     if not loop.accumulates:
         because = (
             "the loop steps after each batch, without `accumulate()`" if ACCUMULATION in call.values else "the loop steps after each batch"
         )
-        return Setting((ACCUMULATION,), 1, DERIVED, because=because)
+        return derived(ACCUMULATION, 1, because)
     return of_accelerator(config)
 
 
 def open_accumulation(because: str) -> Setting:
     """An accumulation that is not known, with the reason."""
-    return Setting((ACCUMULATION,), None, DERIVED, because=because)
+    return derived(ACCUMULATION, None, because)
 
 
 def of_accelerator(config: LaunchConfig) -> Setting:
@@ -116,12 +119,10 @@ def of_accelerator(config: LaunchConfig) -> Setting:
     if line is not None and VARIABLE in line.call.environment:
         text = line.call.environment[VARIABLE].value
         value = int(text) if text is not None and text.isdigit() else None
-        return Setting((ACCUMULATION,), value, DERIVED, because=f"{VARIABLE} of the line")
+        return derived(ACCUMULATION, value, f"{VARIABLE} of the line")
     launcher = config.launcher
     if launcher is not None and launcher.uses_deepspeed and launcher.get("deepspeed_config", ACCUMULATION) is not None:
-        found: Setting = launcher.setting("deepspeed_config", ACCUMULATION)
-        found.value = integer(found.value)
-        return found
+        return counted(launcher.setting("deepspeed_config", ACCUMULATION))
     if ACCUMULATION not in call.values and not (call.loop is not None and call.loop.is_whole):
         return open_accumulation("the arguments of `Accelerator` are not all known")
     return argument(config, call, ACCUMULATION) or Setting((ACCUMULATION,), 1, DEFAULT, because="default of Accelerator")
@@ -142,13 +143,13 @@ def uses_deepspeed(config: LaunchConfig) -> bool | None:
 def with_deepspeed(config: LaunchConfig, loop: OwnLoop | None) -> Setting:
     """The accumulation under DeepSpeed: of its file, else of the `Accelerator`; from 1.8.0 as far as the loop lets it."""
     found = of_engine(config)
-    if config.facts.version(PACKAGE, RELEASES[PACKAGE]) < BY_SYNC_SINCE or found.value in (None, 1) or loop is None:
+    if config.facts.version(PACKAGE, RELEASES[PACKAGE]) < BY_SYNC_SINCE or found.integer in (None, 1) or loop is None:
         return found
     if loop.accumulates is None:
         return open_accumulation(loop.why or OWN)
     if loop.accumulates:
         return found
-    return Setting((ACCUMULATION,), 1, DERIVED, because="from accelerate 1.8 on the engine steps after each batch without `accumulate()`")
+    return derived(ACCUMULATION, 1, "from accelerate 1.8 on the engine steps after each batch without `accumulate()`")
 
 
 def of_engine(config: LaunchConfig) -> Setting:
@@ -160,7 +161,7 @@ def of_engine(config: LaunchConfig) -> Setting:
         if plugin is None or "hf_ds_config" in plugin.values:
             return open_accumulation("the config of DeepSpeed's plugin is not read")
         found = argument(config, plugin, ACCUMULATION)
-        return found if found is not None and found.value is not None else of_accelerator(config)
+        return found if found is not None and found.integer is not None else of_accelerator(config)
     if uses_deepspeed(config) is None:
         return open_accumulation("the accelerate config is not in the project")
     launcher = config.launcher
@@ -175,11 +176,16 @@ def of_engine(config: LaunchConfig) -> Setting:
 
 
 def argument(config: LaunchConfig, call: CallDocument, key: str) -> Setting | None:
-    """An integer argument of a call, at the place where it is written; without a value if it is unknown."""
+    """An integer argument of a call, at the place where it is written."""
     found = setting(call, key, config.facts.launch)
-    if found is not None:
-        found.value = integer(found.value)
-    return found
+    return counted(found) if found is not None else None
+
+
+def counted(setting: Setting) -> Setting:
+    """A setting that has to be an integer; what comes of any other value is not known."""
+    if not setting.is_unknown:
+        setting.value = Unknown() if setting.integer is None else setting.integer
+    return setting
 
 
 def numbers(config: LaunchConfig) -> dict[str, int | None]:
@@ -187,7 +193,7 @@ def numbers(config: LaunchConfig) -> dict[str, int | None]:
     loop = loop_of(config)
     if loop is None:
         return {}
-    total = total_steps(loop, config.facts.launch, integer(accumulation(config).value))
+    total = total_steps(loop, config.facts.launch, accumulation(config).integer)
     return {"total_steps": total, "warmup_steps": warmup_steps(loop, config.facts.launch)}
 
 
@@ -196,7 +202,7 @@ def account(config: LaunchConfig) -> Summary:
     summary, loop = launched(config.facts.launch), loop_of(config)
     precision(config, summary)
     if loop is not None:
-        steps = integer(accumulation(config).value)
+        steps = accumulation(config).integer
         add_loop(summary, loop, config.facts.launch, steps, has_optimizer=not has_dummy(loop))
         add_schedule_length(config, summary, loop)
         if has_dummy(loop):
@@ -210,7 +216,7 @@ def add_schedule_length(config: LaunchConfig, summary: Summary, loop: OwnLoop) -
     """Add the optimizer's steps after which a prepared schedule ends: it goes on by one for each process (scheduler.py, `step`)."""
     call, processes = config.accelerator, config.facts.gpus
     found = setting(loop.schedule, SCHEDULE_STEPS, config.facts.launch) if loop.schedule is not None else None
-    total = integer(found.value) if found is not None else None
+    total = found.integer if found is not None else None
     follows = call is None or call.values.get("step_scheduler_with_optimizer", True) is True
     if not loop.prepares_schedule or total is None or not processes or not follows or splits(config, loop) is not False:
         return

@@ -12,7 +12,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.overrides import Override
 from cfglint.launch.program import ProgramCall
-from cfglint.source.annotations import Any, ConfigValue, Sequence
+from cfglint.source.annotations import Any, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
@@ -47,7 +47,7 @@ class LaunchConfig(Config):
         """None: the options of a launcher do not depend on the program."""
         return ()
 
-    def default(self, path: Path, missing: object) -> ConfigValue:
+    def default(self, path: Path, missing: object) -> Operand:
         """The default that the program's own parser has for an option, as a word of the line."""
         program = self.facts.launch.parser
         field = program.fields.get(str(path[0])) if program is not None and len(path) == 1 else None
@@ -145,7 +145,7 @@ def passed(launch: Launch, argument: str) -> tuple[ConfigValue, tuple[Node, Node
     """(value, option and value in the line, words) that a line gives to an argument of its program; without a place if the line does not
     give it.
     """
-    from cfglint.frameworks.own_arguments import given_value, options_of
+    from cfglint.frameworks.arguments.own_parser import given_value, options_of
 
     line, command, program = launch.line, launch.command, launch.parser
     assert line is not None

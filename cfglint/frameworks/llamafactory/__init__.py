@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import relative_of, top_keys
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
@@ -63,7 +63,7 @@ class LlamaFactory(Framework):
     history_tables = ("llamafactory.releases.HISTORY",)
     parts = {
         "has_own_key": "llamafactory.releases.ever",
-        "exceptions": "row_refusals.row_exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "batch": "huggingface.batch.resolve",
         "numbers": "llamafactory.summary.numbers",
         "samples": "llamafactory.samples.samples",
@@ -72,7 +72,7 @@ class LlamaFactory(Framework):
         "refusals": "llamafactory.checks.refusals",
         "unknown_keys": "llamafactory.rules.keys.unknown_keys",
         "config": "llamafactory.config.LlamaFactoryConfig",
-        "model": "named_models.model_of_names",
+        "model": "memory.named_models.model_of_names",
         "memory": "llamafactory.memory.inputs",
         "adapters": "llamafactory.adapters.adapters",
         "account": "llamafactory.summary.account",

@@ -6,8 +6,8 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.llamafactory.releases import default, ever
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import ConfigMapping, Operand
 
 OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
 SCHEDULE_FILLED = Releases((0, 9, 3))
@@ -22,7 +22,7 @@ class TrainerArguments(Arguments):
         self.own_version = own_version
         super().__init__(values, version)
 
-    def __getitem__(self, name: str) -> ConfigValue:
+    def __getitem__(self, name: str) -> Operand:
         """The value of a field as it is passed to the trainer."""
         if name in OVERWRITTEN:
             return OVERWRITTEN[name]
@@ -33,18 +33,18 @@ class TrainerArguments(Arguments):
         return value
 
     @property
-    def checkpointing(self) -> ConfigValue:
+    def checkpointing(self) -> Operand:
         """Whether the Trainer's own switch enables gradient checkpointing, in addition to LLaMA-Factory's."""
         return self["gradient_checkpointing"]
 
 
-def default_of(name: str, release: Version) -> ConfigValue:
+def default_of(name: str, release: Version) -> Operand:
     """The default of one of LLaMA-Factory's fields; None if the release does not have it."""
     if not ever(name):
         raise NoSuchField(name)
     return default(name, release)
 
 
-def comma_list(value: object) -> ConfigValue:
+def comma_list(value: object) -> Operand:
     """A string as the list that `split_arg` converts it to; any other value unchanged (data_args.py:148-151)."""
     return [item.strip() for item in value.split(",")] if isinstance(value, str) else value

@@ -1,16 +1,16 @@
-"""What LLaMA-Factory's classes and `get_train_args` refuse: their rows, on the values of a file."""
+"""What LLaMA-Factory's classes, `get_train_args` and the loader of the model refuse: their rows, on the values of a file."""
 
 from __future__ import annotations
 
 import functools
 
-from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.llamafactory import KIND
 from cfglint.frameworks.refusal import Refusal, Words
-from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of
-from cfglint.frameworks.row_table import table_of
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.releases.history import DEFAULT, TYPE
+from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of
+from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments")  # in the order in which they are built
 CONFIG: Stage = "config"
+INIT: Stage = "init"
+QUANTIZED = "quantization_config"  # of the model's config.json
 PARALLEL = "parallel_mode"
 KEPT = ("stage", "dataset", "model_name_or_path", "do_train", "quantization_bit", "streaming")
 # The keys at which findings are, where it is not the first one that the message names.
@@ -40,6 +42,7 @@ PLACES = {
     "LLF063": ("compute_accuracy",),
     "LLF100": ("stage",),
     "LLF105": ("visual_inputs", "use_dora"),
+    "LLF109": ("quantization_bit", "model_name_or_path"),
 }
 
 
@@ -47,7 +50,12 @@ PLACES = {
 def plan(release: Version) -> Plan:
     """The rows of a release, in the order in which they run."""
     names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
-    return Plan({CONFIG: [*EVALUATES, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))]})
+    return Plan(
+        {
+            CONFIG: [*EVALUATES, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))],
+            INIT: table_of(KIND).rows("model", "configure_quantization", release),
+        }
+    )
 
 
 def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
@@ -55,10 +63,11 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
     launched = config.launched
     mode = PROCESSES if launched is None else f"ParallelMode.{'DISTRIBUTED' if launched else 'NOT_PARALLEL'}"
     defaults = {**args.defaults, **{name: row[DEFAULT] for name, row in fields.items()}, PARALLEL: mode}
+    defaults[QUANTIZED] = config.quantization_of_model()[0]
     written = {**args.given, **{name: value for name, value in config.values.items() if name in fields}}
     (written if "report_to" in written else defaults)["report_to"] = args.trackers
-    words = Words(KEPT, {(PARALLEL,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
-    varying = (PARALLEL, "report_to", *args.unknown)
+    words = Words(KEPT, {(PARALLEL,): None, (QUANTIZED,): None}, lambda key: key in fields and "bool" in str(fields[key][TYPE]), PLACES)
+    varying = (PARALLEL, QUANTIZED, "report_to", *args.unknown)
     return Check(plan(config.own_version), written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
 
 
@@ -73,6 +82,7 @@ def facts(config: LlamaFactoryConfig) -> Callable[..., Any]:
         return {
             "is_deepspeed_zero3_enabled": config.zero3,
             "is_env_enabled": False,
+            "is_fsdp_enabled": config.loads_once,
             "is_torch_bf16_gpu_available": True,
             "is_torch_npu_available": False,
         }.get(name)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from os.path import isdir
 
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import FILE, Finding, Rule
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.history import DEFAULT, Fields
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -16,9 +15,12 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory import FRAMEWORK
 from cfglint.frameworks.llamafactory.arguments import TrainerArguments, default_of
 from cfglint.frameworks.llamafactory.releases import arguments, ever, library
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
+from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.releases.history import DEFAULT, Fields
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document
+from cfglint.source.root import root_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,13 +54,13 @@ class LlamaFactoryConfig(TrainerConfig):
         """The values of the file, overridden by those of the launch line; nothing is interpolated."""
         return self.launched_with(values)
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The value of `key=value` after the file name, parsed by OmegaConf."""
         from cfglint.launch.overrides import by_omegaconf
 
         return by_omegaconf(override)
 
-    def own(self, name: str) -> ConfigValue:
+    def own(self, name: str) -> Operand:
         """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
         if name not in self.own_fields:
             name = str(self.renamed((name,))[0])
@@ -72,11 +74,11 @@ class LlamaFactoryConfig(TrainerConfig):
         return self.setting(name, value=value)
 
     @property
-    def stage(self) -> ConfigValue:
+    def stage(self) -> Operand:
         return self.own("stage")
 
     @property
-    def method(self) -> ConfigValue:
+    def method(self) -> Operand:
         """Which weights are trained."""
         return self.own("finetuning_type")
 
@@ -109,6 +111,31 @@ class LlamaFactoryConfig(TrainerConfig):
             return None
         zero = section.get("zero_optimization") if isinstance(section, dict) else None
         return isinstance(zero, dict) and zero.get("stage") == 3
+
+    @property
+    def loads_once(self) -> bool:
+        """Whether FSDP lets rank 0 alone load the model, without which `is_fsdp_enabled` of transformers is false."""
+        launcher = self.launcher
+        if launcher is not None and launcher.fsdp_version:
+            return bool(launcher.section("fsdp_config").get("fsdp_cpu_ram_efficient_loading", True))
+        section = self.section("fsdp_config") or {}
+        return self.uses_fsdp and str(section.get("cpu_ram_efficient_loading")).lower() == "true"
+
+    def quantization_of_model(self) -> tuple[ConfigValue, tuple[Reason, ...]]:
+        """(`quantization_config` of the model's `config.json`, None without one; what is not known of it)."""
+        name = self.own("model_name_or_path")
+        if not isinstance(name, str) or not (self.own("quantization_bit") or self.zero3 or self.loads_once):
+            return None, ()
+        from cfglint.batch.shapes import published
+        from cfglint.frameworks.peft.checkpoints import path_in_project, read
+
+        path, found = path_in_project(name, self.documents[0].path), published(name)
+        if path:
+            return (read(path, root_of(self.documents[0].path)) or {}).get("quantization_config"), ()
+        quantised = found is not None and found.quantised
+        is_known = found is not None and not found.assumed and not quantised
+        not_read = () if is_known else (Reason("file", f"`config.json` of `{name}`", "it is not in the project"),)
+        return {"quant_method": "?"} if quantised else None, not_read
 
     @property
     def launched(self) -> bool | None:
@@ -159,7 +186,7 @@ class LlamaFactoryConfig(TrainerConfig):
             return None
         return length - 1 if self.stage == "pt" and self.own("packing") else length
 
-    def loaded(self) -> tuple[int | None, ConfigValue]:
+    def loaded(self) -> tuple[int | None, Operand]:
         """(rows that the trainer gets, rows per batch): packed and streamed rows cannot be counted."""
         rows, micro = super().loaded()
         return (None if self.packs or self.own("streaming") or self.own_trainer else rows), micro

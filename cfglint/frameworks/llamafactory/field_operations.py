@@ -11,7 +11,7 @@ from os import fspath
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.huggingface.field_operations import Operation, TypeFailure
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Any, Callable, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,19 +37,19 @@ def inline_json(value: object, config: LlamaFactoryConfig) -> None:
         json.loads(value)
 
 
-def split_size(value: ConfigValue, config: LlamaFactoryConfig) -> None:
+def split_size(value: Operand, config: LlamaFactoryConfig) -> None:
     """Compare the size as data/data_utils.py:99-111 does."""
     if config.own("dataset") is not None and config.own("tokenized_path") is None:
         _ = value > SMALL
 
 
-def loraplus_rate(value: ConfigValue, config: LlamaFactoryConfig) -> None:
+def loraplus_rate(value: Operand, config: LlamaFactoryConfig) -> None:
     """Multiply the rate as train/trainer_utils.py:385 does."""
     if value is not None and config.makes_optimizer and not (config.own("use_galore") or config.own("use_apollo")):
         _ = 1.0 * value
 
 
-def checkpoint(value: ConfigValue, config: LlamaFactoryConfig) -> None:
+def checkpoint(value: Operand, config: LlamaFactoryConfig) -> None:
     """Use the folder of a checkpoint as transformers 5.6.0 trainer.py:1416 does; hparams/parser.py:477-480 removes it for some reward
     models.
     """
@@ -58,19 +58,19 @@ def checkpoint(value: ConfigValue, config: LlamaFactoryConfig) -> None:
         fspath(value)
 
 
-def muon_rate(value: ConfigValue, config: LlamaFactoryConfig) -> None:
+def muon_rate(value: Operand, config: LlamaFactoryConfig) -> None:
     """Multiply the rate as third_party/muon/muon.py:187 (adjust_lr_for_muon) does."""
     if config.uses_muon:
         _ = value * 0.2
 
 
-def muon_decay(value: ConfigValue, config: LlamaFactoryConfig) -> None:
+def muon_decay(value: Operand, config: LlamaFactoryConfig) -> None:
     """Multiply the decay as third_party/muon/muon.py:190 does."""
     if config.uses_muon:
         _ = 0.1 * value
 
 
-def muon_beta(value: ConfigValue, config: LlamaFactoryConfig) -> None:
+def muon_beta(value: Operand, config: LlamaFactoryConfig) -> None:
     """Use the value as AdamW in third_party/muon/muon.py:215-218 does, for parameters that are not matrices; adapters have none."""
     if config.uses_muon and config.method in ("full", "freeze"):
         _ = 1 - value
@@ -88,7 +88,7 @@ def tool_format(value: object, config: LlamaFactoryConfig) -> None:
         raise ValueError(f"Tool utils `{value}` not found.")
 
 
-def generated_length(value: ConfigValue, config: LlamaFactoryConfig) -> None:
+def generated_length(value: Operand, config: LlamaFactoryConfig) -> None:
     """Compare the length as hparams/generating_args.py:72 does."""
     if config.stage == "sft":
         _ = value > 0

@@ -7,7 +7,7 @@ Source: llamafactory 0.9.5 hparams/parser.py:85-99 (read_args), 0.9.3 :65-79, 0.
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.document import Document, Problem
 from cfglint.source.loaders import Loader, YamlLoader
 from cfglint.source.omegaconf import container
@@ -20,7 +20,7 @@ JSON_REFUSED = Releases((0, 9, 5))
 class MergedLoader(YamlLoader):
     """Loads a file with PyYAML, and merges its values into an OmegaConf container."""
 
-    def construct(self, document: Document) -> ConfigValue:
+    def construct(self, document: Document) -> Operand:
         """The values of a document; an empty file, and a list, are no container."""
         return container(super().construct(document), document)
 

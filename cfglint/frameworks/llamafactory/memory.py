@@ -12,8 +12,8 @@ from cfglint.batch.memory.settings import ALL_LINEAR, BF16, EAGER, FP16, FP32, F
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.huggingface.memory import TrainerMemory
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.memory_inputs import Inputs, Model
-from cfglint.source.annotations import ConfigValue
+from cfglint.frameworks.memory.inputs import Inputs, Model
+from cfglint.source.annotations import ConfigValue, Operand
 from cfglint.source.record import changed
 
 STAGES = ("pt", "sft")
@@ -32,7 +32,7 @@ class LlamaFactoryMemory(TrainerMemory):
         """Return none: the methods of LLaMA-Factory are modelled."""
         return []
 
-    def value(self, name: str) -> ConfigValue:
+    def value(self, name: str) -> Operand:
         """The value of one of LLaMA-Factory's fields, else of the trainer's."""
         try:
             return self.config.own(name)

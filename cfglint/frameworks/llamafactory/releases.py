@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, Fields, History
 from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES, RELEASES
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL, Fields, History
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Any, Callable, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ def is_required(name: str, release: Version) -> bool:
     return len(arguments(release).get(name, ())) > REQUIRED
 
 
-def types(name: ConfigValue, release: Version) -> tuple[str, ...]:
+def types(name: Operand, release: Version) -> tuple[str, ...]:
     """The types of a field in a release; empty if the release does not have it."""
     row = arguments(release).get(name)
     return tuple(row[TYPE].split("|")) if row is not None else ()
 
 
-def default(name: str, release: Version) -> ConfigValue:
+def default(name: str, release: Version) -> Operand:
     """The default of a field; None if the release does not have it."""
     row = arguments(release).get(name)
     return row[DEFAULT] if row is not None else None
@@ -80,7 +80,7 @@ def ever(name: object) -> bool:
     return isinstance(name, str) and name in HISTORY.names(ARGUMENTS)
 
 
-def removed_in(name: ConfigValue, release: Version) -> Version:
+def removed_in(name: Operand, release: Version) -> Version:
     """The first release without a field that an older release than the given one had; () for another name."""
     if not ever(name):
         return ()

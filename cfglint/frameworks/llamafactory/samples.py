@@ -7,14 +7,25 @@ import os
 from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.sample_files import held_out, local, rows, unknown
-from cfglint.frameworks.samples import Samples
+from cfglint.frameworks.training_data.files import held_out, local, rows, unknown
+from cfglint.frameworks.training_data.samples import Samples
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.root import root_of
 
 INFO = "dataset_info.json"
 ELSEWHERE = ("hf_hub_url", "ms_hub_url", "om_hub_url", "script_url", "cloud_file_name")
+LARGEST_READ = 64_000_000
+PAIR = ("chosen", "rejected")
+COLUMNS = {"chosen": "chosen", "rejected": "rejected"}
+TAGS = {  # where the data set sets none (data/parser.py)
+    "role_tag": "from",
+    "user_tag": "human",
+    "assistant_tag": "gpt",
+    "observation_tag": "observation",
+    "function_tag": "function_call",
+    "system_tag": "system",
+}
 DROPPED = "rows without a prompt and a response are dropped"
 
 
@@ -67,28 +78,41 @@ def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: C
         count = wanted
     if isinstance(most, int):
         count = min(count, most)
-    is_alpaca = table.get("formatting", "alpaca") == "alpaca"
-    why = "" if is_alpaca and has_responses(path, table) else DROPPED
-    return Samples(count, found.files, why, found.count)
+    return Samples(count, found.files, "" if all(keeps_rows(each, table) for each in found.files) else DROPPED, found.count)
 
 
-def has_responses(path: str, table: ConfigTable) -> bool:
-    """Whether every row of a file has a string as its response, so that none is dropped; false where that was not read."""
+def keeps_rows(path: str, table: ConfigTable) -> bool:
+    """Whether no row of a file is dropped; false where that was not read."""
     import json
 
-    columns = table.get("columns")
-    response = columns.get("response", "output") if isinstance(columns, dict) else "output"
-    if table.get("ranking") or not path.endswith((".json", ".jsonl")):
-        return bool(table.get("ranking"))
+    keep = {"alpaca": has_response, "sharegpt": alternates}.get(str(table.get("formatting", "alpaca")))
+    if keep is None or not path.endswith((".json", ".jsonl")):
+        return False
     try:
         data = read_bytes(path, LARGEST_READ, root_of(path)).decode("utf-8-sig")
-        every = json.loads(data) if data.lstrip()[:1] == "[" else [json.loads(line) for line in data.split("\n") if line.strip()]
+        read = json.loads(data) if data.lstrip()[:1] == "[" else [json.loads(line) for line in data.split("\n") if line.strip()]
     except (FileProblem, ValueError, RecursionError):
         return False
-    return all(isinstance(row, dict) and isinstance(row.get(response), str) for row in every)
+    columns = {**COLUMNS, **table.get("tags", TAGS), **table.get("columns", {"response": "output", "messages": "conversations"})}
+    return all(isinstance(row, dict) and keep(row, columns, bool(table.get("ranking"))) for row in read)
 
 
-LARGEST_READ = 64_000_000
+def has_response(row: ConfigMapping, columns: ConfigMapping, ranking: bool) -> bool:
+    """Whether a row of the form `alpaca` has a string as its response, or a pair of them (data/converter.py:86)."""
+    return all(isinstance(row.get(columns.get(name)), str) for name in (PAIR if ranking else ("response",)))
+
+
+def alternates(row: ConfigMapping, columns: ConfigMapping, ranking: bool) -> bool:
+    """Whether the turns of a row of the form `sharegpt` are a user's and an assistant's in turn (data/converter.py:132)."""
+    turns, role = row.get(columns.get("messages")), columns.get("role_tag")
+    if not isinstance(turns, list) or not all(isinstance(turn, dict) and role in turn for turn in turns):
+        return False
+    said = [turn[role] for turn in turns]
+    said = said[1:] if said[:1] == [columns.get("system_tag")] else said
+    of_turn = [[columns.get(f"{name}_tag") for name in names] for names in (("user", "observation"), ("assistant", "function"))]
+    in_order = all(tag in of_turn[place % 2] for place, tag in enumerate(said))
+    pair = not ranking or all(isinstance(row.get(columns.get(name)), dict) for name in PAIR)
+    return in_order and pair and bool(said) and len(said) % 2 == ranking
 
 
 def combined(config: LlamaFactoryConfig, parts: list[Samples]) -> Samples:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Setting
+from cfglint.findings.setting import derived
 from cfglint.frameworks.huggingface.batch import steps
 from cfglint.frameworks.huggingface.summary import account as trainer_account
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
@@ -19,7 +19,7 @@ def account(config: LlamaFactoryConfig) -> Summary:
     summary.add(LENGTH, "sequence length", config.field("cutoff_len"))
     if config.packs:
         why = "neat_packing" if config.own("neat_packing") else "packing" if config.own("packing") else "the default of stage pt"
-        summary.add(LENGTH, "packing", Setting(("packing",), True, DERIVED, because=f"{why}: the number of blocks follows from the data"))
+        summary.add(LENGTH, "packing", derived("packing", True, f"{why}: the number of blocks follows from the data"))
     summary.derive(PRECISION, TRAINERS_OWN, "checkpointing", *checkpointing(config))
     return summary
 

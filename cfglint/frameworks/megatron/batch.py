@@ -6,7 +6,7 @@ _add_learning_rate_args (defaults); the same in the forks of bigcode-project and
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
+from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.megatron.config import MegatronConfig
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, RATE, Summary, launched
 
@@ -33,13 +33,13 @@ def batch(config: MegatronConfig) -> Batch:
     total = config.integer("global_batch_size", micro * parallel if micro and parallel else None)
     total_batch = config.setting("global_batch_size", value=total)
     if "rampup_batch_size" in config.words:
-        total, total_batch = None, Setting(("global_batch_size",), None, DERIVED, because="rampup_batch_size changes it during the run")
+        total, total_batch = None, derived("global_batch_size", None, "rampup_batch_size changes it during the run")
     accumulation = total // (micro * parallel) if total and micro and parallel and total % (micro * parallel) == 0 else None
     return Batch(
         Layout(gpus, tensor or 1, pipeline or 1, context or 1, ulysses or 1),
         config.setting("micro_batch_size", value=micro),
-        Setting(("accumulation",), accumulation, DERIVED, because="global batch / (micro batch x data parallel)"),
-        Setting(("data_parallel",), parallel, DERIVED, because="GPUs / (tensor x pipeline x context parallel)"),
+        derived("accumulation", accumulation, "global batch / (micro batch x data parallel)"),
+        derived("data_parallel", parallel, "GPUs / (tensor x pipeline x context parallel)"),
         total_batch,
         total,
         gpus_per_replica=replica or 1,

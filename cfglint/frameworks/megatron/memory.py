@@ -10,7 +10,7 @@ from __future__ import annotations
 from cfglint.batch.memory.settings import ADAM_FUSED, EAGER, FP16, FP32, FUSED, LOSS_MEGATRON, SGD, ZERO, Settings, Zero
 from cfglint.batch.memory.shape import Shape, ceiling
 from cfglint.frameworks.megatron.config import MegatronConfig
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 
 VOCABULARY = 50257  # of the GPT-2 tokenizer; the real one comes from the tokenizer's files
 MULTIPLE = 128  # the default of `--make-vocab-size-divisible-by`
@@ -65,7 +65,7 @@ def zero(config: MegatronConfig) -> Zero:
 def inputs(config: MegatronConfig, model: Model, engine: Zero | None = None) -> Inputs:
     """The memory settings of a launch line, with those of its DeepSpeed file if it was read."""
     words, batch = config.words, config.batch
-    micro, ranks, accumulation = batch.micro_batch.value, batch.data_parallel.value, batch.accumulation.value
+    micro, ranks, accumulation = batch.micro_batch.integer, batch.data_parallel.integer, batch.accumulation.integer
     sequence = config.integer("seq_length") or config.integer("encoder_seq_length") or config.facts.seq_length
     sixteen = "fp16" in words or "bf16" in words
     fused = any(name in words for name in FLASH) or words.get("attention_backend") in (["flash"], ["fused"])

@@ -5,7 +5,7 @@ Source: ms-swift 4.6.0 megatron/arguments/megatron_args.py:996-1013 (_init_distr
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
+from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, RATE, Summary, launched
 
@@ -26,8 +26,8 @@ def batch(config: MegatronSwiftConfig) -> Batch:
     return Batch(
         Layout(config.facts.gpus, tensor, pipeline, context),
         config.field("micro_batch_size"),
-        Setting(("accumulation",), accumulation, DERIVED, because="global batch / (micro batch x data parallel)"),
-        Setting(("data_parallel",), replicas, DERIVED, because="GPUs / (tensor x pipeline x context parallel)"),
+        derived("accumulation", accumulation, "global batch / (micro batch x data parallel)"),
+        derived("data_parallel", replicas, "GPUs / (tensor x pipeline x context parallel)"),
         config.field("global_batch_size"),
         total,
         gpus_per_replica=config.model_size or 1,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.command_options import INVALID
+from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import megatron_arguments
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.source.annotations import ConfigValue, Sequence
+from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document
 
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
@@ -41,7 +41,7 @@ class MegatronSwiftConfig(CommandConfig):
         """The checks of ms-swift that fail."""
         return self.part("failing", [])
 
-    def own(self, name: str) -> ConfigValue:
+    def own(self, name: str) -> Operand:
         """The value of a field; None if the release does not have it, or if it is unknown."""
         if name not in self.known or name in self.unread:
             return None

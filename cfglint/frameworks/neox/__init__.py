@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.source.annotations import Final
 from cfglint.source.document import MAPPING, Document
 
@@ -64,7 +64,7 @@ class NeoX(Framework):
     only_syntax = "yaml"  # `.json` files too (arguments.py:242)
     telling_keys = MARKERS
     parts = {
-        "exceptions": "row_refusals.row_exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "neox.config.NeoXConfig",
         "refusals": "neox.checks.refusals",
         "batch": "neox.batch.resolve",

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from cfglint.frameworks.versions import Version
+    from cfglint.frameworks.releases.versions import Version
 
 # name: (annotation, default); `literal` and `union` refer to CHOICES and MEMBERS.
 FIELDS: dict[str, tuple[str, Any]] = {

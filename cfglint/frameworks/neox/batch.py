@@ -5,10 +5,10 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
-from cfglint.frameworks.neox.python_errors import describe, hollow, is_integer, raised
-from cfglint.source.annotations import Any, ConfigValue
-from cfglint.source.numbers import is_number
+from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
+from cfglint.frameworks.neox.python_errors import describe, is_integer, raised
+from cfglint.source.annotations import Any, Operand
+from cfglint.source.numbers import hollow, is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def resolve(config: NeoXConfig) -> Batch:
         resolved, problem = infer(config, layout, data_parallel, written)
     names = (TOTAL, MICRO, ACCUMULATION)
     total, micro, accumulation = (term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True))
-    divisor = Setting(("data_parallel",), data_parallel, DERIVED, because="GPUs / pipeline / model parallel size")
+    divisor = derived("data_parallel", data_parallel, "GPUs / pipeline / model parallel size")
     consumed = total.value if is_integer(total.value) else None
     replica = layout.pipeline_parallel * layout.tensor_parallel
     return Batch(layout, micro, accumulation, divisor, total, consumed, problem, replica)
@@ -47,10 +47,10 @@ def term(config: NeoXConfig, name: str, before: object, after: object) -> Settin
     if before is not None:
         return Setting(setting.path, after, because="the default of GPT-NeoX")
     because = "computed from the other two and the data-parallel size"
-    return Setting(setting.path, after, DERIVED, because=because)
+    return derived(setting.name, after, because)
 
 
-def gpus(config: NeoXConfig) -> ConfigValue:
+def gpus(config: NeoXConfig) -> Operand:
     """The GPU count that the arithmetic uses: the file's own, else the launch's; None when unknown.
 
     With a hostfile, an `include` that names every GPU determines their count; for `num_gpus` and complete hosts the count
@@ -116,7 +116,7 @@ def data_parallel_size(layout: Layout) -> float | int | None:
     return int(size) if size % 1 == 0 else None
 
 
-def infer(config: NeoXConfig, layout: Layout, data_parallel: ConfigValue, written: Terms) -> tuple[Terms, BatchProblem | None]:
+def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: Terms) -> tuple[Terms, BatchProblem | None]:
     """(global, micro, accumulation) as the framework computes them, and the exception that it would raise about them."""
     error = next((value for value in written if value is not None and not is_number(value)), None)
     if error is not None:
@@ -140,7 +140,7 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: ConfigValue, writte
     return resolved, problem
 
 
-def derive(data_parallel: float, total: ConfigValue, micro: ConfigValue, accumulation: ConfigValue) -> Terms:
+def derive(data_parallel: float, total: Operand, micro: Operand, accumulation: Operand) -> Terms:
     """Fill in missing values by floor division, as calculate_batch_parameters does (arguments.py:827-863)."""
     if total is not None and micro is not None and accumulation is not None:
         return total, micro, accumulation
@@ -196,7 +196,7 @@ def culprit(config: NeoXConfig, name: str) -> Setting:
     return config.setting(name)
 
 
-def invalid_type(config: NeoXConfig, data_parallel: ConfigValue, written: Terms) -> BatchProblem:
+def invalid_type(config: NeoXConfig, data_parallel: Operand, written: Terms) -> BatchProblem:
     """The problem of a batch size that is not a number, with the exception that the arithmetic raises."""
     terms = [hollow(value) for value in written]
     names = (TOTAL, MICRO, ACCUMULATION)
@@ -226,6 +226,6 @@ def never_fits(config: NeoXConfig, data_parallel: object, written: Terms) -> boo
     return bool(known and is_integer(total) and is_integer(micro) and micro * data_parallel and total % (micro * data_parallel))
 
 
-def rounded(value: object) -> ConfigValue:
+def rounded(value: object) -> Operand:
     """A size as an int, if it has no fractional part."""
     return int(value) if isinstance(value, (int, float)) and value % 1 == 0 else value

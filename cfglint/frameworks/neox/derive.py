@@ -7,7 +7,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 
 from __future__ import annotations
 
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
 from cfglint.source.numbers import is_number
 from cfglint.source.record import Record
 
@@ -31,11 +31,11 @@ DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_siz
 class Attention(Record):
     """The attention of all layers: the `kinds` that occur, and the number of layers of the list."""
 
-    kinds: list[ConfigValue]
+    kinds: list[Operand]
     layers: int
 
     @property
-    def listed(self) -> list[ConfigValue]:
+    def listed(self) -> list[Operand]:
         """A list of as many layers, with each kind."""
         return [*self.kinds, *self.kinds[:1] * (self.layers - len(self.kinds))]
 
@@ -120,7 +120,7 @@ class Derived(Record):
         return params if isinstance(params, dict) else {}
 
     @property
-    def optimizer_type(self) -> ConfigValue:
+    def optimizer_type(self) -> Operand:
         """The optimizer's name as written."""
         return self.optimizer.get("type", "Adam")
 
@@ -130,7 +130,7 @@ class Derived(Record):
         return self.optimizer_type.lower() if isinstance(self.optimizer_type, str) else ""
 
     @property
-    def lr(self) -> ConfigValue:
+    def lr(self) -> Operand:
         """The learning rate: the optimizer's own, else 0.001; the top-level `lr` is never used."""
         return self.optimizer_params.get("lr", 0.001)
 
@@ -156,7 +156,7 @@ class Derived(Record):
                 self.expanded.append(f"{type(error).__name__}: {error}")
         return self.expanded[0]
 
-    def held(self, name: str) -> ConfigValue:
+    def held(self, name: str) -> Operand:
         """The value of a field as the type check sees it."""
         config = self.config
         if name not in DERIVED:
@@ -180,7 +180,7 @@ class Derived(Record):
             return {"enabled": True}
         return None if name in EMPTIED else config.argument(name)
 
-    def _held_batch(self, name: str) -> ConfigValue:
+    def _held_batch(self, name: str) -> Operand:
         config = self.config
         written = [config.argument(each) for each in ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")]
         if name == "batch_size" or any(value is None for value in written):
@@ -193,14 +193,14 @@ def switched_on(section: object) -> bool:
     return bool(isinstance(section, dict) and section.get("enabled", False))
 
 
-def expand(pattern: ConfigValue, layers: ConfigValue) -> Attention:
+def expand(pattern: Operand, layers: Operand) -> Attention:
     """The expansion of an attention pattern; raises the exception of the framework's own expansion.
 
     Source: gpt-neox 2026-05 megatron/utils.py:329-353.
     """
     if all(isinstance(item, str) for item in pattern):
         return Attention(list(dict.fromkeys(pattern)), len(pattern))
-    kinds: list[ConfigValue] = []
+    kinds: list[Operand] = []
     total = 0
     for item in pattern:
         names, times = item[0], item[1]
@@ -215,9 +215,9 @@ def expand(pattern: ConfigValue, layers: ConfigValue) -> Attention:
     return Attention(kinds, total)
 
 
-def distinct(names: ConfigValue) -> list[ConfigValue]:
+def distinct(names: Operand) -> list[ConfigValue]:
     """The distinct items of a list or string, in order; items need not be hashable."""
-    found: list[ConfigValue] = []
+    found: list[Operand] = []
     for name in names:
         if name not in found:
             found.append(name)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue
+from cfglint.frameworks.releases.versions import Version
+from cfglint.source.annotations import Operand
 from cfglint.source.record import Record
 
 PLAIN_TYPES = ("int", "float", "str", "bool", "list", "dict")
@@ -22,7 +22,7 @@ def known(name: str) -> bool:
     return name in FIELDS
 
 
-def default(name: str) -> ConfigValue:
+def default(name: str) -> Operand:
     if name not in FIELDS:
         raise NoSuchField(name)
     return FIELDS[name][1]

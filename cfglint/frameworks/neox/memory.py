@@ -22,7 +22,7 @@ from cfglint.batch.memory.settings import (
     Zero,
 )
 from cfglint.batch.memory.shape import Shape, ceiling
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.sizes import GATED, widths
 
@@ -94,7 +94,7 @@ def device(section: object) -> str:
 def inputs(config: NeoXConfig, model: Model) -> Inputs | None:
     """The memory settings of a GPT-NeoX run."""
     batch = config.batch
-    micro, ranks, accumulation = batch.micro_batch.value, batch.data_parallel.value, batch.accumulation.value
+    micro, ranks, accumulation = batch.micro_batch.integer, batch.data_parallel.integer, batch.accumulation.integer
     sequence = positive(config.argument("seq_length")) or config.facts.seq_length
     precision = PRECISIONS[config.derived.precision]
     layout = batch.layout

@@ -11,7 +11,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox.fields import Check, check_of, default, fields_of_release, known
-from cfglint.source.annotations import ConfigValue, Sequence
+from cfglint.source.annotations import ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Path, Problem
 from cfglint.source.loaders import YAML11_FULL
 
@@ -39,7 +39,7 @@ class MergedFiles(Config):
         super().__init__(documents, facts, kinds)
         self.spelled: dict[str, str] = {}
         self.repeats: list[tuple[Document, str, Document, str]] = []
-        self.refused: list[tuple[str, Path, ConfigValue, str]] | None = None  # kept by the rules on types
+        self.refused: list[tuple[str, Path, Operand, str]] | None = None  # kept by the rules on types
         asked = self.package in facts.target and self.package not in facts.target_from  # not only stated by the repository
         self.own_fields = {} if asked else own_fields(documents[0].path)
         tagged = fields_of_release(self.version) if self.package in facts.target and not self.own_fields else {}
@@ -83,12 +83,12 @@ class MergedFiles(Config):
         return check_of(name, self.own_fields.get(name) or None)
 
     @property
-    def own_attention_kinds(self) -> list[ConfigValue]:
+    def own_attention_kinds(self) -> list[Operand]:
         """The attention types that the project's own copy of GPT-NeoX lists; empty if it has no such list."""
         listed = own_constant(self.documents[0].path, ATTENTION_TYPES) if self.own_fields else None
         return listed if isinstance(listed, list) else []
 
-    def argument(self, name: str) -> ConfigValue:
+    def argument(self, name: str) -> Operand:
         """The value of a field before any computation: as written, else its default."""
         return self.values[name] if name in self.values else default(name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Any, Callable
 
 
 def raised(operation: Callable[[], Any]) -> str | None:
@@ -12,13 +12,6 @@ def raised(operation: Callable[[], Any]) -> str | None:
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None
-
-
-def hollow(value: object) -> ConfigValue:
-    """An empty value of the same type, fast to multiply; numbers are returned unchanged."""
-    if isinstance(value, (str, list, dict)):
-        return type(value)()
-    return value
 
 
 def is_integer(value: object) -> bool:

@@ -10,7 +10,7 @@ import math
 
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.python_errors import raised
-from cfglint.source.annotations import Callable, ConfigValue, Iterator
+from cfglint.source.annotations import Callable, Iterator, Operand
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -114,7 +114,7 @@ def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
     yield from _length(config, length, "TypeError: arange(): argument 'end' (position 1) must be Number, not NoneType", RANGE)
 
 
-def _length(config: NeoXConfig, length: ConfigValue, null: str, negative: str) -> Iterator[Unbuildable]:
+def _length(config: NeoXConfig, length: Operand, null: str, negative: str) -> Iterator[Unbuildable]:
     if length is None and (config.facts.complete or "seq_length" in config.values):
         yield "seq_length", "`seq_length` is missing; the layers require it", null
     elif is_number(length) and length < 0:

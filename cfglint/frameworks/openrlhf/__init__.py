@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import LineFramework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 
@@ -32,7 +32,7 @@ class OpenRlhf(LineFramework):
     programs = tuple(f"{PREFIX}{name}" for name in PROGRAMS)
     history_tables = ("openrlhf.fields.HISTORY",)
     parts = {
-        "exceptions": "row_refusals.row_exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "openrlhf.config.OpenRlhfConfig",
         "words": "openrlhf.fields.WORDS",
         "fitting": "openrlhf.fields.fitting",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import ceil
 
-from cfglint.findings.setting import DERIVED, Batch, BatchProblem, Layout, Setting
+from cfglint.findings.setting import Batch, BatchProblem, Layout, derived
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 
 TWICE: Version = (0, 7, 1)  # before, an actor with a pretraining loss has two backward passes a step
 BY_SAMPLES: Version = (0, 4)  # from here on the steps of an epoch are samples / global batch,
@@ -61,11 +61,6 @@ def batch(config: OpenRlhfConfig) -> Batch:
         problem(config, sizes),
         gpus_per_replica=sizes.replica or 1,
     )
-
-
-def derived(name: str, value: object, because: str) -> Setting:
-    """A number that is computed."""
-    return Setting((name,), value, DERIVED, because=because)
 
 
 def problem(config: OpenRlhfConfig, sizes: Sizes) -> BatchProblem | None:

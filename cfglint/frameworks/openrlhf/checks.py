@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 
 from cfglint.findings.remedy import Remedy, remove_key
-from cfglint.frameworks.command_options import INVALID
+from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.openrlhf import KIND
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
 from cfglint.frameworks.refusal import Refusal, Removal, Words
-from cfglint.frameworks.row_refusals import Check, Plan, pages_of, unknown_field
-from cfglint.frameworks.row_table import table_of
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.table import table_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.rule import ARGUMENT, Rule
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.arguments.config import OptionsConfig, nearest
+from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
 from cfglint.frameworks.base import FORK_KEYS
-from cfglint.frameworks.command_options import LEFT, RefusedWords
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf import FRAMEWORK
 from cfglint.frameworks.openrlhf.fields import HISTORY, OTHER, name_of, of_copy, options, program_of
-from cfglint.frameworks.options_config import OptionsConfig, nearest
-from cfglint.source.annotations import ConfigValue, Sequence
+from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 
@@ -36,7 +36,8 @@ class OpenRlhfConfig(OptionsConfig):
         self.copy = of_copy(self.facts)
         self.known = options(self.program, self.own_version) if self.copy is None else self.copy
         document = documents[0]
-        words = dict(FRAMEWORK.loader(document, facts).read(document).value)
+        loaded: Operand = FRAMEWORK.loader(document, facts).read(document).value
+        words = dict(loaded)
         flags = document.flags if isinstance(document, CommandDocument) else {}
         dashed = [key for key in words if "-" in flags.get(key, "")[2:].partition("=")[0]]
         refused = [RefusedWords(LEFT, key, () if isinstance(words[key], Unknown) else tuple(words[key])) for key in dashed]
@@ -67,11 +68,11 @@ class OpenRlhfConfig(OptionsConfig):
         names = {each.name for each in self.refused if each.why == LEFT and each.name not in self.known}
         return len(names) >= FORK_KEYS or any(not self.exists(name) and not nearest(self, name) for name in names)
 
-    def value(self, name: str) -> ConfigValue:
+    def value(self, name: str) -> Operand:
         """The value of an argument, unknown if it is; None without such an argument."""
         return self.values.get(name, self.defaults.get(name))
 
-    def own(self, name: str) -> ConfigValue:
+    def own(self, name: str) -> Operand:
         """The value of an argument; None if the release does not have it, or if it is unknown."""
         found = self.value(name)
         return None if isinstance(found, Unknown) else found

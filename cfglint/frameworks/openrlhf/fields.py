@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cfglint.frameworks import modelled_releases
-from cfglint.frameworks.command_options import ListedWords, Option, candidates
-from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
+from cfglint.frameworks.arguments.parsing import ListedWords, Option, candidates
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf._tables import FIELDS, SPANS
-from cfglint.frameworks.versions import Version, parse_version
+from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL, History
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.source.annotations import Any, Mapping
 
 TYPE_CHECKING = False
@@ -139,7 +139,7 @@ def fitting(facts: LaunchFacts) -> str:
     """The newest release, of those that the project allows, whose program has the most arguments of a line; empty if it is the one that is
     asked anyway.
     """
-    from cfglint.frameworks.version_bounds import allows
+    from cfglint.frameworks.releases.bounds import allows
 
     command, specs = facts.launch.command, facts.bounds.get(PACKAGE, ())
     program, releases = program_of(facts.launch.line), modelled_releases(PACKAGE)

@@ -10,7 +10,7 @@ from cfglint.frameworks.peft import fields, lora
 from cfglint.frameworks.peft.checkpoints import config_of, path_in_project
 from cfglint.frameworks.peft.lora import EXCLUDED, LAYERS, PARAMETERS, PATTERN, SAVED, TARGETS, Attached, Refused
 from cfglint.frameworks.peft.modules import Modules, modules_of
-from cfglint.frameworks.versions import Version, parse_version
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable
 from cfglint.source.record import Record
 
@@ -108,7 +108,7 @@ def releases_of(facts: LaunchFacts, bounds: tuple[Version, Version] | None = Non
     every = list(fields.RELEASES)
     specs = facts.bounds.get(PACKAGE, ())
     if specs:
-        from cfglint.frameworks.version_bounds import allowed
+        from cfglint.frameworks.releases.bounds import allowed
 
         fitting = {each for spec in specs for each in allowed(spec, every)}
         return [parse_version(each) for each in every if each in fitting][-RECENT:] or [parse_version(fields.NEWEST)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 
 NEWEST = "0.21.2"
 RELEASES = (

@@ -12,7 +12,7 @@ from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.peft import fields
 from cfglint.frameworks.peft.modules import SUPPORTED, Modules
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record
 

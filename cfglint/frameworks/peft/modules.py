@@ -6,7 +6,7 @@ the config, are in the table with their condition; where the config does not dec
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
@@ -58,7 +58,7 @@ class Swift(SwiftCommands):
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = MODULES
     parts = {
-        "exceptions": "row_refusals.row_exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "swift.config.SwiftConfig",
         "words": "swift.command_line.OPTIONS",
         "loaded": "swift.batch.loaded",
@@ -69,7 +69,7 @@ class Swift(SwiftCommands):
         "adapters": "swift.adapters.adapters",
         "samples": "swift.samples.samples",
         "resumption": "huggingface.resumption.resumption",
-        "model": "named_models.model_of_names",
+        "model": "memory.named_models.model_of_names",
         "memory": "swift.memory.inputs",
         "failing": "swift.checks.failed",
         "split_rule": "swift.batch.split_rule",
@@ -96,7 +96,7 @@ class Swift(SwiftCommands):
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases of TRL, if it is not stated which, where these decide about the sizes of a generation."""
-        from cfglint.frameworks.accepted_releases import within
+        from cfglint.frameworks.releases.accepted import within
         from cfglint.frameworks.swift.fields import libraries
 
         own = facts.version(PACKAGE, NEWEST)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift.fields import Arguments as OfCommand
 from cfglint.frameworks.swift.fields import exists
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Mapping
+from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue, Mapping, Operand
 
 GLOBAL = 16  # samples of a step, at least, where the accumulation is not set
 FULL_RATE, TUNER_RATE = 1e-5, 1e-4
@@ -68,7 +68,7 @@ class SwiftArguments(Arguments):
         return "tuner_type" if "tuner_type" in self.defaults else "train_type"
 
     @property
-    def rlhf_type(self) -> ConfigValue:
+    def rlhf_type(self) -> Operand:
         """The kind of preference training; empty for the other commands."""
         return self["rlhf_type"] if "rlhf_type" in self.defaults else ""
 
@@ -78,7 +78,7 @@ class SwiftArguments(Arguments):
         return bool(self.rlhf_type == GRPO)
 
     @property
-    def trackers(self) -> list[ConfigValue]:
+    def trackers(self) -> list[Operand]:
         """`report_to` without swanlab, which ms-swift adds to those of older transformers, and without what plugins may add."""
         plugins = any(self[name] for name in PLUGINS if name in self.defaults)
         return [] if plugins else [name for name in super().trackers if name != "swanlab"]
@@ -159,7 +159,7 @@ class SwiftArguments(Arguments):
         elif not self.known("warmup_ratio"):
             self.defaults["warmup_steps"] = self["warmup_ratio"]
 
-    def _name_files(self, files: Mapping[str, ConfigValue]) -> None:
+    def _name_files(self, files: Mapping[str, Operand]) -> None:
         name = self["deepspeed"]
         if isinstance(name, str) and name in files:
             self.given["deepspeed"] = self._edited(files[name])

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import Batch, Layout
-from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.source.annotations import ConfigValue
+from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, generated_batches
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -29,12 +28,13 @@ MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 def resolve(config: SwiftConfig) -> Batch:
     """The batch; the processes of one sequence are one replica."""
-    from cfglint.findings.setting import DERIVED, Setting
+    from cfglint.findings.setting import derived
 
     found, size = of_trainer(config), config.sequence_parallel
     if size == 1:
         return found
-    replicas = found.data_parallel.value // size if found.data_parallel.value is not None else None
+    parallel = found.data_parallel.integer
+    replicas = parallel // size if parallel is not None else None
     because = "processes / sequence-parallel size"
     factors = (found.micro_batch.value, found.accumulation.value, replicas)
     total = factors[0] * factors[1] * factors[2] if all(isinstance(each, int) for each in factors) else None
@@ -42,8 +42,8 @@ def resolve(config: SwiftConfig) -> Batch:
         Layout(config.world_size, found.layout.tensor_parallel, sequence_parallel=size),
         found.micro_batch,
         found.accumulation,
-        Setting(("data_parallel",), replicas, DERIVED, because=because),
-        Setting(found.global_batch.path, total, DERIVED, because=found.global_batch.because),
+        derived("data_parallel", replicas, because),
+        derived(found.global_batch.name, total, found.global_batch.because),
         total,
         found.problem,
         found.gpus_per_replica * size,
@@ -63,11 +63,11 @@ def generation(config: SwiftConfig) -> SwiftGeneration | None:
     """The sizes of a generation; None for a trainer that generates nothing, or that does so in another way."""
     if config.trainer not in GENERATING or (config.trainer != GRPO and SIZE not in config.known):
         return None
-    micro, world = config.batch.micro_batch.value, config.world_size
-    one = micro * world if isinstance(micro, int) and world is not None else None
+    micro, world = config.batch.micro_batch.integer, config.world_size
+    one = micro * world if micro is not None and world is not None else None
     size, each = config.own(SIZE), config.own(STEPS)
     if size is None and each is None:
-        each = 1 if config.own_version in ONE_MICRO_BATCH else integer(config.batch.accumulation.value)
+        each = 1 if config.own_version in ONE_MICRO_BATCH else config.batch.accumulation.integer
     if size is None:
         size = one * each if one is not None and each is not None else None
     elif each is None and one:
@@ -80,7 +80,7 @@ def generation(config: SwiftConfig) -> SwiftGeneration | None:
 
 def batches_because(config: SwiftConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
-    made, micro = generation(config), config.batch.micro_batch.value
+    made, micro = generation(config), config.batch.micro_batch.integer
     if made is None or made.size is None or config.facts.num_examples is None:
         return ""
     whole = config.library_version >= DROPS_INCOMPLETE
@@ -91,9 +91,9 @@ def integer(value: object) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def loaded(config: SwiftConfig) -> tuple[int | None, ConfigValue]:
+def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
     """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
-    examples, micro, world = config.facts.num_examples, config.batch.micro_batch.value, config.world_size
+    examples, micro, world = config.facts.num_examples, config.batch.micro_batch.integer, config.world_size
     if examples is None or config.streams or config.packs or not config.arguments.known("streaming", "packing"):
         return None, micro
     made = generation(config)
@@ -104,9 +104,9 @@ def loaded(config: SwiftConfig) -> tuple[int | None, ConfigValue]:
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: object, made: SwiftGeneration | None, whole: bool) -> tuple[int | None, ConfigValue]:
+def generated(examples: int, micro: int | None, made: SwiftGeneration | None, whole: bool) -> tuple[int | None, int | None]:
     """(completions per epoch, completions of one process per generation); `whole`: without the prompts that do not fill one."""
-    if made is None or not made.size or not made.steps or made.size < made.per_prompt or not isinstance(micro, int):
+    if made is None or not made.size or not made.steps or made.size < made.per_prompt or micro is None:
         return None, micro
     prompts = made.size // made.per_prompt
     seen = examples // prompts * prompts if whole else examples

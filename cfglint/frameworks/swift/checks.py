@@ -11,14 +11,14 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.row_refusals import unknown_field
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.refusals import unknown_field
 from cfglint.frameworks.swift import LIBRARY
 from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GRPO, ONE_MICRO_BATCH, SIZE, STEPS, generation
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
 from cfglint.frameworks.swift.refused import DEVICES, GENERATIONS, refused, refused_by_library
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
@@ -143,7 +143,7 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     made = generation(config)
     if config.trainer != GRPO or made is None or not config.is_whole or not config.arguments.known("num_generations", SIZE, STEPS):
         return
-    micro, world = config.batch.micro_batch.value, config.world_size
+    micro, world = config.batch.micro_batch.integer, config.world_size
     unchecked = config.own_version in OF_CLASS and config.library_version < CONFIG_CHECKS  # ms-swift deletes the checks of TRL's trainer
     if unchecked and micro and world and made.size is not None and made.size < made.per_prompt:  # of which the sampler takes no prompt
         yield indivisible(config, "ValueError: range() arg 3 must not be zero", "first-step")

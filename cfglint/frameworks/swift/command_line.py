@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.command_options import ListedWords
+from cfglint.frameworks.arguments.parsing import ListedWords
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import COMMANDS
-from cfglint.frameworks.versions import Version
 from cfglint.source.document import Document
 from cfglint.source.shell.placed_text import Text
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import DEFAULT, DERIVED, Setting
-from cfglint.frameworks.accepted_releases import within
-from cfglint.frameworks.command_options import INVALID, RefusedWords
+from cfglint.frameworks.arguments.parsing import INVALID, RefusedWords
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Collection, ConfigValue, Mapping, Sequence
+from cfglint.source.annotations import Collection, ConfigValue, Mapping, Operand, Sequence
 from cfglint.source.document import Document
 
 OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
@@ -71,7 +71,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """The checks of ms-swift that fail."""
         return self.part("failing", [])
 
-    def own(self, name: str) -> ConfigValue:
+    def own(self, name: str) -> Operand:
         """The value of a field; None if the release does not have it, or if it is unknown."""
         return self.arguments[name] if name in self.known and self.arguments.known(name) else None
 
@@ -148,7 +148,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """Whether the batches are not those of the Trainer's loader."""
         return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES, "grpo", "gkd")
 
-    def loaded(self) -> tuple[int | None, ConfigValue]:
+    def loaded(self) -> tuple[int | None, Operand]:
         """(samples per epoch, samples that one process takes from the loader at a time)."""
         return self.part("loaded", (None, None))
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.command_options import Option
-from cfglint.frameworks.history import DEFAULT, TYPE, UNTIL, History
+from cfglint.frameworks.arguments.parsing import Option
 from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.huggingface.fields import PARSED, choices, defaults, type_of
+from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL, History
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift._tables import FIELDS, LIBRARIES, SPANS
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, ConfigValue, Mapping
 
 HISTORY = History(FIELDS, SPANS)

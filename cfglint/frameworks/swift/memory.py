@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 from cfglint.source.record import changed
 
 SUPERVISED = ("sft", "pt")
@@ -23,7 +23,7 @@ class SwiftMemory(TrainerMemory):
 
     config: SwiftConfig
 
-    def value(self, name: str) -> ConfigValue:
+    def value(self, name: str) -> Operand:
         """The value of an argument, under the name that other trainers' scripts have for it."""
         own = self.config.own
         if name == "use_peft":

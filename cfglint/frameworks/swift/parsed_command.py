@@ -6,8 +6,8 @@ Source: ms-swift 4.6.0 pipelines/base.py:35-44, utils/utils.py:178-190; transfor
 from __future__ import annotations
 
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.command_options import LEFT, RefusedWords
-from cfglint.frameworks.options_config import OptionsConfig
+from cfglint.frameworks.arguments.config import OptionsConfig
+from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
 from cfglint.frameworks.swift.command_line import (
     CONFIG,
     FILE_WINS,
@@ -19,7 +19,7 @@ from cfglint.frameworks.swift.command_line import (
 )
 from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.launch.argparse_types import spellings
-from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.shell.command import CommandDocument
 
@@ -31,7 +31,7 @@ class CommandConfig(OptionsConfig):
 
     command: str
     known: Arguments
-    root: ConfigValue
+    root: Operand
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values that the parser makes of the words."""

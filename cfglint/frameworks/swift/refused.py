@@ -9,17 +9,17 @@ import re
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.remedy import Remedy
-from cfglint.frameworks.command_options import INVALID
+from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.refusal import FAILURE, Refusal, Removal, Words
-from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
-from cfglint.frameworks.row_table import table_of
+from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.swift import KIND, LIBRARY
 from cfglint.frameworks.swift.fields import config_files
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping
 
 TYPE_CHECKING = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.sample_files import local, rows, unknown
-from cfglint.frameworks.samples import Samples
 from cfglint.frameworks.swift.config import SwiftConfig
+from cfglint.frameworks.training_data.files import local, rows, unknown
+from cfglint.frameworks.training_data.samples import Samples
 
 DROPPED = "rows longer than `max_length` are dropped (`truncation_strategy: delete`)"
 SKIPPED = "rows that cannot be preprocessed are dropped (`strict: false`)"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import Version
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Collection, Final
 from cfglint.source.document import Document, Path
 
@@ -67,7 +67,7 @@ class Trl(Framework):
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     history_tables = ("trl.releases.ENTRY", "trl.releases.HISTORY")
     parts = {
-        "exceptions": "row_refusals.row_exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "trl.config.TrlConfig",
         "batch": "huggingface.batch.resolve",
         "words": "trl.cli_arguments.ARGUMENTS",
@@ -79,7 +79,7 @@ class Trl(Framework):
         "numbers": "trl.batch.numbers",
         "samples": "trl.samples.samples",
         "resumption": "trl.resumption.resumption",
-        "model": "named_models.model_of_names",
+        "model": "memory.named_models.model_of_names",
         "memory": "trl.memory.inputs",
         "adapters": "trl.adapters.adapters",
         "quantization": "trl.adapters.quantization",
@@ -122,7 +122,7 @@ class Trl(Framework):
         A release of TRL that nothing states is the newest that can be installed with the others. Of transformers all
         releases that TRL's requirements allow, up to the newest of its day, may be used.
         """
-        from cfglint.frameworks.requirements import required
+        from cfglint.frameworks.releases.requirements import required
 
         if PACKAGE not in facts.target:
             facts = self.installable(facts)
@@ -138,7 +138,7 @@ class Trl(Framework):
     def installable(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the newest release of TRL that can be installed with the stated ones of transformers and accelerate."""
         from cfglint.frameworks import modelled_releases
-        from cfglint.frameworks.requirements import known_others, newest_with
+        from cfglint.frameworks.releases.requirements import known_others, newest_with
 
         every = modelled_releases(PACKAGE)
         found = newest_with(PACKAGE, every, known_others(facts, PACKAGE)) or every[0]
@@ -177,7 +177,7 @@ class Trl(Framework):
 
     def has_class(self, name: str, facts: LaunchFacts) -> bool:
         """Whether a class that can be imported configures a trainer; before 0.12.0 `PPOConfig` is no subclass of `TrainingArguments`."""
-        from cfglint.frameworks.history import holds
+        from cfglint.frameworks.releases.history import holds
         from cfglint.frameworks.trl.classes import CLASSES
         from cfglint.frameworks.trl.fields import trainers_of
 

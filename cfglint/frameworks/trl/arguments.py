@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface.arguments import DICT_FIELDS, Arguments
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.fields import Fields
 from cfglint.frameworks.trl.releases import HISTORY
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigTable
 
 # Fields that take inline JSON in addition to those of TrainingArguments, and the first release in which they do

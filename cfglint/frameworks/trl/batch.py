@@ -13,13 +13,12 @@ incomplete generation too, which it does not make. RLOO generates like this from
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.generated_data import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION, Number
 from cfglint.frameworks.huggingface.batch import as_integer, steps
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION, Number
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.config import REPEATS, TrlConfig
 from cfglint.frameworks.trl.fields import SAME_LOOP
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -47,7 +46,7 @@ class Generation(Record):
 
 def generation(config: TrlConfig) -> Generation:
     """The numbers of a generation; an unknown one is None."""
-    return generation_from(config, number(config.batch.micro_batch.value))
+    return generation_from(config, config.batch.micro_batch.integer)
 
 
 def at_once(config: TrlConfig, micro: int) -> int | None:
@@ -72,9 +71,9 @@ def generation_from(config: TrlConfig, micro: Number) -> Generation:
     return Generation(size, steps_, known_number(args, "num_generations"), passes)
 
 
-def loaded(config: TrlConfig) -> tuple[int | None, ConfigValue]:
+def loaded(config: TrlConfig) -> tuple[int | None, int | None]:
     """(samples per epoch, samples that one process takes from the loader at a time)."""
-    examples, micro = config.facts.num_examples, config.batch.micro_batch.value
+    examples, micro = config.facts.num_examples, config.batch.micro_batch.integer
     if config.streams or config.packs or not config.arguments.known("packing"):
         return None, micro
     if not config.own_sampler:
@@ -82,7 +81,7 @@ def loaded(config: TrlConfig) -> tuple[int | None, ConfigValue]:
         return (examples if config.only(*same) else None), micro
     made = generation(config)
     size, fed, per_prompt, passes = count(made.size), count(made.steps), count(made.per_prompt), count(made.passes)
-    if examples is None or not isinstance(micro, int) or not (size and fed and per_prompt and passes):
+    if examples is None or micro is None or not (size and fed and per_prompt and passes):
         return None, micro
     if min(size, fed, per_prompt, passes) < 1 or size < per_prompt:
         return None, micro

@@ -6,11 +6,11 @@ import functools
 
 from cfglint.frameworks.huggingface.arguments import EVALUATES
 from cfglint.frameworks.refusal import FAILURE, Refusal, Words
-from cfglint.frameworks.row_refusals import PROCESSES, Check, Plan, pages_of, unknown_field
-from cfglint.frameworks.row_table import table_of
+from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigMapping, ConfigTable, Operand
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.words import Words
@@ -14,7 +14,7 @@ class TrlWords(Words):
 
     name = "TrlParser.parse_args_and_config"
 
-    def construct(self, document: Document) -> ConfigValue:
+    def construct(self, document: Document) -> Operand:
         """The values by option, not cast yet."""
         assert isinstance(document, CommandDocument)
         found: ConfigTable = {}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.frameworks.base import Framework
-from cfglint.frameworks.history import holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.history import holds
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, Fields, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.launch.accelerate_options import is_option
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Sequence
+from cfglint.source.annotations import ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.record import changed
 
@@ -59,7 +59,7 @@ class TrlConfig(TrainerConfig):
             launch = changed(facts.launch, doubts=(unread,), program=None, not_read=(*facts.launch.not_read, unread))
             facts = facts.replace(strict_keys=False, trainer=None, launch=launch)
         self.refused: list[UncastString] = []
-        self.env: ConfigValue = {}
+        self.env: Operand = {}
         super().__init__(documents, facts, kinds)
         if self.starts_processes:
             self.batch_keys = {**self.batch_keys, "gpus": PROCESSES}
@@ -100,7 +100,7 @@ class TrlConfig(TrainerConfig):
         found, self.refused = cast(parsed, table.types, nullable, words)
         return {name: found.get(name, value) for name, value in self.values.items() if name in found or name not in parsed}
 
-    def override_value(self, override: Override) -> ConfigValue:
+    def override_value(self, override: Override) -> Operand:
         """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""
         from cfglint.launch.overrides import ARGS
 
@@ -167,7 +167,7 @@ class TrlConfig(TrainerConfig):
         option = self.command.options.given.get(PROCESSES) if self.command is not None else None
         return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 
-    def default(self, path: Path, missing: object) -> ConfigValue:
+    def default(self, path: Path, missing: object) -> Operand:
         """The default of the trainer's class; some fields of the script have none."""
         found = super().default(path, missing)
         return missing if found == REQUIRED else found
@@ -199,7 +199,7 @@ class TrlConfig(TrainerConfig):
         """The micro batches of one generation, which the trainer's own sampler loads together."""
         return self.part("at_once", None, micro)
 
-    def loaded(self) -> tuple[int | None, ConfigValue]:
+    def loaded(self) -> tuple[int | None, Operand]:
         """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
         return self.part("loaded", (None, None))
 

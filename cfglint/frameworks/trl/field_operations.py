@@ -10,9 +10,9 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import Operand
 
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
 SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the data; before, in the first batch
@@ -58,7 +58,7 @@ def passes(value: object, config: TrlConfig) -> None:
         raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
 
 
-def completion_length(value: ConfigValue, config: TrlConfig) -> None:
+def completion_length(value: Operand, config: TrlConfig) -> None:
     """Check the length as transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate) does."""
     if config.own_sampler and value is not None and value <= 0:
         raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
@@ -74,7 +74,7 @@ def repeats(value: object, config: TrlConfig) -> None:
     raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
 
 
-def weights(value: ConfigValue, config: TrlConfig) -> None:
+def weights(value: Operand, config: TrlConfig) -> None:
     """Use the weights as trainer/grpo_trainer.py:569-574 does: a tensor is made of them."""
     if config.own_sampler and value is not None:
         len(value)
@@ -95,13 +95,13 @@ def cache(value: object, config: TrlConfig) -> None:
         raise ValueError(f"Invalid `cache_implementation` ({value}). Choose one of: {CACHES[:-1]}")
 
 
-def generation_options(value: ConfigValue, config: TrlConfig) -> None:
+def generation_options(value: Operand, config: TrlConfig) -> None:
     """Add the options as trainer/grpo_trainer.py:1172 does."""
     if value is not None and generates_itself(config):
         {}.update(value)
 
 
-def preparing_processes(value: ConfigValue, config: TrlConfig) -> None:
+def preparing_processes(value: Operand, config: TrlConfig) -> None:
     """Compare and count the processes as the `map` of datasets 5.2.0 arrow_dataset.py does; a streamed data set has none."""
     if value is None or not config.only("sft", "dpo", "kto", "reward") or config.streams or (config.only("sft") and not prepares(config)):
         return
@@ -111,7 +111,7 @@ def preparing_processes(value: ConfigValue, config: TrlConfig) -> None:
         raise TypeError("'float' object cannot be interpreted as an integer")
 
 
-def sample_length(value: ConfigValue, config: TrlConfig) -> None:
+def sample_length(value: Operand, config: TrlConfig) -> None:
     """Cut each sample as trainer/sft_trainer.py:1440 and data_utils.py:746 do; the other trainers compare its length; 0.17.0
     trainer/kto_trainer.py:221.
     """
@@ -140,7 +140,7 @@ def evaluates_packed(config: TrlConfig) -> bool:
     return bool(config.arguments["eval_packing"]) and config.arguments.eval_strategy in ("steps", "epoch")
 
 
-def packed_length(value: ConfigValue, strategy: ConfigValue, release: Version) -> None:
+def packed_length(value: Operand, strategy: Operand, release: Version) -> None:
     """Cut the data into blocks as data_utils.py:696-828 does; each exception was seen with the code of 0.24.0 to 1.16.0."""
     if strategy == "wrapped":
         _ = 1 / value
@@ -156,19 +156,19 @@ def packed_length(value: ConfigValue, strategy: ConfigValue, release: Version) -
         raise AssertionError
 
 
-def prompt_length(value: ConfigValue, config: TrlConfig) -> None:
+def prompt_length(value: Operand, config: TrlConfig) -> None:
     """Cut prompts and completions as 0.17.0 trainer/dpo_trainer.py:604 does."""
     if config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None:
         _ = [0][:value]
 
 
-def preparation(value: ConfigValue, config: TrlConfig) -> None:
+def preparation(value: Operand, config: TrlConfig) -> None:
     """Use the options as trainer/sft_trainer.py:1008 does."""
     if config.only("sft") and value is not None:
         value.get("skip_prepare_dataset")
 
 
-def rank(value: ConfigValue, config: TrlConfig) -> None:
+def rank(value: Operand, config: TrlConfig) -> None:
     """Check the rank as peft tuners/lora/layer.py (update_layer) does."""
     if not adapters(config):
         return
@@ -179,19 +179,19 @@ def rank(value: ConfigValue, config: TrlConfig) -> None:
         raise TypeError(f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0")
 
 
-def scale(value: ConfigValue, config: TrlConfig) -> None:
+def scale(value: Operand, config: TrlConfig) -> None:
     """Divide alpha by r as peft tuners/lora/layer.py (update_layer) does."""
     if adapters(config):
         _ = value / 1
 
 
-def dropout(value: ConfigValue, config: TrlConfig) -> None:
+def dropout(value: Operand, config: TrlConfig) -> None:
     """Check the dropout as peft tuners/lora/layer.py (update_layer) and torch 2.13 nn/modules/dropout.py do."""
     if adapters(config) and value > 0.0 and value > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
 
 
-def modules(value: ConfigValue, config: TrlConfig) -> None:
+def modules(value: Operand, config: TrlConfig) -> None:
     """Convert a list to a set as peft tuners/lora/config.py (__post_init__) does."""
     if adapters(config) and value is not None and not isinstance(value, str):
         iter(value)
@@ -203,7 +203,7 @@ def task(value: object, config: TrlConfig) -> None:
         raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
 
 
-def loading(value: ConfigValue, config: TrlConfig) -> None:
+def loading(value: Operand, config: TrlConfig) -> None:
     """Copy the options of the model as trainer/rloo_trainer.py:269 does."""
     if config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value:
         dict(value)

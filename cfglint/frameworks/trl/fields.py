@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.evaluate import Reason, Unknown
-from cfglint.frameworks.history import DEFAULT, TYPE
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
 from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
+from cfglint.frameworks.releases.history import DEFAULT, TYPE
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.classes import CLASSES
 from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from cfglint.batch.memory.settings import LOSS_CHUNKED, NONE, ZERO, Settings
 from cfglint.frameworks.huggingface.memory import TrainerMemory
-from cfglint.frameworks.memory_inputs import Inputs, Model
+from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.trl import PACKAGE
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.record import changed

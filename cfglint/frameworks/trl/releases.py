@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.history import History, holds
+from cfglint.frameworks.releases.history import History, holds
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl._tables import ENTRIES, FIELDS, SPANS, STABLE, TRANSFORMERS_OF_THE_DAY
-from cfglint.frameworks.versions import Version
 
 HISTORY = History(FIELDS, SPANS)
 ENTRY = History(ENTRIES)  # of an entry of `datasets`

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.huggingface.samples import of_recipe, recipe_of
-from cfglint.frameworks.sample_files import held_out, listed, rows_of_all, unknown
-from cfglint.frameworks.samples import Samples
+from cfglint.frameworks.training_data.files import held_out, listed, rows_of_all, unknown
+from cfglint.frameworks.training_data.samples import Samples
 from cfglint.frameworks.trl.config import TrlConfig
 
 DROPS = (1, 16)  # from here on SFT drops examples without a trained token

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import constant, listed, made
-from cfglint.source.annotations import Any, Callable, ConfigValue, Sequence
+from cfglint.source.annotations import Any, Callable, ConfigValue, Operand, Sequence
 from cfglint.source.python.package import Module, Tree, annotated, finder
 
 TYPE_CHECKING = False
@@ -148,7 +148,7 @@ def _field(module: Module, statement: ast.AnnAssign) -> Raw:
     return raw
 
 
-def _default(module: Module, node: ast.expr) -> ConfigValue:
+def _default(module: Module, node: ast.expr) -> Operand:
     """A default value; a member of an Enum is its value."""
     if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ENUMS:
         found = module.find(ast.unparse(node.value))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks._releases import OLDEST, RELEASES
 from cfglint.frameworks.base import CERTAIN, NO_MATCH, Framework
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document

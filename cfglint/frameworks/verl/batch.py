@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.setting import DERIVED, Batch, Layout, Setting
+from cfglint.findings.setting import Batch, Layout, Setting, derived
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import ACTOR, BATCH, GLOBAL_MICRO, MICRO, Sizes
 
@@ -37,10 +37,6 @@ def of_megatron(sizes: Sizes) -> dict[str, int]:
     """The parallel sizes of the actor under Megatron-LM."""
     names = {"tensor_parallel": "tensor_model", "pipeline_parallel": "pipeline_model", "context_parallel": "context"}
     return {name: sizes.tree.integer(f"{ACTOR}.megatron.{key}_parallel_size", 1) or 1 for name, key in names.items()}
-
-
-def derived(name: str, value: int | None, because: str) -> Setting:
-    return Setting((name,), value, DERIVED, because=because)
 
 
 def numbers(config: VerlConfig) -> dict[str, int | None]:

@@ -23,7 +23,7 @@ from cfglint.frameworks.verl.sizes import (
     uses_reference,
 )
 from cfglint.frameworks.verl.values import ComposedConfig
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -244,4 +244,4 @@ def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:
             yield from unexpected(tree, f"{section}.{name}")
 
 
-CHECKS: ConfigValue = (keywords, numbers, groups, empty_epochs, megatron_workers, first_step)
+CHECKS: Operand = (keywords, numbers, groups, empty_epochs, megatron_workers, first_step)

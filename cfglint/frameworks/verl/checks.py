@@ -6,9 +6,10 @@ import functools
 
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.refusal import Refusal, Words
-from cfglint.frameworks.row_evaluation import Raised, value_at, walk
-from cfglint.frameworks.row_refusals import Check, Pages, Plan, unknown_field
-from cfglint.frameworks.row_table import table_of
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.evaluation import Raised, value_at, walk
+from cfglint.frameworks.rows.refusals import Check, Pages, Plan, unknown_field
+from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.verl import KIND
 from cfglint.frameworks.verl.by_hand import CHECKS, CONFIG, INIT, INSTANTIATION, STEP, too_few
 from cfglint.frameworks.verl.sizes import (
@@ -26,14 +27,13 @@ from cfglint.frameworks.verl.sizes import (
     uses_reference,
 )
 from cfglint.frameworks.verl.values import ComposedConfig
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Any, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.row_evaluation import Row
-    from cfglint.frameworks.row_reasons import Condition
+    from cfglint.frameworks.rows.evaluation import Row
+    from cfglint.frameworks.rows.reasons import Condition
 
 STAGES = (CONFIG, INIT, STEP)
 TARGET = "_target_"  # the class of the object that Hydra makes of a section
@@ -219,7 +219,7 @@ class RunCheck(Check):
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
         found = super().refusal(raised, *others)
         if found.failed:
-            from cfglint.frameworks.row_reasons import Condition
+            from cfglint.frameworks.rows.reasons import Condition
 
             self.failures[id(found)] = pages()(raised.row, raised.kind)
             self.place(found, Condition(raised.row, self.plan.rows, raised.state, self.written))

@@ -27,7 +27,7 @@ from cfglint.frameworks.verl.search_path import (
 )
 from cfglint.frameworks.verl.sizes import Sizes
 from cfglint.frameworks.verl.values import ComposedConfig
-from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Sequence
+from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import Composed, compose
@@ -86,7 +86,7 @@ class VerlConfig(Config):
         self.copy = copy_of(facts)
         self.primary = primary_of(facts.launch)
         self.words: list[tuple[HydraOverride, Text]] = []
-        self.origins: dict[tuple[Any, ...], ConfigValue] = {}
+        self.origins: dict[tuple[Any, ...], Operand] = {}
         self.values = self._composed()
         if self.is_open:
             self.refused.clear()
@@ -240,7 +240,7 @@ class VerlConfig(Config):
         """The caller of the script may set what the line does not: the defaults are those of the package's config files."""
         return super().other_defaults if self.facts.launch.further else ()
 
-    def value(self, key: str, default: object = None) -> ConfigValue:
+    def value(self, key: str, default: ConfigValue = None) -> Operand:
         """The resolved value of a dotted key; see `ComposedConfig.value`."""
         return self.tree.value(key, default)
 

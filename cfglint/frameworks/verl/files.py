@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 
-from cfglint.frameworks.history import DEFAULT, History
+from cfglint.frameworks.releases.history import DEFAULT, History
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.verl._tables import FIELDS, SPANS
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand
 from cfglint.source.hydra.defaults_list import Source
 
 HISTORY = History(FIELDS, SPANS)
@@ -65,7 +65,7 @@ def place(values: ConfigMapping, steps: list[str], value: object) -> None:
     values[steps[-1]] = value
 
 
-def as_lists(value: object) -> ConfigValue:
+def as_lists(value: object) -> Operand:
     """A constant of the tables with its tuples as lists."""
     return [as_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from cfglint.frameworks.versions import Version, is_version, parse_version
+from cfglint.frameworks.releases.versions import Version, is_version, parse_version
 from cfglint.source.annotations import Callable
 
 VERSION_FILE = "version/version"

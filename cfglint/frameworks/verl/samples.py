@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.sample_files import rows_of_all
-from cfglint.frameworks.samples import Samples
+from cfglint.frameworks.training_data.files import rows_of_all
+from cfglint.frameworks.training_data.samples import Samples
 from cfglint.frameworks.verl.config import VerlConfig
 
 FILTERED = "prompts longer than `data.max_prompt_length` are dropped (`data.filter_overlong_prompts`)"

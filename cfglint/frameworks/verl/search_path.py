@@ -6,9 +6,9 @@ import os
 import posixpath
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks._releases import RELEASES
+from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.frameworks.verl.files import ReleaseFiles
-from cfglint.frameworks.versions import Version, parse_version
 from cfglint.launch import Launch
 from cfglint.source.annotations import Any, Sequence
 from cfglint.source.document import Document

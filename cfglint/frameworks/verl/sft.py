@@ -10,13 +10,12 @@ from math import prod
 
 from cfglint.batch.nodes import Size
 from cfglint.findings.remedy import remove_key, set_key
-from cfglint.findings.setting import OVERRIDE, WRITTEN, Batch, Layout
+from cfglint.findings.setting import OVERRIDE, WRITTEN, Batch, Layout, derived
 from cfglint.frameworks.chosen_sizes import ChosenSizes
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
-from cfglint.frameworks.verl.batch import derived
 from cfglint.frameworks.verl.by_hand import INIT, STEP
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import primary_of

@@ -6,9 +6,9 @@ import functools
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.verl.files import fields_of_class
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Mapping
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Mapping, Operand
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 
 
@@ -34,7 +34,7 @@ class ComposedConfig:
             inner[name] = value
         return ComposedConfig(top, self.facts, self.release)
 
-    def value(self, key: str, default: object = None) -> ConfigValue:
+    def value(self, key: str, default: ConfigValue = None) -> Operand:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
         try:
             found = self._resolver.get(tuple(key.split(".")), default)
@@ -65,7 +65,7 @@ class ComposedConfig:
         except ResolutionError:
             return False
 
-    def raw(self, key: str) -> ConfigValue:
+    def raw(self, key: str) -> Operand:
         """The value of a dotted key as it is composed, with its references; None if there is none."""
         value: ConfigValue = self.values
         for step in key.split("."):

@@ -127,7 +127,7 @@ class ProjectFiles:
             return None
         values = content(*found)
         defaults = values.get("defaults", []) if isinstance(values, dict) else None
-        if not isinstance(defaults, list):
+        if not isinstance(values, dict) or not isinstance(defaults, list):
             raise CompositionError(f"`{path}.yaml` of Hydra's config is not understood")
         first = found[1].lstrip().partition("\n")[0]
         package = first.split()[-1] if first.startswith("# @package") else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import os
 
-from cfglint.launch.kinds import is_script_class, kind_of_class
+from cfglint.launch.kinds import fields_of_class, is_script_class, kind_named, kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import ProgramEvaluation
@@ -164,6 +164,8 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
         facts.complete = False
     replace_defaults(parser, known_fields(facts.arguments) if facts.arguments else set(), fields, defaults)
     facts.fields, facts.defaults, facts.classes = fields, defaults, tuple(classes)
+    known_classes = kind_named(kind_of_class(facts.arguments)).script_classes() if facts.arguments else classes
+    facts.taken = tuple(field for name in classes if name not in known_classes for field in sorted(fields_of_class(name)))
     facts.refuses, facts.refuses_in_file = line, file
 
 

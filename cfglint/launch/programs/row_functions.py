@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.launch.programs.scopes import FUNCTIONS, dotted
-from cfglint.source.annotations import Iterable
+from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
 
 MANY = 2  # appends of one turn, and more
@@ -199,3 +199,23 @@ def keeps_rows(function: ast.AST, skipped: int) -> bool:
     if isinstance(function, ast.Lambda):
         return batched.each_row(function.body)
     return isinstance(function, FUNCTIONS) and batched.keeps_rows(function.body)
+
+
+def cut_lengths(scopes: Iterable[Scope]) -> Iterator[int | str | None]:
+    """What a tokenizer is told to cut rows at, in each of its calls: a number, the name of an argument, None for anything else."""
+    nodes = {each for scope in scopes for each in ast.walk(scope.node)}
+    numbers = {
+        each.targets[0].id: each.value.value if isinstance(each.value, ast.Constant) and isinstance(each.value.value, int) else None
+        for each in nodes
+        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+    }
+    for call in (each for each in nodes if isinstance(each, ast.Call)):
+        words = {each.arg: each.value for each in call.keywords}
+        path, cuts, length = dotted(call.func), words.get("truncation"), words.get("max_length")
+        if length is None or (isinstance(cuts, ast.Constant) and not cuts.value) or not path or not path[-1].lower().endswith(TOKENIZERS):
+            continue
+        if isinstance(length, ast.Name):
+            yield numbers.get(length.id)
+        else:
+            found = length.value if isinstance(length, ast.Constant) else getattr(length, "attr", None)
+            yield found if isinstance(found, (int, str)) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import of_package
-from cfglint.frameworks.versions import is_version
+from cfglint.frameworks.releases.versions import is_version
 from cfglint.project.statements.lines import editable
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
@@ -54,7 +54,7 @@ def in_folder(folder: str, names: list[str], module: str, text: Callable[[str], 
 
 def missing_submodules(folder: str, file: str, disk: DiskFolders) -> Iterator[tuple[str, Statement]]:
     """The packages whose source is a git submodule of a folder that is not checked out: a tree of its own, whose release is not known."""
-    from cfglint.frameworks._release_dates import RELEASES
+    from cfglint.frameworks.releases._dates import RELEASES
 
     names = {name.replace("-", ""): package for package in RELEASES for name in names_of(package)}
     path = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import is_version, parse_version
+from cfglint.frameworks.releases.versions import is_version, parse_version
 from cfglint.project.statements.requirement import at_ref, exact, is_commit, nightly
 from cfglint.project.statements.statement import Statement, within
 from cfglint.source.annotations import Collection, Iterator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.versions import is_version, parse_version
+from cfglint.frameworks.releases.versions import is_version, parse_version
 from cfglint.project.statements.lines import COMMANDS, MOST_LINES, mentions
 from cfglint.project.statements.requirement import OPERATORS, from_specifier, same_name
 from cfglint.project.statements.statement import Statement, normalised
@@ -122,7 +122,7 @@ def specifier(sign: str, version: str, following: list[str]) -> str:
 
 def is_released(package: str, version: str) -> bool:
     """Whether a package has a release of this version."""
-    from cfglint.frameworks._release_dates import RELEASES
+    from cfglint.frameworks.releases._dates import RELEASES
 
     asked = parse_version(version)
     return any(parse_version(each.partition("@")[0]) == asked for each in RELEASES.get(package, "").split())

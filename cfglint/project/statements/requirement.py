@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks import repository_owners
-from cfglint.frameworks.versions import is_version
+from cfglint.frameworks.releases.versions import is_version
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source.annotations import Collection
 from cfglint.source.numbers import DIGITS

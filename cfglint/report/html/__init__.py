@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: diagrams of runs, findings in their source, plans and changes.
+"""Self-contained HTML pages: the numbers of runs, findings in their source, plans and changes.
 
 The template engine is imported with this package and nowhere else.
 """
@@ -11,22 +11,21 @@ from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanati
 from cfglint.findings.diagnostic import Outcome
 from cfglint.frameworks import framework
 from cfglint.report.changes import nothing, place, title, urgency
-from cfglint.report.html import chart, pictures, views
-from cfglint.report.html.figures import Numbers
+from cfglint.report.html import views
+from cfglint.report.html.figures import Numbers, many
 from cfglint.report.html.page import fragment, page, signs
-from cfglint.report.plans import COLUMNS, format_number, remark, row
+from cfglint.report.plans import COLUMNS, format_number, row
 from cfglint.report.summary import LOG_LABELS, sentence
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared, lines_of
 from cfglint.review.release_groups import ReleaseGroup, grouped_by_release
 from cfglint.review.settings import SettingChange
-from cfglint.source.annotations import ConfigTable, Sequence
+from cfglint.source.annotations import Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import PlanEntry, PlanTable
 
-MOST_PLANS = 8  # maximum number of plans with diagrams
 MOST_TRAININGS = 2  # of a log, in the headline
 LESS = ("data-parallel", "steps/epoch", "tokens/step")  # columns that a narrow page leaves out
 MOST_TARGETS = 3  # releases that the line below the headline names; each run names its own
@@ -62,7 +61,7 @@ def verdict(runs: list[views.RunView]) -> str:
     if len(runs) == 1:
         return with_cause(runs[0])
     if len(failing) == 1 and failing[0].cause:
-        return f"1 of {len(runs)} runs would not start, {failing[0].title}: {failing[0].cause}"
+        return f"1 of {len(runs)} runs would not start, {failing[0].files[0]}: {failing[0].cause}"
     if failing:
         return f"{len(failing)} of {len(runs)} runs would not start"
     unknown = sum(each.answer == views.UNKNOWN for each in runs)
@@ -86,7 +85,7 @@ def status(runs: list[views.RunView]) -> str:
 def summary(runs: list[views.RunView], findings: list[views.FindingView]) -> str:
     """The counts of findings, files and versions."""
     found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
-    files = pictures.many(len({name for each in runs for name in each.files}), "file")
+    files = many(len({name for each in runs for name in each.files}), "file")
     targets = list(dict.fromkeys(target for each in runs for target in each.targets))
     releases = f"; for {', '.join(targets)}" if len(targets) <= MOST_TARGETS else ""
     return f"{found or 'Nothing found'} in {files}{releases}." if runs else ""
@@ -120,14 +119,14 @@ def missing(settings: list[views.SummarySetting]) -> str:
     flags = dict.fromkeys(flag for each in unknown for flag in each.needs.split(" and "))
     if not unknown:
         return ""
-    return f"{pictures.many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
+    return f"{many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
 
 
 def log(path: str, found: ExplainedLog) -> str:
     """The page of `log`."""
     banners = [banner(each, f"banner-{number}") for number, each in enumerate(found.banners, 1)]
     differing = any(each.differences for each in found.banners)
-    several = f"{pictures.many(len(banners), 'training')}: " if len(banners) > 1 else ""
+    several = f"{many(len(banners), 'training')}: " if len(banners) > 1 else ""
     headline = several + "; ".join(each.headline for each in found.banners[:MOST_TRAININGS])
     failure = found.failures[0] if found.failures else None
     if failure is not None:
@@ -162,7 +161,7 @@ def banner(found: LogExplanation, anchor: str) -> views.BannerView:
             ("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "the arithmetic of its releases")
         )
     title = f"Line {log.line}: {found.headline} ({framework(log.framework).title})"
-    return views.BannerView(anchor, title, sentence(found.note), numbers, pictures.draw(numbers), found.differences, rows)
+    return views.BannerView(anchor, title, sentence(found.note), numbers, found.differences, rows)
 
 
 # ---- plan
@@ -171,8 +170,6 @@ def banner(found: LogExplanation, anchor: str) -> views.BannerView:
 def plan(plan_table: PlanTable, outcome: Outcome | None = None) -> str:
     """The page of `plan`: `plan_table` is `cfglint.rewrite.plan.table`, the outcome that of the current run."""
     plans = plan_table["plans"]
-    cells = [row(each) for each in plans]
-    columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
     current = views.run(outcome, "current-run", [], listed=False) if outcome else None
     return page(
         "plan.html",
@@ -182,17 +179,20 @@ def plan(plan_table: PlanTable, outcome: Outcome | None = None) -> str:
         headline=plan_headline(plans),
         status="yes" if any(each["feasible"] for each in plans) else "error",
         lead=current.title if current else "",
-        chart=chart.draw(plans, "The splits that work for each number of GPUs, as in the table below"),
-        lengths=chart.lengths(plans)[0],
-        columns=[COLUMNS[place] for place in columns],
-        rows=[[grouped(line[place]) for place in columns] for line in cells],
+        table=cells_of(plans),
         less=LESS,
         pace=plan_table["pace"],
         before=plan_table["before"],
         advice=[{**each, "advised": format_number(each["advised"])} for each in plan_table["advice"]],
         current=current,
-        planned=[planned(each, outcome) for each in plans if each["feasible"]][:MOST_PLANS],
     )
+
+
+def cells_of(plans: list[PlanEntry]) -> list[list[str]]:
+    """The titles of the columns that have something, and the cells of each plan."""
+    cells = [row(each) for each in plans]
+    columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
+    return [[COLUMNS[place] for place in columns], *([grouped(line[place]) for place in columns] for line in cells)]
 
 
 def grouped(cell: str) -> str:
@@ -208,17 +208,6 @@ def plan_headline(plans: list[PlanEntry]) -> str:
         return f"A global batch of {batches} cannot be reached on any of these GPU counts"
     on = " and ".join(filter(None, [", ".join(able[:-1]), able[-1]]))
     return f"A global batch of {batches} works on {on} GPUs"
-
-
-def planned(each: PlanEntry, outcome: Outcome | None) -> views.PlanView:
-    """The template values of one plan, with its diagrams."""
-    resolved: ConfigTable = {key: value for key, value in (each["chosen"] or {}).items() if key != "feasible"}
-    resolved |= {"steps_per_epoch": each["steps_per_epoch"], "total_steps": each["total_steps"]}
-    if outcome:
-        axes = ("tensor_parallel", "pipeline_parallel", "context_parallel", "sequence_parallel")
-        resolved |= {key: outcome.resolved[key] for key in axes}
-    numbers = Numbers(resolved, each["gpus"])
-    return views.PlanView(each["gpus"], numbers, pictures.draw(numbers))
 
 
 # ---- diff and review
@@ -237,7 +226,7 @@ def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), n
         command="review",
         headline=release_headline(groups) or changes_headline(comparisons, altered, bool(unused)),
         status=changes_status(altered, groups, unused),
-        lead=f"{pictures.many(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
+        lead=f"{many(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
         changes=altered,
         compared=bool(comparisons),
         releases=[views.ReleaseView(signs(", ".join(each.titles)), list(each.lines)) for each in groups],
@@ -283,7 +272,7 @@ def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeVi
     if stopped:
         worst = stopping[0].after
         assert worst is not None
-        who = os.path.basename(worst.files[0]) if stopped == 1 else pictures.many(stopped, "run")
+        who = os.path.basename(worst.files[0]) if stopped == 1 else many(stopped, "run")
         return f"{who} would not start after this change" + (f": {worst.cause}" if len(stopping) == 1 and worst.cause else "")
     if len(comparisons) > 1:
         failing = sum(each.runs for each in altered if each.after and not each.after.starts)
@@ -331,19 +320,16 @@ def setting(each: SettingChange, comparison: Comparison) -> views.SettingView:
 
 
 def notebook(outcomes: list[Outcome]) -> str:
-    """The diagrams and findings of runs as a fragment for another page."""
+    """The numbers and findings of runs as a fragment for another page."""
     shown = [views.run(each, f"run-{number}", listed=False) for number, each in enumerate(outcomes, 1)]
     findings = [each for run in shown for each in run.findings]
-    return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown, chart=None)
+    return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown)
 
 
 def notebook_plan(plan_table: PlanTable) -> str:
-    """The chart of plans as a fragment for another page."""
+    """The table of plans as a fragment for another page."""
     plans = plan_table["plans"]
-    drawn = chart.draw(plans, plan_headline(plans))
-    return fragment(
-        headline=plan_headline(plans), lead="; ".join(f"{each['gpus']} GPUs: {remark(each)}" for each in plans), runs=[], chart=drawn
-    )
+    return fragment(headline=plan_headline(plans), lead="", runs=[], table=cells_of(plans), less=LESS)
 
 
 def notebook_changes(comparisons: list[Comparison]) -> str:
@@ -351,4 +337,4 @@ def notebook_changes(comparisons: list[Comparison]) -> str:
     altered = [change([each], f"run-{number}") for number, each in enumerate(comparisons, 1)]
     sentences = [f"{head}{rest}" for each in altered for head, rest in each.sentences]
     sides = [side for each in altered for side in (each.before, each.after) if side]
-    return fragment(headline=changes_headline(comparisons, altered, False), lead="; ".join(sentences), runs=sides, chart=None)
+    return fragment(headline=changes_headline(comparisons, altered, False), lead="; ".join(sentences), runs=sides)

@@ -1,4 +1,4 @@
-"""The numbers of a run for its diagrams: known ones, and unknown ones with the option that supplies them."""
+"""The numbers of a run for its page: known ones, and unknown ones with the option that supplies them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from math import prod
 
 from cfglint.findings.diagnostic import Outcome, ReportContext
 from cfglint.frameworks.summary import GPUS
-from cfglint.source.annotations import ConfigValue
+from cfglint.report.summary import spelled
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ AXES = (
     ("sequence parallel", "sequence_parallel"),
     ("pipeline", "pipeline_parallel"),
 )
-ROWS = (  # the table below the diagrams
+ROWS = (  # the table below the batch
     ("GPUs", "gpus"),
     *AXES,
     ("data parallel", "data_parallel"),
@@ -69,7 +70,7 @@ class Numbers:
         """The options that supply the number of a line."""
         return self.settings[label]["needs"] or "" if label in self.settings else ""
 
-    def value(self, label: str) -> ConfigValue:
+    def value(self, label: str) -> Any:
         """The value of a line; None without that line."""
         return self.settings[label]["value"] if label in self.settings else None
 
@@ -89,6 +90,52 @@ class Numbers:
         if self.gpus is not None:
             return self.gpus // self.replica if self.gpus % self.replica == 0 else None
         return self.resolved.get("data_parallel")
+
+    @property
+    def split(self) -> str:
+        """How the GPUs are split among replicas of the model; empty where each GPU holds one."""
+        axes = " \u00d7 ".join(f"{label} {size}" for label, size in self.model_axes)
+        if not axes:
+            return ""
+        replica = f"{many(self.replica, 'GPU')} ({axes})"
+        if self.gpus is None:
+            return f"One replica of the model takes {replica}."
+        if self.replicas is None:
+            return f"{many(self.gpus, 'GPU')} cannot be split into replicas of {replica}."
+        return f"{many(self.gpus, 'GPU')}: {many(self.replicas, 'replica')} of the model, each on {replica}."
+
+    @property
+    def steps(self) -> int | None:
+        """The optimizer steps; of a refused file they may be 0 or less."""
+        total = self.resolved.get("total_steps")
+        return total if total is not None and total > 0 else None
+
+    @property
+    def course(self) -> list[tuple[str, str]]:
+        """The run from its first step to its last, in words; empty if its length is unknown."""
+        total, length = self.steps, self.resolved.get("steps_per_epoch")
+        if total is None:
+            return []
+        rows = [("learning rate", self.rate)]
+        if length is not None and length > 0:
+            epochs = "1" if total == length else spelled(round(total / length, 1)).removesuffix(".0") if total < length * 10**9 else "many"
+            rows.append(("epochs", f"{epochs}, {many(length, 'step')} each"))
+        for label in ("evaluations", "checkpoints"):
+            count, steps = self.value(label), self.marks.get(label)
+            if isinstance(count, int):
+                every = f", every {steps[0]:,} steps" if steps and len(steps) > 1 and steps[1] == 2 * steps[0] else ""
+                rows.append((label, f"{count:,}{every}" if count else "none"))
+        return rows
+
+    @property
+    def rate(self) -> str:
+        """The schedule in words; DeepSpeed's own one takes precedence over that of the run."""
+        counts = (self.value("schedule's warm-up"), self.resolved.get("warmup_steps"))
+        warmup = next((count for count in counts if type(count) is int), None)
+        schedule, peak = self.value("schedule"), self.value("learning rate")
+        start = "warm-up unknown" if warmup is None else f"{many(warmup, 'step')} of warm-up" if warmup > 0 else "no warm-up"
+        then = f", then {schedule}" if schedule is not None else ""
+        return start + then + (f"; highest {spelled(peak).replace('e-0', 'e-')}" if peak is not None else "")
 
     @property
     def terms(self) -> list[Number]:
@@ -131,6 +178,10 @@ class Numbers:
         plain = {label for label, _ in AXES}
         shown = [each for each in numbers if each.value is not None or each.needs]
         return [each for each in shown if each.label not in plain or each.value != 1]
+
+
+def many(count: int, thing: str) -> str:
+    return f"{count:,} {thing if count == 1 else f'{thing}s'}"
 
 
 def numbers(outcome: Outcome) -> Numbers:

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from cfglint.report.escapes import shown
 from cfglint.report.html.rules import pages
 from cfglint.report.html.views import FindingView
-from cfglint.source.annotations import ConfigTable, ConfigValue
+from cfglint.source.annotations import ConfigTable
 from cfglint.version import __version__
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
@@ -57,7 +57,7 @@ def environment() -> Environment:
     return made
 
 
-def clean(value: object) -> ConfigValue:
+def clean(value: object) -> object:
     """A string in which control characters and lone surrogates, which would affect the layout, are escaped."""
     return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 

@@ -11,16 +11,14 @@ from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.report.details import HELP, NOTE, depending, raises
 from cfglint.report.grouping import grouped
-from cfglint.report.html import excerpt, memory, pictures
+from cfglint.report.html import excerpt
 from cfglint.report.html.excerpt import Changed, Listed, Marked
 from cfglint.report.html.figures import Numbers, numbers
-from cfglint.report.html.memory import Bars
-from cfglint.report.html.pictures import Pictures
 from cfglint.report.links import page_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import SettingEntry
+    from cfglint.findings.entries import MemoryDrawing, SettingEntry
 
 SEVERITIES = (ERROR, WARNING, INFO)
 MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings
@@ -96,10 +94,9 @@ class RunView:
     answer: str  # whether it starts: a key of SHAPES
     verdict: str
     numbers: Numbers
-    pictures: Pictures
     findings: list[FindingView]
     sources: list[SourceView] = field(default_factory=list)
-    memory: Bars | None = None
+    memory: MemoryDrawing | None = None
 
     @property
     def title(self) -> str:
@@ -174,10 +171,9 @@ def run(
         answer(outcome),
         verdict(outcome),
         found,
-        pictures.draw(found),
         [finding(each, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, each in enumerate(shown, 1)],
         source,
-        memory.bars(used),
+        used,
     )
 
 
@@ -250,7 +246,15 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         [related(other, words, anchors, (other.file, other.line) in numbers_seen) for other, words in diagnostic.related],
         raises(diagnostic, outcome),
         diagnostic.exception or "",
-        [(label, text) for label, text in ((NOTE, diagnostic.note), (NOTE, depending(diagnostic)), (HELP, diagnostic.help)) if text],
+        [
+            (label, text)
+            for label, text in (
+                (NOTE, diagnostic.note),
+                (NOTE, depending(diagnostic)),
+                (HELP, "" if fix and fix.title == diagnostic.help else diagnostic.help),
+            )
+            if text
+        ],
         fix,
         diagnostic,
         page_of(diagnostic),
@@ -338,18 +342,8 @@ class BannerView:
     title: str
     note: str
     numbers: Numbers
-    pictures: Pictures
     differences: list[Difference]
     rows: list[tuple[str, str, str]]
-
-
-@dataclass
-class PlanView:
-    """One plan with its diagrams."""
-
-    gpus: int | None
-    numbers: Numbers
-    pictures: Pictures
 
 
 @dataclass

@@ -16,7 +16,11 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.source.annotations import TypeAlias
     from cfglint.source.hydra.defaults_list import Repository
+
+    Container: TypeAlias = ConfigMapping | list[ConfigValue]
+    Origin: TypeAlias = tuple[str, tuple[Any, ...]] | HydraOverride
 
 HYDRA = "hydra"  # Hydra's own settings, which are not part of the program's config
 
@@ -25,7 +29,7 @@ class Composed(Record):
     """The composed tree, unresolved; `origins` maps each leaf to where it was set: (path of the file, path in it), or its override."""
 
     values: ConfigMapping
-    origins: dict[tuple[Any, ...], tuple[str, tuple[Any, ...]] | HydraOverride]
+    origins: dict[tuple[Any, ...], Origin]
 
 
 def compose(repository: Repository, name: str, overrides: list[HydraOverride]) -> Composed:
@@ -56,9 +60,9 @@ def is_hydra(override: HydraOverride) -> bool:
     return override.key == HYDRA or override.key.startswith((f"{HYDRA}.", f"{HYDRA}/"))
 
 
-def merge(composed: Composed, at: tuple[Any, ...], values: Mapping[Any, Any], origin: Callable[[tuple[Any, ...]], Any]) -> None:
+def merge(composed: Composed, at: tuple[Any, ...], values: Mapping[Any, Any], origin: Callable[[tuple[Any, ...]], Origin]) -> None:
     """Merge a mapping into the tree at a path: mappings key by key, everything else replaces."""
-    target: ConfigValue = composed.values
+    target = composed.values
     for step in at:
         inner = target.get(step)
         if not isinstance(inner, dict):
@@ -72,7 +76,7 @@ def merge_into(
     target: ConfigMapping,
     at: tuple[Any, ...],
     values: Mapping[Any, Any],
-    origin: Callable[[tuple[Any, ...]], Any],
+    origin: Callable[[tuple[Any, ...]], Origin],
 ) -> None:
     """Merge a mapping into a mapping of the tree. A mandatory value (`???`) does not replace what is there."""
     for key, value in values.items():
@@ -88,7 +92,7 @@ def merge_into(
             replace(composed, target, path, own, origin(path))
 
 
-def replace(composed: Composed, target: ConfigValue, path: tuple[Any, ...], value: ConfigValue, origin: ConfigValue) -> None:
+def replace(composed: Composed, target: Container, path: tuple[Any, ...], value: ConfigValue, origin: Origin) -> None:
     """Set the value at a path, which lies directly in a mapping or list of the tree."""
     if isinstance(item(target, path[-1]), (dict, list)):
         forget(composed, path)
@@ -122,7 +126,7 @@ def apply(composed: Composed, override: HydraOverride) -> None:
         put(composed, override, path)
 
 
-def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> ConfigValue:
+def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> object:
     """The resolved value at a path, None for a mandatory one too; raises CompositionError if it cannot be resolved."""
     try:
         value = Resolver(composed.values).get(path)
@@ -139,7 +143,7 @@ def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -
     if override.value is not None and not isinstance(value, Unknown) and override.value != value:
         message = f"Could not delete from config. The value of '{override.key}' is {value} and not {override.value}."
         raise CompositionError(f"{COMPOSITION}: {message}", override)
-    parent: ConfigValue = composed.values
+    parent: Any = composed.values
     for step in path[:-1]:
         parent = item(parent, step)
     del parent[int(path[-1]) if isinstance(parent, list) else path[-1]]
@@ -150,7 +154,7 @@ def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -
 def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> None:
     """Set the value at a path. Without a plus sign every key has to exist; a mapping is merged into a mapping."""
     adds = override.sign in (ADD, FORCE)
-    target: ConfigValue = composed.values
+    target: Container = composed.values
     for index, step in enumerate(path[:-1]):
         inner = item(target, step)
         if not isinstance(inner, (dict, list)):
@@ -159,7 +163,7 @@ def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> N
             inner = {}
             replace(composed, target, path[: index + 1], inner, override)
         target = inner
-    last: ConfigValue = path[-1]
+    last = path[-1]
     if isinstance(target, list):
         if not last.isdecimal() or int(last) >= len(target):
             raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}", override)
@@ -170,20 +174,22 @@ def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> N
     if {type(override.value), type(target.get(last))} == {dict, list}:  # a list does not merge with a mapping
         raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}", override)
     if isinstance(override.value, dict):
-        put_mapping(composed, override, target, path, adds)
+        put_mapping(composed, override, target, path, override.value, adds)
         return
     replace(composed, target, path, override.value, override)
 
 
-def put_mapping(composed: Composed, override: HydraOverride, target: ConfigMapping, path: tuple[Any, ...], adds: bool) -> None:
+def put_mapping(
+    composed: Composed, override: HydraOverride, target: ConfigMapping, path: tuple[Any, ...], values: ConfigMapping, adds: bool
+) -> None:
     """Merge a mapping into the one at a path; without a plus sign it may not have new keys."""
     inner = target.get(path[-1])
     if not isinstance(inner, dict):
         inner = {}
         replace(composed, target, path, inner, override)
-    elif not adds and not has_all(inner, override.value):
+    elif not adds and not has_all(inner, values):
         raise not_there(override)
-    merge_into(composed, inner, path, override.value, lambda _: override)
+    merge_into(composed, inner, path, values, lambda _: override)
 
 
 def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:
@@ -196,7 +202,7 @@ def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:
     return True
 
 
-def item(target: ConfigValue, step: str) -> ConfigValue:
+def item(target: Container, step: str) -> ConfigValue:
     """The value of a mapping or list at a step; None if there is none."""
     if isinstance(target, dict):
         return target.get(step)

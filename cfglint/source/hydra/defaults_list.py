@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import ConfigTable, ConfigValue, Mapping
+from cfglint.source.annotations import Any, ConfigTable, ConfigValue, Mapping
 from cfglint.source.hydra.overrides import ADD, DELETE, FORCE, HydraOverride
 from cfglint.source.record import Record, changed
 
@@ -69,7 +69,7 @@ class Entry(Record):
     """One element of a defaults list, or the primary config. `group` is None for a file that is named by its path."""
 
     group: str | None
-    option: ConfigValue
+    option: Any  # as the list has it: a name, a list of names, or null
     package: str | None = None
     optional: bool = False
     override: bool = False

@@ -30,7 +30,7 @@ class Resolver:
         self._active: set[tuple[Any, ...]] = set()
         self._steps = 0
 
-    def get(self, path: tuple[Any, ...], default: object = None) -> ConfigValue:
+    def get(self, path: tuple[Any, ...], default: ConfigValue = None) -> ConfigValue:
         """The resolved value at a path; the default if there is none. Raises ResolutionError."""
         parent, found = self._look_up(path)
         return self.value(parent, path) if found else default
@@ -39,7 +39,7 @@ class Resolver:
         """Whether the tree has a value at a path."""
         return self._look_up(path)[1]
 
-    def value(self, value: object, path: tuple[Any, ...]) -> ConfigValue:
+    def value(self, value: ConfigValue, path: tuple[Any, ...]) -> ConfigValue:
         """A value of the tree at a path, with its interpolations resolved in depth."""
         if isinstance(value, dict):
             return {key: self.value(item, (*path, key)) for key, item in value.items()}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import ConfigValue, Final
+from cfglint.source.annotations import Any, Final
 from cfglint.source.hydra.values import GrammarError, Sweep, parse_value
 from cfglint.source.record import Record
 
@@ -33,7 +33,7 @@ class HydraOverride(Record):
     sign: str
     key: str
     package: str | None
-    value: ConfigValue
+    value: Any  # or the `Sweep` or `Call` that it would be
     text: str
 
     @property

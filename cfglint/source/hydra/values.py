@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.record import Record
 
 INTEGER = r"(?:0|[1-9](?:_?[0-9])*)"
@@ -80,7 +80,7 @@ def tokens(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def parse_value(text: str) -> ConfigValue:
+def parse_value(text: str) -> ConfigValue | Call | Sweep:
     """The value of an override: the string behind its `=`; a Sweep for several values. Raises GrammarError."""
     if not text:
         return ""
@@ -125,7 +125,7 @@ class ValueParser:
             raise GrammarError(f"mismatched input '{self.token[1] or '<EOF>'}' expecting {wanted}")
         self.advance()
 
-    def element(self) -> ConfigValue:
+    def element(self) -> Any:
         """A list, a mapping, a function call, a quoted string, or a word."""
         self._depth += 1
         if self._depth > MOST_NESTED:
@@ -143,9 +143,9 @@ class ValueParser:
         finally:
             self._depth -= 1
 
-    def _list(self) -> list[ConfigValue]:
+    def _list(self) -> list[Any]:
         self.advance()
-        items: list[ConfigValue] = []
+        items: list[Any] = []
         while self.kind != "]":
             if items:
                 self.expect(",")
@@ -167,10 +167,10 @@ class ValueParser:
         self.advance()
         return pairs
 
-    def _call(self) -> ConfigValue:
+    def _call(self) -> Call | Sweep:
         name = self.advance()
         self.advance()
-        arguments: list[ConfigValue] = []
+        arguments: list[Any] = []
         while self.kind != ")":
             if arguments:
                 self.expect(",")

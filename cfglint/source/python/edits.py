@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
-from cfglint.source.annotations import ConfigMapping, ConfigValue
+from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 from cfglint.source.document import Node
+from cfglint.source.load_results import copied
 from cfglint.source.python.call import CallDocument
 
 NOTEBOOK = ".ipynb"
@@ -109,7 +110,7 @@ def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDoc
     after = document.again(text)
     expected = copied(document.values)
     for change in changes:
-        inside = expected
+        inside: Any = expected
         for step in change.path if change.kind == INSERT else change.path[:-1]:
             inside = inside[step]
         if change.kind == INSERT:
@@ -146,15 +147,9 @@ def literal_again(document: CallDocument, text: str) -> CallDocument:
     return document
 
 
-def copied(value: object) -> ConfigValue:
-    """A deep copy of a value's mappings and lists."""
-    if isinstance(value, dict):
-        return {key: copied(each) for key, each in value.items()}
-    return [copied(each) for each in value] if isinstance(value, list) else value
-
-
 def value_of(text: str) -> ConfigValue:
     try:
-        return json.loads(text)
+        value: ConfigValue = json.loads(text)
+        return value
     except ValueError:
         return text

@@ -80,6 +80,7 @@ def node_of(expression: ast.expr, offsets: Offsets) -> Node:
 def scalar_value(text: str) -> ConfigValue:
     """The value of a literal; the source itself if it is not one."""
     try:
-        return ast.literal_eval(text)
+        value: ConfigValue = ast.literal_eval(text)
+        return value
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return text

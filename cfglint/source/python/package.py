@@ -13,12 +13,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from cfglint.source import files
-from cfglint.source.annotations import Callable, ConfigValue, Iterator
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-OPERATORS: dict[type, ConfigValue] = {
+OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Mult: operator.mul,
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -147,7 +147,7 @@ class Module:
             return None
         return found[0], found[1]
 
-    def constant(self, node: ast.expr) -> ConfigValue:
+    def constant(self, node: ast.expr) -> Any:
         """The value of a constant expression; SourceError when it is none."""
         if isinstance(node, ast.Constant):
             return node.value
@@ -169,13 +169,13 @@ class Module:
             return int(self.constant(node.args[0]))  # DeepSpeed's integer that only prints itself in another way
         raise self.refuse(node, "not a constant")
 
-    def _named_constant(self, node: ast.Name) -> ConfigValue:
+    def _named_constant(self, node: ast.Name) -> Any:
         found = self.find(node.id)
         if found is None or isinstance(found[1], (ast.FunctionDef, ast.ClassDef)):
             raise self.refuse(node, "not a constant")
         return found[0].constant(found[1])
 
-    def _attribute(self, node: ast.Attribute) -> ConfigValue:
+    def _attribute(self, node: ast.Attribute) -> Any:
         if isinstance(node.value, ast.Name):
             if (node.value.id, node.attr) == ("sys", "maxsize"):
                 return sys.maxsize

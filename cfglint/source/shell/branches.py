@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from cfglint.source.annotations import Any, Callable, Sequence
+from cfglint.source.annotations import Callable, Sequence, SyntaxNode
 from cfglint.source.shell.conditions import Condition, tokens_of
 from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
 from cfglint.source.shell.expansion import Expander
@@ -15,18 +15,18 @@ from cfglint.source.shell.reasons import OF_CALL, UNDECIDED
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
-Clause = tuple[list[Any], list[Any]]  # condition or patterns, body
+Clause = tuple[list[SyntaxNode], list[SyntaxNode]]  # condition or patterns, body
 
 EQUAL = ("=", "==", "-eq")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
 
 
-def in_subshell(shell: Execution, node: object) -> bool | None:
+def in_subshell(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow statements in a subshell, which change nothing outside."""
     return shell.apart(shell.block, node)
 
 
-def pipeline(shell: Execution, node: Any) -> bool | None:
+def pipeline(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow commands joined by pipes; each receives the output of the one before, as far as it is needed."""
     stages = [child for child in node.children if child.is_named and child.type != "comment"]
     status: bool | None = None
@@ -47,7 +47,7 @@ def pipeline(shell: Execution, node: Any) -> bool | None:
     return status
 
 
-def and_or(shell: Execution, node: Any) -> bool | None:
+def and_or(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `a && b`, `a || b`."""
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
@@ -71,7 +71,7 @@ def and_or(shell: Execution, node: Any) -> bool | None:
     return decided(shell, right) if status == (operator == "&&") else status
 
 
-def decided(shell: Execution, node: object) -> bool | None:
+def decided(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
     try:
         return shell.statement(node)
@@ -82,18 +82,18 @@ def decided(shell: Execution, node: object) -> bool | None:
         return None
 
 
-def negation(shell: Execution, node: Any) -> bool | None:
+def negation(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `! a`."""
     status = shell.statement(node.children[-1])
     return None if status is None else not status
 
 
-def compound(shell: Execution, node: object) -> bool | None:
+def compound(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `{ ...; }` and `(( ... ))`."""
     return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
-def test(shell: Execution, node: object) -> bool | None:
+def test(shell: Execution, node: SyntaxNode) -> bool | None:
     """Evaluate a test; its assumptions are recorded for the statement around it."""
     expander = shell.expander()
     expander.assuming = True
@@ -102,7 +102,7 @@ def test(shell: Execution, node: object) -> bool | None:
     return status
 
 
-def if_statement(shell: Execution, node: object) -> bool | None:
+def if_statement(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `if`, with its `elif` and `else`."""
     first_that_holds(shell, clauses(node))
     return None
@@ -129,7 +129,7 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> bool | Non
     return None
 
 
-def required(shell: Execution, condition: list[Any]) -> dict[str, Text]:
+def required(shell: Execution, condition: list[SyntaxNode]) -> dict[str, Text]:
     """The variable that a branch which is not taken requires to have another value, with that value: `[ $data = name ]`."""
     tokens = tokens_of(condition[0]) if len(condition) == 1 and condition[0].type == "test_command" else []
     match tokens:
@@ -138,14 +138,14 @@ def required(shell: Execution, condition: list[Any]) -> dict[str, Text]:
     return {}
 
 
-def of_variable(shell: Execution, subject: Any, literal: Any) -> dict[str, Text]:
+def of_variable(shell: Execution, subject: SyntaxNode | None, literal: SyntaxNode) -> dict[str, Text]:
     """A variable with the value of a word, if the subject is a variable and the word is no pattern."""
     name = VARIABLE(shell.source(subject))
     value = shell.expander().string(literal.start_byte, literal.end_byte)
     return {name[1]: value} if name is not None and value.known and not any(char in value.string for char in "*?[") else {}
 
 
-def taken(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
+def taken(shell: Execution, body: list[SyntaxNode], rest: list[Clause]) -> None:
     """Follow a branch that is taken; if it ends a script called without arguments, another one is taken instead."""
     before = shell.copied()
     try:
@@ -158,7 +158,7 @@ def taken(shell: Execution, body: list[Any], rest: list[Clause]) -> None:
         first_that_holds(shell, rest)
 
 
-def taken_otherwise(shell: Execution, rest: list[Clause], body: list[Any]) -> None:
+def taken_otherwise(shell: Execution, rest: list[Clause], body: list[SyntaxNode]) -> None:
     """Follow the clauses after one whose condition is false."""
     before = shell.copied()
     try:
@@ -231,7 +231,7 @@ def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
     return ShellReturn() if any(isinstance(end, ShellReturn) for end in ends) else Stop()
 
 
-def case(shell: Execution, node: object) -> bool | None:
+def case(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `case`: the first item whose pattern matches."""
     expander = shell.expander()
     expander.assuming = True
@@ -260,7 +260,7 @@ def case(shell: Execution, node: object) -> bool | None:
         return None
 
 
-def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Clause], int | None, bool]:
+def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[Clause], int | None, bool]:
     """The items of a `case`; the number of the one that matches, None without one; and whether it is known which one matches."""
     fitting: int | None = None
     found: list[Clause] = []
@@ -277,29 +277,29 @@ def items(shell: Execution, node: Any, value: str | None) -> tuple[list[Clause],
     return found, fitting, is_clear
 
 
-def any_fits(expander: Expander, patterns: list[Any], value: str) -> bool | None:
+def any_fits(expander: Expander, patterns: list[SyntaxNode], value: str) -> bool | None:
     """Whether a string matches one of the patterns of an item; None if that is unknown."""
     found = [fits(expander.pattern(each.start_byte, each.end_byte), value, expander.budget) for each in patterns]
     return True if True in found else None if None in found else False
 
 
-def decides(node: Any) -> bool:
+def decides(node: SyntaxNode) -> bool:
     """Whether a statement is a test, whose failure is as likely as its success."""
     while node.type in ("list", "negated_command", "redirected_statement") and node.children:
         node = node.children[-1] if node.type != "redirected_statement" else node.children[0]
     return bool(node.type == "test_command" or is_arithmetic(node))
 
 
-def is_arithmetic(node: Any) -> bool:
+def is_arithmetic(node: SyntaxNode) -> bool:
     """Whether a compound statement is `(( ... ))`."""
     return bool(node.type == "compound_statement" and node.children and node.children[0].type == "((")
 
 
-def clauses(node: Any) -> list[Clause]:
+def clauses(node: SyntaxNode) -> list[Clause]:
     """(condition, body) of an `if` with its `elif`; `else` has no condition."""
     found: list[Clause] = []
-    condition: list[Any] = []
-    body: list[Any] = []
+    condition: list[SyntaxNode] = []
+    body: list[SyntaxNode] = []
     in_body = False
     for child in node.children:
         if child.type == "then":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Callable, SyntaxNode
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.matching import SPECIAL
@@ -34,10 +34,10 @@ class Condition:
         self.text = expander.script.text
         self.exists = exists
         self.patterns = False  # whether the right side of `=` is a pattern
-        self.tokens: list[ConfigValue] = []
+        self.tokens: list[SyntaxNode] = []
         self.at = 0
 
-    def holds(self, node: Any) -> bool | None:
+    def holds(self, node: SyntaxNode) -> bool | None:
         """Whether a test command succeeds; None if that is unknown."""
         if self.text.startswith("((", node.start_byte):
             return self.arithmetic(node.start_byte + 2, node.end_byte - 2)
@@ -60,7 +60,7 @@ class Condition:
         at = self.at + ahead
         return self.text[self.tokens[at].start_byte : self.tokens[at].end_byte] if at < len(self.tokens) else ""
 
-    def take(self) -> ConfigValue:
+    def take(self) -> SyntaxNode:
         """The next token."""
         self.at += 1
         return self.tokens[self.at - 1]
@@ -105,7 +105,7 @@ class Condition:
             return self.unary(operator, self.operand(self.take()))
         return filled(self.operand(self.take()))
 
-    def operand(self, node: Any) -> Text:
+    def operand(self, node: SyntaxNode) -> Text:
         """The string value of an operand."""
         return self.expander.string(node.start_byte, node.end_byte)
 
@@ -127,7 +127,7 @@ class Condition:
             return True if found.known else None
         return False if self.expander.absent(name).known else None
 
-    def compared(self, first: ConfigValue, between: ConfigValue, second: ConfigValue) -> bool | None:
+    def compared(self, first: SyntaxNode, between: SyntaxNode, second: SyntaxNode) -> bool | None:
         """Whether a comparison is true."""
         operator = self.text[between.start_byte : between.end_byte]
         left, right = self.operand(first).value, self.operand(second).value
@@ -146,21 +146,21 @@ class Condition:
             return left < right if operator == "<" else left > right
         return self.matches(left, second) if operator == "=~" else None
 
-    def equal(self, left: str, right: str, second: ConfigValue) -> bool | None:
+    def equal(self, left: str, right: str, second: SyntaxNode) -> bool | None:
         """`a = b`, where `b` is a pattern in `[[ ]]`."""
         if not self.patterns:
             return left == right
         return fits(self.expander.pattern(second.start_byte, second.end_byte), left, self.expander.budget)
 
-    def matches(self, value: str, second: ConfigValue) -> bool | None:
+    def matches(self, value: str, second: SyntaxNode) -> bool | None:
         """`a =~ b`; what is quoted in `b` stands for itself."""
         pattern = self.expander.pattern(second.start_byte, second.end_byte, SPECIAL).value
         return contains(pattern, value, self.expander.budget) if pattern is not None else None
 
 
-def tokens_of(node: Any) -> list[ConfigValue]:
+def tokens_of(node: SyntaxNode) -> list[SyntaxNode]:
     """The words, operators and parentheses of a test, in order."""
-    found: list[ConfigValue] = []
+    found: list[SyntaxNode] = []
     left = node.children[-2:0:-1]
     while left:
         each = left.pop()

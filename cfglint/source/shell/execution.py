@@ -10,7 +10,7 @@ import re
 from contextlib import suppress
 
 from cfglint.evaluate import Reason
-from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
+from cfglint.source.annotations import Callable, Mapping, SyntaxNode
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.project_files import in_folder
 from cfglint.source.shell import filters
@@ -25,7 +25,7 @@ from cfglint.source.shell.word_spans import whole_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Handler = Callable[["Execution", Any], bool | None]
+    Handler = Callable[["Execution", SyntaxNode], bool | None]
 
 MOST_CALLS = 2_000
 PER_STEP = 16  # parts of strings that are put together in one step
@@ -145,18 +145,18 @@ class Execution:
         finally:
             self.script, self.open_quote = outside
 
-    def block(self, node: Any) -> bool | None:
+    def block(self, node: SyntaxNode) -> bool | None:
         """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
-    def statements(self, nodes: list[ConfigValue]) -> bool | None:
+    def statements(self, nodes: list[SyntaxNode]) -> bool | None:
         """Follow several statements; return the status of the last one."""
         status: bool | None = True
         for node in nodes:
             status = self.statement(node)
         return status
 
-    def statement(self, node: Any) -> bool | None:
+    def statement(self, node: SyntaxNode) -> bool | None:
         """Follow one statement: True or False if its status is known, None if not."""
         self.budget.spend()
         if len(self.calls) > MOST_CALLS:
@@ -174,7 +174,7 @@ class Execution:
         finally:
             self.depth -= 1
 
-    def keep_status(self, node: Any, status: bool | None) -> None:
+    def keep_status(self, node: SyntaxNode, status: bool | None) -> None:
         """Store the value of `$?` after a statement; programs are assumed to succeed, and a compound statement has the status of its
         last one.
         """
@@ -185,7 +185,7 @@ class Execution:
         elif node.type in PROGRAMS:
             self.state.unclear_status = False
 
-    def loop(self, handler: Handler, node: object) -> bool | None:
+    def loop(self, handler: Handler, node: SyntaxNode) -> bool | None:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before, first = self.conditional, len(self.ways_out)
         self.loops += 1
@@ -239,7 +239,7 @@ class Execution:
         self.join(after)
         return None
 
-    def tested(self, condition: list[ConfigValue]) -> tuple[bool | None, bool]:
+    def tested(self, condition: list[SyntaxNode]) -> tuple[bool | None, bool]:
         """(status of a condition, whether the arguments of the script decide it)."""
         outside, self.by_call = self.by_call, False
         status = self.statements(condition)
@@ -263,7 +263,7 @@ class Execution:
         self.budget.spend(len(other.variables) // COMPARED)
         self.state.merge(other, reason)
 
-    def explore(self, *nodes: object, given: Mapping[str, Text] = NOTHING) -> None:
+    def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING) -> None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there."""
         before, outside = self.state, self.captured
         self.state = self.copied()
@@ -302,7 +302,7 @@ class Execution:
         """The path under which a file of the project is reported."""
         return located
 
-    def source(self, node: Any) -> str:
+    def source(self, node: SyntaxNode | None) -> str:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
@@ -347,7 +347,7 @@ class Execution:
         """The output of a command."""
         return filters.output(words, self.stdin, self.state.folder)
 
-    def note(self, words: list[Text], environment: dict[str, Text], node: Any) -> None:
+    def note(self, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> None:
         """Record a command that would be started; one that begins with a dash is the rest of the command before."""
         start, end = begins(self.script, node), node.end_byte
         place = self.script.place(start, start + 1)
@@ -391,7 +391,7 @@ def one_of(outputs: list[Text]) -> Text:
     return outputs[0] if len(sources) == 1 else unknown(UNDECIDED, source=" or ".join(sources))
 
 
-def open_quote(root: ConfigValue, text: str) -> int | None:
+def open_quote(root: SyntaxNode, text: str) -> int | None:
     """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Callable, SyntaxNode
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.branches import alternatives, nothing
 from cfglint.source.shell.execution import COMPARED, CONTINUE, Execution, Leave
@@ -16,7 +16,7 @@ from cfglint.source.shell.script import part_of
 MOST_ROUNDS = 100
 
 
-def for_loop(shell: Execution, node: Any) -> bool | None:
+def for_loop(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `for name in words`."""
     name = shell.source(part_of(node, "variable"))
     body = part_of(node, "body")
@@ -36,7 +36,7 @@ def for_loop(shell: Execution, node: Any) -> bool | None:
     return True
 
 
-def run_round(shell: Execution, name: str, value: Text, body: object) -> bool | None:
+def run_round(shell: Execution, name: str, value: Text, body: SyntaxNode) -> bool | None:
     """Follow one iteration of a loop."""
     shell.state.assign(name, value)
     return shell.block(body)
@@ -59,7 +59,7 @@ def goes_on(shell: Execution, iteration: Callable[..., bool | None], *arguments:
     return left is None
 
 
-def counting_loop(shell: Execution, node: Any) -> bool | None:
+def counting_loop(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `for ((i = 0; i < 3; i++))`."""
     body = part_of(node, "body")
     text = shell.script.text
@@ -90,7 +90,7 @@ def evaluated(expander: Expander, start: int, end: int) -> int:
     return expander.number(start, end) if expander.script.text[start:end].strip() else 1
 
 
-def while_loop(shell: Execution, node: Any) -> bool | None:
+def while_loop(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `while` and `until`; a loop over the caller's parameters has no iteration in a call without arguments."""
     body = part_of(node, "body")
     fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
@@ -106,7 +106,7 @@ def while_loop(shell: Execution, node: Any) -> bool | None:
             alternatives(shell, [partial(goes_on, shell, shell.block, body), nothing], 1)
             return None
         if status == negated:
-            if not count:
+            if not count and body is not None:
                 shell.explore(body)
             return None
         shell.budget.spend(len(shell.state.variables) // COMPARED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import SyntaxNode
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_to_be_filled_in
 from cfglint.source.shell.execution import DEEPEST_CALL, RETURN, Execution, ShellReturn
@@ -15,14 +16,14 @@ FILE = 10  # steps for opening another script
 PARSED = 500  # characters that are read and parsed in one step
 
 
-def define(shell: Execution, node: object) -> bool | None:
+def define(shell: Execution, node: SyntaxNode) -> bool | None:
     name, body = part_of(node, "name"), part_of(node, "body")
     if name is not None and body is not None:
         shell.state.functions[shell.source(name)] = (shell.script, body, shell.state.files[0])
     return True
 
 
-def evaluated(shell: Execution, words: list[Text], node: object) -> bool | None:
+def evaluated(shell: Execution, words: list[Text], node: SyntaxNode) -> bool | None:
     """Follow `eval`: the words are a script of their own."""
     text = joined(words)
     shell.state.knows_environment &= text.known
@@ -31,7 +32,7 @@ def evaluated(shell: Execution, words: list[Text], node: object) -> bool | None:
     return run_inner(shell, Script(shell.script.path, "", parts=text), node)
 
 
-def run_inner(shell: Execution, script: Script, node: object) -> bool | None:
+def run_inner(shell: Execution, script: Script, node: SyntaxNode) -> bool | None:
     """Follow a script that this one composes."""
     before, shell.runner = shell.runner, shell.runner or Runner(shell.script, node)
     shell.call_depth += 1
@@ -110,7 +111,7 @@ def count(shell: Execution, text: str) -> None:
     shell.sources += 1
 
 
-def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: object) -> bool:
+def call_script(shell: Execution, path: Text, arguments: list[Text], environment: dict[str, Text], node: SyntaxNode) -> bool:
     """Follow a script that is run as a command of its own, with its exported variables; return False if that is impossible."""
     located, text = script_at(shell, path)
     if text is None or located in shell.followed or len(shell.followed) > MOST_SCRIPTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import SyntaxNode
 from cfglint.source.shell.execution import Execution
 from cfglint.source.shell.placed_text import EMPTY, Text, literal
 
@@ -21,7 +21,7 @@ WORD_TYPES = frozenset(
 PLACEHOLDER = re.compile(r"<(?![\s<>&(])[^<>\n|;&]*(?<![\s\d])>").match  # `<path>`, which the grammar takes for redirections
 
 
-def targets(node: Any) -> list[Span]:
+def targets(node: SyntaxNode) -> list[Span]:
     """The words after the operator of a redirection; the grammar includes words after the file in its targets, and splits
     `$folder/$name.log` before `name`.
     """
@@ -33,7 +33,7 @@ def targets(node: Any) -> list[Span]:
     return spans
 
 
-def arguments(shell: Execution, node: Any) -> list[Span]:
+def arguments(shell: Execution, node: SyntaxNode) -> list[Span]:
     """The words behind the target of a redirection, which are arguments of its command.
 
     The lines after a redirection without target are no arguments; the placeholder that it ends, as in `--config <path>`, is one.
@@ -45,7 +45,7 @@ def arguments(shell: Execution, node: Any) -> list[Span]:
     return [(start, node.start_byte + 1)] if start >= 0 and PLACEHOLDER(text, start) is not None else []
 
 
-def lacks_target(shell: Execution, node: Any) -> bool:
+def lacks_target(shell: Execution, node: SyntaxNode) -> bool:
     """Whether a redirection has no target on its line, as in `PATH=<your path>`: bash stops reading the script there."""
     if node.type != "file_redirect":
         return False
@@ -54,19 +54,19 @@ def lacks_target(shell: Execution, node: Any) -> bool:
     return "\n" in shell.script.text[node.start_byte : first].replace("\\\n", "") or not words
 
 
-def redirect(shell: Execution, node: object) -> None:
+def redirect(shell: Execution, node: SyntaxNode) -> None:
     """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:
         shell.written.add(shell.expander().string(*words[0]).string)
 
 
-def here_string(shell: Execution, node: Any) -> Text | None:
+def here_string(shell: Execution, node: SyntaxNode) -> Text | None:
     named = [child for child in node.children if child.is_named]
     return shell.expander().string(named[0].start_byte, named[0].end_byte) + literal("\n") if named else None
 
 
-def here_document(shell: Execution, node: Any) -> Text:
+def here_document(shell: Execution, node: SyntaxNode) -> Text:
     """The lines of a here-document, expanded unless its mark is quoted."""
     body = next((child for child in node.children if child.type == "heredoc_body"), None)
     mark = next((child for child in node.children if child.type == "heredoc_start"), None)

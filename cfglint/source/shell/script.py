@@ -8,8 +8,12 @@ from functools import cache, lru_cache
 from itertools import count
 
 from cfglint import source
-from cfglint.source.annotations import Any, ConfigValue
+from cfglint.source.annotations import Any, SyntaxNode
 from cfglint.source.shell.placed_text import EMPTY, Place, Text, TextPart
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tree_sitter import Parser
 
 LONGEST = 1_000_000  # maximum number of characters of a script
 HELD = "\x7f"  # placeholder of a character that the grammar parses differently from bash: a carriage return is part of a word
@@ -61,7 +65,7 @@ class Script:
         """Whether the source is an unchanged part of its file."""
         return self._parts is None
 
-    def tree(self) -> ConfigValue:
+    def tree(self) -> SyntaxNode | None:
         """The root of the syntax tree; offsets are those of `text`. None if building it took too long."""
         return root_of(self.text if self._parsed is None else self._parsed[:LONGEST])
 
@@ -93,7 +97,7 @@ class Script:
 
 
 @lru_cache(TREES)
-def root_of(text: str) -> ConfigValue:
+def root_of(text: str) -> SyntaxNode | None:
     """The root of the syntax tree of a source; None if building it took too long."""
     if text.count("((") * len(text) > MOST_LOOKED_AHEAD:
         return None
@@ -113,7 +117,7 @@ def root_of(text: str) -> ConfigValue:
 
 
 @lru_cache(PARTS)
-def part_of(node: Any, field: str) -> ConfigValue:
+def part_of(node: SyntaxNode, field: str) -> SyntaxNode | None:
     """The child of a node that a field of the grammar names, or None; the same object each time, which caches its own children."""
     return node.child_by_field_name(field)
 
@@ -146,13 +150,14 @@ def with_separate_marks(text: str) -> str:
 
 
 @cache
-def parser() -> ConfigValue:
+def parser() -> Parser:
     """The parser of the grammar, imported only if there is a script."""
     library, grammar = binding("tree_sitter"), binding("tree_sitter_bash")
-    return library.Parser(library.Language(grammar.language()))
+    parser: Parser = library.Parser(library.Language(grammar.language()))
+    return parser
 
 
-def binding(package: str) -> ConfigValue:
+def binding(package: str) -> Any:
     """The extension module of a package.
 
     In the process of the command line it is loaded without the package, whose own imports (`typing`, `importlib.resources`) take ten

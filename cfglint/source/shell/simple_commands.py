@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import Any, Sequence
+from cfglint.source.annotations import Sequence, SyntaxNode
 from cfglint.source.shell.builtin_commands import BUILTINS
 from cfglint.source.shell.execution import Execution
 from cfglint.source.shell.nested_scripts import call_function, evaluated
@@ -29,7 +29,7 @@ COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
-def redirected(shell: Execution, node: Any) -> bool | None:
+def redirected(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow a statement with redirections; a here-document or here-string is its input."""
     body = part_of(node, "body")
     extra: list[Span] = []
@@ -59,7 +59,7 @@ def redirected(shell: Execution, node: Any) -> bool | None:
         shell.stdin, shell.placeholder = before, False
 
 
-def command(shell: Execution, node: Any, extra: Sequence[Span] = ()) -> bool | None:
+def command(shell: Execution, node: SyntaxNode, extra: Sequence[Span] = ()) -> bool | None:
     """Follow a simple command: its assignments, then its words, the `extra` ones of which stand behind redirections."""
     if shell.captured is None and only_prints(shell, node):
         return True
@@ -87,14 +87,14 @@ def command(shell: Execution, node: Any, extra: Sequence[Span] = ()) -> bool | N
         shell.stdin, shell.placeholder = before, False
 
 
-def only_prints(shell: Execution, node: Any) -> bool:
+def only_prints(shell: Execution, node: SyntaxNode) -> bool:
     """Whether a command is an `echo` whose words have no side effect."""
     text = shell.script.text
     prints = text.startswith(("echo ", 'echo"'), node.start_byte) and "echo" not in shell.state.functions
     return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
 
-def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: object) -> bool | None:
+def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> bool | None:
     """Run a builtin or function, or record a command."""
     name = words[0].value
     if name in shell.state.functions and name is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import SyntaxNode
 from cfglint.source.record import Record
 from cfglint.source.shell import reasons
 from cfglint.source.shell.placed_text import Escaped, Place, Text
@@ -65,7 +65,7 @@ def escaped_blanks(words: list[Text]) -> list[Text]:
 class Runner:
     """A command that runs a string as a script: `eval STRING`, `bash -c STRING`."""
 
-    def __init__(self, script: Script, node: Any) -> None:
+    def __init__(self, script: Script, node: SyntaxNode) -> None:
         self.script = script
         self.start: int = node.start_byte
         self.end: int = node.end_byte
@@ -79,7 +79,7 @@ class Runner:
         return self.script.line(self.start)
 
 
-def begins(script: Script, node: Any) -> int:
+def begins(script: Script, node: SyntaxNode) -> int:
     """The beginning of a command. The grammar wrongly includes assignments that a newline, or a backslash before an empty line, ends."""
     start = int(node.start_byte)
     last = None
@@ -94,7 +94,7 @@ def begins(script: Script, node: Any) -> int:
     return start
 
 
-def second_word(script: Script, node: Any) -> int:
+def second_word(script: Script, node: SyntaxNode) -> int:
     """The offset of the second word of a command: bash assigns a command to the line of that word (LINENO)."""
     start = begins(script, node)
     named = [child for child in node.children if child.is_named and child.type != "comment" and child.start_byte >= start]

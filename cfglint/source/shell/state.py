@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import ConfigValue, SyntaxNode
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.placed_text import BLANKS, EMPTY, OfCall, Text, any_number, in_call_without_arguments, literal, shortened, unknown
 from cfglint.source.shell.reasons import OF_CALL, TOO_LONG
@@ -52,7 +52,7 @@ class State(Record):
     unset: set[str] = set()
     knows_environment: bool = False
     positional: list[Text] | None = None
-    functions: dict[str, tuple[Script, ConfigValue, str]] = {}  # source, body, and the file that defines it
+    functions: dict[str, tuple[Script, SyntaxNode, str]] = {}  # source, body, and the file that defines it
     entered: tuple[str, ...] = ()
     nounset: bool = False
     needs_caller: bool = False

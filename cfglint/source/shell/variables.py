@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable, ConfigValue
+from cfglint.source.annotations import Callable, SyntaxNode
 from cfglint.source.shell.arithmetic import is_name
+from cfglint.source.shell.command import is_in_page, is_to_be_filled_in
 from cfglint.source.shell.execution import PER_STEP, Execution
 from cfglint.source.shell.placed_text import EMPTY, GAP, Text, any_number, of_any_number, unknown
-from cfglint.source.shell.reasons import computed
+from cfglint.source.shell.reasons import PLACEHOLDER, computed
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
 
 
-def assignments(shell: Execution, node: Any) -> bool | None:
+def assignments(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `A=1 B=2` on a line of its own."""
     for child in node.children:
         if child.type == "variable_assignment":
@@ -20,13 +21,13 @@ def assignments(shell: Execution, node: Any) -> bool | None:
     return True
 
 
-def assignment(shell: Execution, node: object) -> bool | None:
+def assignment(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
     assign(shell, node)
     return True
 
 
-def assign(shell: Execution, node: Any, anew: bool = False) -> str:
+def assign(shell: Execution, node: SyntaxNode, anew: bool = False) -> str:
     """Assign, and return the name; `anew` if it is a variable of a function that begins with this."""
     target, value = part_of(node, "name"), part_of(node, "value")
     name = shell.source(target)
@@ -47,6 +48,8 @@ def assign(shell: Execution, node: Any, anew: bool = False) -> str:
         text = shell.expander().value(name) + text if current is not None else text
     if name in shell.integers and (adds or not (text.value or "").lstrip("-").isdigit()):
         text = unknown(computed(f"declare -i {name}"))
+    if is_in_page(text) and is_to_be_filled_in(text):
+        text = unknown(PLACEHOLDER)
     shell.budget.spend(len(text.parts) // PER_STEP)
     if anew:
         shell.state.variables.pop(name, None)
@@ -54,7 +57,7 @@ def assign(shell: Execution, node: Any, anew: bool = False) -> str:
     return name
 
 
-def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
+def assign_array(shell: Execution, name: str, node: SyntaxNode, adds: bool) -> None:
     """Assign `name=(a b c)`, `name=([2]=a b)`; an associative array if its members have keys that are no numbers."""
     current = shell.state.variables.get(name)
     members = [child for child in node.children if child.is_named and child.type != "comment"]
@@ -82,7 +85,7 @@ def assign_array(shell: Execution, name: str, node: Any, adds: bool) -> None:
     shell.state.assign(name, values)
 
 
-def key_of(shell: Execution, node: Any) -> str | None:
+def key_of(shell: Execution, node: SyntaxNode) -> str | None:
     """The key of a member of an array, of `[key]=value`; None if it has none."""
     text = shell.source(node)
     if not text.startswith("[") or "]=" not in text:
@@ -90,12 +93,12 @@ def key_of(shell: Execution, node: Any) -> str | None:
     return shell.expander().string(node.start_byte + 1, node.start_byte + text.index("]=")).string
 
 
-def member(shell: Execution, node: Any) -> Text:
+def member(shell: Execution, node: SyntaxNode) -> Text:
     """The value of a member of an array that has a key."""
     return shell.expander().string(node.start_byte + shell.source(node).index("]=") + 2, node.end_byte)
 
 
-def assign_element(shell: Execution, target: str, value: ConfigValue, adds: bool) -> None:
+def assign_element(shell: Execution, target: str, value: SyntaxNode | None, adds: bool) -> None:
     """Assign `name[key]=value`, `name[key]+=value`."""
     name, _, key = target.removesuffix("]").partition("[")
     text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
@@ -112,7 +115,7 @@ def assign_element(shell: Execution, target: str, value: ConfigValue, adds: bool
         shell.state.assign(name, [any_number(computed(f"{name}[{key}]"))])
 
 
-def declaration(shell: Execution, node: Any) -> bool | None:
+def declaration(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `export`, `local`, `declare`, `typeset`, `readonly`."""
     what = shell.source(node.children[0])
     exports = what == "export"
@@ -163,7 +166,7 @@ def hide(shell: Execution, name: str) -> None:
         shell.state.remove(name)
 
 
-def unset(shell: Execution, node: Any) -> bool | None:
+def unset(shell: Execution, node: SyntaxNode) -> bool | None:
     """Follow `unset name`."""
     for child in node.children[1:]:
         text = shell.source(child).strip("\"'")
@@ -192,7 +195,7 @@ def unset_element(shell: Execution, target: str) -> None:
         shell.state.assign(name, [any_number(computed(target))])
 
 
-def prefixes(shell: Execution, node: Any) -> dict[str, Text]:
+def prefixes(shell: Execution, node: SyntaxNode) -> dict[str, Text]:
     """The assignments before a command: they are in effect for that command alone, and each one for those after it."""
     first = begins(shell.script, node)
     environment: dict[str, Text] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import ConfigValue
+from cfglint.source.annotations import ConfigTable, ConfigValue
 from cfglint.source.document import Document, Node, Problem
 from cfglint.source.loaders import Loader
 from cfglint.source.shell.command import CommandDocument
@@ -17,7 +17,7 @@ class Words(Loader):
         """Return no problems: a command is always a list of words."""
         return []
 
-    def construct(self, document: Document) -> ConfigValue:
+    def construct(self, document: Document) -> ConfigTable:
         """The values by option."""
         assert isinstance(document, CommandDocument)
         return {key: " ".join(words) if words else None for key, words in document.words.items()}

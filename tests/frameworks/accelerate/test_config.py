@@ -104,7 +104,7 @@ AXES = "num_processes: 8\nparallelism_config:\n  parallelism_config_tp_size: 2\n
 )
 def test_replicas(text, gpus, expected):
     found = resolve(config(text, gpus))
-    assert (found.layout.gpus, found.layout.tensor_parallel, found.data_parallel.value, found.gpus_per_replica) == expected
+    assert (found.layout.gpus, found.layout.tensor_parallel, found.data_parallel.integer, found.gpus_per_replica) == expected
 
 
 def test_an_axis_that_is_no_integer_is_unknown():

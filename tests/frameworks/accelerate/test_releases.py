@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cases import each_case
 from cfglint.frameworks.accelerate import releases
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 

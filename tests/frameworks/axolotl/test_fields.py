@@ -7,9 +7,9 @@ from cfglint.frameworks.axolotl import NEWEST, TRANSFORMERS
 from cfglint.frameworks.axolotl._tables import RELEASES
 from cfglint.frameworks.axolotl.fields import FieldReading
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, top
-from cfglint.frameworks.history import TYPE
-from cfglint.frameworks.pydantic import taken_as_they_are
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.history import TYPE
+from cfglint.frameworks.releases.versions import parse_version
+from cfglint.frameworks.validation.pydantic import taken_as_they_are
 
 RELEASE = parse_version(NEWEST)
 FIELDS = top(RELEASE)

@@ -14,7 +14,7 @@ from cfglint.frameworks.axolotl.batch import warmup_steps
 from cfglint.frameworks.axolotl.by_hand import BY_HAND
 from cfglint.frameworks.axolotl.places import CODES, FIRST
 from cfglint.frameworks.axolotl.releases import HISTORY, library
-from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.frameworks.releases.versions import dotted, parse_version
 
 KERNELS = "plugins: [axolotl.integrations.kernels.KernelsPlugin]\n"
 BATCH = "micro_batch_size: 2\ngradient_accumulation_steps: 4\n"

@@ -29,7 +29,7 @@ from cfglint.frameworks.axolotl.releases import HISTORY, RELEASES, TOP, library
 from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.versions import dotted, parse_version
+from cfglint.frameworks.releases.versions import dotted, parse_version
 from release_changes import ReleaseChanges
 from remedies import done, remedies, sentence
 

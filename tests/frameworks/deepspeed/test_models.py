@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks import pydantic
 from cfglint.frameworks.deepspeed.models import MONITOR, ZERO, read_section
+from cfglint.frameworks.validation import pydantic
 
 NEWEST = (0, 19, 8)
 

@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks.deepspeed.models import model_of
-from cfglint.frameworks.history import DEFAULT
+from cfglint.frameworks.releases.history import DEFAULT
 
 ADAM = {"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}
 CPU = {"device": "cpu"}

@@ -36,7 +36,7 @@ def test_numbers_and_findings_of_an_open_run(trainer):
     config = trainer("output_dir: o\nmax_steps: 5\nper_device_train_batch_size: 4\n", examples=1000).configs[0]
     open_config = type(config)(config.documents, config.facts.replace(launch=Launch(not_read=(PARSER,))), config.kinds)
     assert (config.batch.accumulation.value, config.numbers()["total_steps"]) == (1, 5)
-    assert (open_config.batch.micro_batch.value, open_config.batch.accumulation.value) == (4, None)
+    assert (open_config.batch.micro_batch.integer, open_config.batch.accumulation.integer) == (4, None)
     assert open_config.has_unknown
     assert engine.uses_unknown_value(Finding(open_config.setting("save_steps"), "x"), open_config)
     assert not engine.uses_unknown_value(Finding(open_config.setting("max_steps"), "x"), open_config)

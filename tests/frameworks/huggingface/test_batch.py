@@ -151,6 +151,12 @@ def test_a_share_of_more_steps_than_a_float_can_count(trainer):
     assert not run.bugs
 
 
+def test_a_ratio_that_the_release_refuses_counts_where_the_run_starts(trainer):
+    text = "output_dir: out\nwarmup_ratio: 0.1\nmax_steps: 200\n"
+    runs = [trainer(text, 1, 100, "5.24.0", strict=strict) for strict in (True, False)]
+    assert [run.resolved["warmup_steps"] for run in runs] == [20, 0]
+
+
 @each_case("value", ["{}", "{a: 1}", "[]", '""'])
 def test_a_warmup_ratio_that_is_no_number_leaves_the_warmup_unknown(trainer, value):
     run = trainer(f"output_dir: out\nwarmup_ratio: {value}\n", 1, 100, "5.10.0")

@@ -7,7 +7,7 @@ import pytest
 from cfglint.cli import main
 from cfglint.frameworks.huggingface.fields import defaults
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.run.checked import CheckedRun
 from cfglint.source.parse import parse
 

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.llamafactory.releases import library
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.frameworks.releases.versions import parse_version
 
 ZERO = '{"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto", "zero_optimization": {"stage": 2}}'
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import cfglint
 from cases import each_case
-from cfglint.frameworks.accepted_releases import within
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory.releases import HISTORY, default, is_required, library
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.releases.versions import parse_version
 
 BASE = "model_name_or_path: m\nstage: sft\ndo_train: true\ndataset: d\ntemplate: llama3\noutput_dir: out\n"
 

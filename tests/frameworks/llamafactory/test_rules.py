@@ -6,10 +6,10 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks import modelled_releases
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.releases import arguments
 from cfglint.frameworks.llamafactory.rules.no_effect import GROUPS
-from cfglint.frameworks.versions import parse_version
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import parse_version
 
 RELEASES = modelled_releases("llamafactory")
 

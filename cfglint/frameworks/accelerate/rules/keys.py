@@ -11,13 +11,13 @@ from cfglint.frameworks import is_added
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
 from cfglint.frameworks.accelerate.rules import KEYS_COMPARED
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import move, rename
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.schema import Schema
+    from cfglint.frameworks.validation.schema import Schema
 
 BLOCKS = {"deepspeed_config": ("DEEPSPEED",), "fsdp_config": ("FSDP",), "megatron_lm_config": ("MEGATRON_LM",)}
 OLD_SPELLINGS = ("fp16", "dynamo_backend")  # converted while the file is loaded
@@ -26,7 +26,7 @@ PREFIXES = {"fsdp_config": "fsdp_"}  # the launcher adds this prefix to keys of 
 
 def schema() -> Schema:
     """The schema of an accelerate config."""
-    from cfglint.frameworks.schema import load
+    from cfglint.frameworks.validation.schema import load
 
     return load("accelerate")
 

@@ -10,8 +10,8 @@ from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
 from cfglint.frameworks.base import FORK_KEYS
-from cfglint.frameworks.pydantic import MISSING
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.frameworks.validation.pydantic import MISSING
 from cfglint.source.annotations import Iterator
 from cfglint.source.similar_keys import Spelling, spelled
 

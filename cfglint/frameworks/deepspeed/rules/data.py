@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import mistyped, not_attribute
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 SECTIONS = (
     ("data_efficiency", "data_sampling"),
@@ -70,7 +70,7 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def not_integer(value: ConfigValue) -> str:
+def not_integer(value: Operand) -> str:
     """The error of int() for a value; empty where it converts it."""
     try:
         int(value)

@@ -13,15 +13,15 @@ from cfglint.frameworks.deepspeed.batch import MESH_SINCE
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, model_of, set_twice
 from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
-from cfglint.frameworks.history import SINCE
-from cfglint.frameworks.pydantic import UNKNOWN, Fault
+from cfglint.frameworks.releases.history import SINCE
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import move, remove, rename
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.schema import Schema
+    from cfglint.frameworks.validation.schema import Schema
     from cfglint.source.similar_keys import Candidate
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
@@ -101,7 +101,8 @@ def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version
 def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for name in given_sections(config):
         for fault in config.section(name).faults:
-            if fault.kind in (UNKNOWN, EARLY, TWICE):
+            removal = REMOVED.get((name, *map(str, fault.path)))
+            if fault.kind in (UNKNOWN, EARLY, TWICE) and not (removal and config.version >= removal[0]):
                 yield unknown(config, name, config.at(name, *fault.path), fault)
 
 
@@ -122,7 +123,7 @@ def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
 def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) -> Finding:
     """The finding for a key that a model forbids, with the most similar known key."""
     if fault.kind == EARLY:
-        from cfglint.frameworks.schema import load
+        from cfglint.frameworks.validation.schema import load
 
         known = load("deepspeed").lookup(tuple(str(step) for step in setting.path))
         text = f"`{setting.name}` is not supported by DeepSpeed {dotted(config.version)}"
@@ -166,7 +167,7 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
 
 def known_like(section: tuple[str, ...], key: str, version: Version) -> list[Candidate]:
     """The keys of a release that are similar to an unknown one: those of the schema, else those that the section had then."""
-    from cfglint.frameworks.schema import load
+    from cfglint.frameworks.validation.schema import load
     from cfglint.source.similar_keys import near, spelled
 
     schema, name = load("deepspeed"), ".".join(section)

@@ -8,7 +8,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 # The first parameter of SuperOffload that an optimizer does not have.
 LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "DeepSpeedCPULion": "eps"}
@@ -80,7 +80,7 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def zenflow(config: DeepSpeedConfig) -> ConfigValue:
+def zenflow(config: DeepSpeedConfig) -> Operand:
     """The parsed ZenFlow section; None where there is none."""
     return config.zero["zenflow"]
 

@@ -9,8 +9,8 @@ from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS, Optimizer
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import move, remove, replace
-from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigMapping, Iterator
 
 FILLED = ("DeepSpeedCPUAdam", "ZenFlowCPUAdam")  # DeepSpeed passes these arguments itself

@@ -9,7 +9,7 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules.values import dtype
 from cfglint.frameworks.remedies import remove
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
@@ -20,7 +20,7 @@ ZERO_2 = 2
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 
 
-def data_type(config: DeepSpeedConfig, key: str) -> ConfigValue:
+def data_type(config: DeepSpeedConfig, key: str) -> Operand:
     """A value of the `data_types` section."""
     section = config.values.get("data_types")
     return section.get(key) if isinstance(section, dict) else None
@@ -32,60 +32,6 @@ OLD_MASTER_WEIGHTS = (
     " states in fp32."
 )
 UNRESOLVED = 'no Hugging Face Trainer resolves "auto" for this key'
-
-
-@rule("PRC100")
-def fp16_and_bf16(config: DeepSpeedConfig) -> Iterator[Finding]:
-    disputed = {"fp16.enabled", "bf16.enabled"}.intersection(config.mismatched_keys)  # the trainer fails earlier
-    if config.section("fp16")["enabled"] and config.section("bf16")["enabled"] and not disputed:
-        other = config.at("bf16", "enabled")
-        raised = "AssertionError: bfloat16 and fp16 modes cannot be simultaneously enabled"
-        yield Finding(
-            config.at("fp16", "enabled"),
-            "`fp16.enabled` and `bf16.enabled` are both true",
-            related=(other,),
-            exception=raised,
-            help=set_key("fp16.enabled", False) | set_key("bf16.enabled", False),
-        )
-
-
-@rule("PRC101")
-def master_weights_with_unsupported_zero_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
-    if config.version < BF16_MASTER:
-        yield from fp16_at_stage_2(config)
-        return
-    if config.stage == 0:
-        for section, key in (
-            ("fp16", "fp16_master_weights_and_grads"),
-            ("bf16", "bf16_master_weights_and_grads"),
-            ("bf16", "bf16_optimizer_states"),
-        ):
-            if config.section(section)[key]:
-                name = key if key == "bf16_optimizer_states" else key.capitalize()
-                raised = f"AssertionError: {name} is only supported with ZeRO Stage 1, 2, or 3."
-                yield Finding(
-                    config.at(section, key),
-                    f"`{section}.{key}` requires ZeRO stage 1, 2 or 3, but the stage is 0",
-                    exception=raised,
-                    related=(config.at("zero_optimization", "stage"),),
-                    help=remove_key(f"{section}.{key}"),
-                )
-    bf16 = config.section("bf16")
-    if bf16["bf16_optimizer_states"] and not bf16["bf16_master_weights_and_grads"]:
-        raised = "AssertionError: bf16_optimizer_states requires bf16_master_weights_and_grads to be enabled."
-        text = "`bf16.bf16_optimizer_states` requires `bf16_master_weights_and_grads`"
-        remedy = set_key("bf16.bf16_master_weights_and_grads", True) | set_key("bf16.bf16_optimizer_states", False)
-        yield Finding(config.at("bf16", "bf16_optimizer_states"), text, exception=raised, help=remedy)
-
-
-def fp16_at_stage_2(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """The check of the releases before 0.18.3, which have the key of fp16 alone."""
-    if config.stage != ZERO_2 and config.section("fp16")["fp16_master_weights_and_grads"]:
-        raised = "AssertionError: Fp16_master_weights_and_grads is only supported with ZeRO Stage 2 for now."
-        setting = config.at("fp16", "fp16_master_weights_and_grads")
-        text = f"`fp16.fp16_master_weights_and_grads` requires ZeRO stage 2 in this release, but the stage is {config.stage}"
-        remedy = remove_key("fp16.fp16_master_weights_and_grads") | "use DeepSpeed 0.18.3 or later"
-        yield Finding(setting, text, exception=raised, related=(config.at("zero_optimization", "stage"),), help=remedy)
 
 
 @rule("PRC102")

@@ -7,15 +7,15 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, Scheduler, chosen, has_own
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import choice, mistyped, replace
-from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
+from cfglint.source.annotations import ConfigMapping, Iterator, Operand
 
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)
 
 
-def at(config: DeepSpeedConfig, key: str) -> ConfigValue:
+def at(config: DeepSpeedConfig, key: str) -> Operand:
     """The setting of a parameter of the scheduler."""
     return config.setting("scheduler", "params", key)
 
@@ -109,7 +109,7 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
         )
 
 
-def extra(scheduler: Scheduler) -> list[ConfigValue]:
+def extra(scheduler: Scheduler) -> list[Operand]:
     """Parameters that the class does not have."""
     return [key for key in scheduler.params or () if key not in scheduler.takes]
 
@@ -204,7 +204,7 @@ def cycle_values(config: DeepSpeedConfig, params: ConfigMapping) -> Iterator[tup
             yield key, f"TypeError: must be real number, not {type(value).__name__}"
 
 
-def not_float(value: ConfigValue) -> str:
+def not_float(value: Operand) -> str:
     """The error of float() for a value; empty where it converts it."""
     try:
         float(value)

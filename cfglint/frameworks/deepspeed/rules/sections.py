@@ -8,9 +8,10 @@ from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ESCAPED
+from cfglint.frameworks.deepspeed.rules.checks import refused
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
-from cfglint.frameworks.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 from cfglint.frameworks.remedies import mistyped, not_attribute
+from cfglint.frameworks.validation.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 from cfglint.source.annotations import Iterator
 
 # The other sections, each with the attribute that DeepSpeed first accesses on it.
@@ -90,6 +91,7 @@ def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule("DSP002")
 def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     yield from faults(config, RULE)
+    yield from refused(config, "DSP002")
 
 
 @rule("TYP103")

@@ -19,33 +19,12 @@ def clipping(config: DeepSpeedConfig) -> object:
     return config.values.get("gradient_clipping", default_of_key("gradient_clipping", config.version))
 
 
-def averages(config: DeepSpeedConfig) -> bool:
-    """Whether gradients are averaged, not summed."""
-    value = config.values.get("gradient_allreduce_op", "mean")
-    return not (isinstance(value, str) and value.lower() == "sum")
-
-
 def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
     """Whether the engine uses the optimizer of stages 1 and 2."""
     return config.stage in (1, 2) and config.has_optimizer and not uses_bf16_optimizer(config) and not config.zero["legacy_stage1"]
 
 
 MUON_AT_STAGE_3 = (0, 18, 9)
-
-
-@rule("DSP010")
-def unsupported_gradient_sum(config: DeepSpeedConfig) -> Iterator[Finding]:
-    if averages(config) or not config.looks_up("gradient_allreduce_op"):
-        return
-    for there, name in (
-        (config.stage == 3, "ZeRO stage 3"),
-        (config.zero["zenflow"] is not None, "ZenFlow"),
-        (config.section("compile")["deepcompile"], "DeepCompile"),
-    ):
-        if there:
-            raised = f"ValueError: gradient_allreduce_op='sum' is not supported with {name}"
-            text = f'`gradient_allreduce_op` is "sum", which {name} does not support'
-            yield Finding(config.setting("gradient_allreduce_op"), text, exception=raised, help=set_key("gradient_allreduce_op", "mean"))
 
 
 @rule("DSP011")
@@ -122,7 +101,7 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     scattering = (2, 3) if config.version >= STAGE_1_EXEMPT else (1, 2, 3)
     if stage not in scattering or not config.has_optimizer or config.zero["reduce_scatter"] is not True:
         return
-    if stage == 2 and not averages(config):
+    if stage == 2 and str(config.values.get("gradient_allreduce_op")).lower() == "sum":
         return
     factor = config.values.get("gradient_predivide_factor", 1.0)
     if factor != 1.0:

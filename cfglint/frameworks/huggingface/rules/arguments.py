@@ -9,7 +9,7 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, choices, has_field
 from cfglint.frameworks.huggingface.rules import article, lost_strategy, of, place, refusals_of, refused, shown, strategy
 from cfglint.frameworks.remedies import choice, replace
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
 
@@ -57,7 +57,7 @@ def _message(name: str, value: object) -> str:
     return f"`{name}` is {shown(value)}, which is not a valid choice"
 
 
-def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> ConfigValue:
+def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> Operand:
     if value is False and "no" in allowed:
         return replace(setting, "no", "quote the value", safe=True)
     word = str(value).strip().lower()
@@ -81,7 +81,7 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
             yield Finding(best, message, related=related, exception=text, depends_on=unset, help=remedy)
         elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
             from cfglint.frameworks.huggingface.rules.migrations import replacement
-            from cfglint.frameworks.versions import dotted
+            from cfglint.frameworks.releases.versions import dotted
 
             related = (of(config, "save_strategy"), best)
             removed = dotted(FIELDS["evaluation_strategy"][3])

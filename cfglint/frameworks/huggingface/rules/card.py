@@ -8,7 +8,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.card_support import emulates_bf16, has_bf16, has_tf32, lacks_kernels, torch_has_bf16, torch_in_words, torch_release
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.source.annotations import Iterator
 
 HALF = ("bf16", "bf16_full_eval")

@@ -10,10 +10,10 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
 from cfglint.frameworks.huggingface.rules import of, refused, shown
-from cfglint.frameworks.named_models import model_of
+from cfglint.frameworks.memory.named_models import model_of
 from cfglint.frameworks.peft.modules import class_prefix
 from cfglint.frameworks.remedies import choice, excludes, replace
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ KNOWN = frozenset(
 )
 
 
-def words(config: TrainerConfig) -> list[ConfigValue]:
+def words(config: TrainerConfig) -> list[Operand]:
     """The options of `fsdp`, where it is a string or a list."""
     value = config.arguments["fsdp"]
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []

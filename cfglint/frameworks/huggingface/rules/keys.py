@@ -9,11 +9,12 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import listed, rename
-from cfglint.frameworks.versions import Version, dotted
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
+UNLESS_OWN = "HfArgumentParser refuses it, unless the script defines it itself"  # of a key that may be the script's own
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
 ACCELERATOR_KEYS = {
     "split_batches": (4, 38),
@@ -39,11 +40,10 @@ def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
         elif near and not config.declares(key):
             setting = config.setting(key)
             message = f"`{key}` looks like a typo of `{near}`, which is not set"
-            note = "the Trainer ignores unknown keys"
-            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=note)
+            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=UNLESS_OWN)
 
 
-def _unused(config: TrainerConfig, key: ConfigValue, message: str, near: str | None = None) -> Finding:
+def _unused(config: TrainerConfig, key: Operand, message: str, near: str | None = None) -> Finding:
     setting = config.setting(key)
     return Finding(
         setting,
@@ -55,7 +55,7 @@ def _unused(config: TrainerConfig, key: ConfigValue, message: str, near: str | N
     )
 
 
-def not_used(config: TrainerConfig, key: ConfigValue) -> str:
+def not_used(config: TrainerConfig, key: Operand) -> str:
     """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
     if document is not None and document.is_call:

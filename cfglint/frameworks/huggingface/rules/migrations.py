@@ -10,9 +10,9 @@ from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_H
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
-from cfglint.frameworks.huggingface.rules.keys import not_used
+from cfglint.frameworks.huggingface.rules.keys import UNLESS_OWN, not_used
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import remove, rename
-from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import ConfigValue, Iterator
 
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
@@ -42,7 +42,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
             exception=exception,
             fix=fix,
             on_key=True,
-            note=None if strict else "the Trainer ignores it",
+            note=None if strict else UNLESS_OWN,
         )
 
 

@@ -9,11 +9,11 @@ from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import of_package
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.base import Framework
-from cfglint.frameworks.history import NAME, SINCE, UNTIL, Row, Span, holds
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.versions import Version, dotted
+from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL, Row, Span, holds
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.source.annotations import Any, Iterator
 from cfglint.source.document import Document, Node
 

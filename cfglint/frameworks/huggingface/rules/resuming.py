@@ -41,7 +41,7 @@ LATER_FIELDS = {  # field of the state: the first release that has it
 NOT_PASSED = Reason("program", "`resume_from_checkpoint`", "the program has to hand it to `Trainer.train`")
 FSDP_MODEL = "pytorch_model_fsdp"
 FULL, SHARDED, LOCAL = "FULL_STATE_DICT", "SHARDED_STATE_DICT", "LOCAL_STATE_DICT"
-STATE_FORMS: dict[object, Callable[[str], bool]] = {
+STATE_FORMS: dict[str, Callable[[str], bool]] = {
     FULL: lambda name: name == f"{FSDP_MODEL}.bin",
     SHARDED: lambda name: name == f"{FSDP_MODEL}_0",
     LOCAL: lambda name: name.startswith(f"{FSDP_MODEL}_rank"),
@@ -187,7 +187,7 @@ def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: Dee
     if engine.offload == "nvme":
         return None
     refused = None
-    if world is not None and config.batch.data_parallel.value == world:
+    if world is not None and config.batch.data_parallel.integer == world:
         refused = other_processes(name, saved, world)
     return refused or missing_shards(name, saved, bf16, remedy)
 

@@ -8,9 +8,9 @@ from cfglint.frameworks.huggingface.batch import takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-from cfglint.frameworks.versions import Version
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
+from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator, Operand
 from cfglint.source.numbers import is_number
 
 CHECKPOINT_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop")
@@ -196,7 +196,7 @@ def invalid_checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(place, message, exception=text, on_key=True, help=remove_key(f"{field}.{name}"))
 
 
-def refused_reentrant(given: ConfigMapping, names: list[ConfigValue]) -> tuple[str, str, str] | None:
+def refused_reentrant(given: ConfigMapping, names: list[Operand]) -> tuple[str, str, str] | None:
     """(name, message, exception) of an argument that the reentrant implementation refuses."""
     unknown = [name for name in names if name not in CHECKPOINT_ARGUMENTS]
     if unknown:

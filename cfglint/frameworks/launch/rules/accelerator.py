@@ -6,11 +6,11 @@ from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.remedy import Remedy, remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.launch.accelerator import DEEPSPEED, accumulation, loop_of, of_accelerator
 from cfglint.frameworks.launch.config import ACCUMULATION, LaunchConfig, passed
+from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.versions import parse_version
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.tables import names
 

@@ -10,9 +10,9 @@ from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import framework
-from cfglint.frameworks._releases import RELEASES
 from cfglint.frameworks.huggingface.cli_arguments import takes_one
 from cfglint.frameworks.launch.config import LaunchConfig
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.launch.kinds import is_trainer
 from cfglint.launch.line import NO_DEVICE
 from cfglint.launch.program import HF_PARSERS

@@ -38,5 +38,6 @@ def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
         if refusal.kind == code:
             if (code, refusal.key) == STREAMED:
                 refusal.help = (Remedy(wanted_steps(config).alternatives[:1]), set_key("streaming", False))
+            of_model = config.quantization_of_model()[1] if refusal.fails_at == "init" else ()
             places = [config.field(path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]
-            yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))
+            yield refusal.finding(places, config.values, depends_on=(*config.unset(*refusal.read), *of_model))

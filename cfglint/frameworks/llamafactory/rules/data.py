@@ -5,12 +5,12 @@ from __future__ import annotations
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import Version, dotted, parse_version
 from cfglint.frameworks.remedies import replace
-from cfglint.frameworks.versions import Version, dotted, parse_version
 from cfglint.source.annotations import Iterator
 
 ALL_HELD_OUT = "ValueError: test_size=1.0 should be either positive and smaller than the number of samples"
@@ -47,7 +47,7 @@ def nearest_template(name: str, release: Version) -> str | None:
     return ranked[0][1] if ranked else None
 
 
-@rule("LLF109")
+@rule("LLF110")
 def samples_beyond_limit(config: LlamaFactoryConfig) -> Iterator[Finding]:
     examples, most, named = config.facts.num_examples, config.own("max_samples"), config.own("dataset")
     if config.facts.samples is not None or examples is None or type(most) is not int or not isinstance(named, (str, list)):

@@ -12,9 +12,9 @@ from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import refused
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import rename
-from cfglint.frameworks.versions import dotted
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.record import changed
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
@@ -78,7 +78,7 @@ def refusal(key: object, unknown: list[ConfigValue]) -> str:
 USE_MCA = Reason("environment", "the variable USE_MCA")
 
 
-def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding:
+def for_megatron(keys: list[Operand], config: LlamaFactoryConfig) -> Finding:
     """The finding about keys that the environment variable USE_MCA=1 enables."""
     from cfglint.findings.wording import counted
 
@@ -88,7 +88,7 @@ def for_megatron(keys: list[ConfigValue], config: LlamaFactoryConfig) -> Finding
     return Finding(config.setting(named[0]), message, depends_on=(USE_MCA,), on_key=True)
 
 
-def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[ConfigValue]:
+def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[Operand]:
     """The keys that the checkout of the file does not have either."""
     from cfglint.frameworks.llamafactory.checkout import checkout_of
 

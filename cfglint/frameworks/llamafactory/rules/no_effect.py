@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.history import DEFAULT
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
+from cfglint.frameworks.releases.history import DEFAULT
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import insert, remove, replace
-from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import Callable, Iterator
 
 Condition = Callable[[LlamaFactoryConfig], bool]

@@ -9,9 +9,9 @@ from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
-from cfglint.frameworks.pydantic import Fault
 from cfglint.frameworks.remedies import choice, rename, replace
-from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue, Iterator
+from cfglint.frameworks.validation.pydantic import Fault
+from cfglint.source.annotations import Collection, ConfigMapping, Iterator, Operand
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ ENGINE_ONLY = ("hybrid_engine", "comet")  # sections that only deepspeed_extra_a
 SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 
 
-def engine_value(config: NeoXConfig, name: str) -> ConfigValue:
+def engine_value(config: NeoXConfig, name: str) -> Operand:
     """A key of the DeepSpeed config; deepspeed_extra_args override the others."""
     extra = config.derived.extra
     if name in extra:
@@ -44,7 +44,7 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
 @rule("NEO090")
 def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
     from cfglint.frameworks.deepspeed.models import EARLY, TWICE
-    from cfglint.frameworks.pydantic import UNKNOWN
+    from cfglint.frameworks.validation.pydantic import UNKNOWN
 
     autotuning = config.argument("autotuning")
     tuned = isinstance(autotuning, dict) and bool(autotuning.get("enabled"))  # lists are then what the tuner tries
@@ -58,12 +58,12 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
             if fault.kind in (UNKNOWN, EARLY, TWICE):
                 yield _unknown_key(setting, section, path, fault)
             else:
-                tried = tuned and isinstance(setting.value, list)
+                if tuned and isinstance(setting.value, list) and config.other_parsers:
+                    continue
                 yield Finding(
                     setting,
                     fault.explained(setting, setting.name or name),
                     exception=fault.exception,
-                    depends_on=config.other_parsers if tried else (),
                     help=None if isinstance(setting.value, dict) else remove_key(setting.name, " for the default"),
                 )
         if name == "zero_optimization":
@@ -162,10 +162,10 @@ def elasticity_with_batch(config: NeoXConfig) -> Iterator[Finding]:
 def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
     extra, batch = config.derived.extra, config.batch
     names = [name for name in (TOTAL, MICRO, ACCUMULATION) if name in extra]
-    data_parallel = batch.data_parallel.value
+    data_parallel = batch.data_parallel.integer
     if not names or batch.problem is not None or data_parallel is None:
         return
-    sizes: list[ConfigValue] = [
+    sizes: list[Operand] = [
         extra.get(name, term.value)
         for name, term in ((TOTAL, batch.global_batch), (MICRO, batch.micro_batch), (ACCUMULATION, batch.accumulation))
     ]

@@ -13,11 +13,11 @@ from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
 from cfglint.frameworks.neox.fields import Check
-from cfglint.frameworks.neox.python_errors import describe, hollow, raised
+from cfglint.frameworks.neox.python_errors import describe, raised
 from cfglint.frameworks.remedies import choice, remove, rename, replace
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.document import Path
-from cfglint.source.numbers import is_number
+from cfglint.source.numbers import hollow, is_number
 
 # Former names of arguments.
 RENAMED = {
@@ -89,7 +89,7 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
         current = RENAMED[name]
         fix = None if current in config.values else rename(setting, current, f"rename to `{current}`")
         return f"; its current name is `{current}`", fix
-    from cfglint.frameworks.schema import load
+    from cfglint.frameworks.validation.schema import load
 
     near = [each for each in load(config.kind).nearest((), name) if len(each.path) == 1 and config.knows(each.name)]
     if not near:
@@ -176,7 +176,7 @@ def _required(check: Check) -> str:
     return " or ".join(types.get(kind, kind) for kind in kinds)
 
 
-def _earlier(config: NeoXConfig, name: str, value: ConfigValue) -> str | None:
+def _earlier(config: NeoXConfig, name: str, value: Operand) -> str | None:
     """The exception that the framework raises when it uses the value before the type check; else None."""
     if name in ("num_layers", "attention_config"):
         return config.derived.attention_refusal

@@ -10,7 +10,7 @@ from cfglint.frameworks.neox.fields import CANNOT, default, known
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import excludes, remove
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import ConfigValue, Iterator, Operand
 
 for page in pages_of_checks(KIND):
     rule(page)(lambda config, code=page: refused(config, code))
@@ -122,7 +122,7 @@ def not_json_serializable(config: NeoXConfig) -> Iterator[Finding]:
                 yield Finding(setting, message, exception=text, help="quote it")
 
 
-def _not_serializable(value: ConfigValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], ConfigValue]]:
+def _not_serializable(value: Operand, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], ConfigValue]]:
     """Values inside mappings and lists that JSON cannot represent."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:

@@ -11,7 +11,7 @@ from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
 from cfglint.frameworks.remedies import insert, remove, rename, replace
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.numbers import is_number
 
 # Common spellings of a precision, with the one that works.
@@ -233,7 +233,7 @@ def _checked(path: tuple[str | int, ...]) -> bool:
     return path in (("optimizer", "params", "lr"), ("optimizer", "type"))
 
 
-def _strings(value: ConfigValue, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _strings(value: Operand, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """(path, string) of every string inside mappings and lists."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.command_options import LEFT
+from cfglint.frameworks.arguments.config import invalid, left_over
+from cfglint.frameworks.arguments.parsing import LEFT
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
 from cfglint.frameworks.openrlhf.fields import other_name
-from cfglint.frameworks.options_config import invalid, left_over
 from cfglint.source.annotations import Iterator, Sequence
 
 

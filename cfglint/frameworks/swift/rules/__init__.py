@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.config import SwiftConfig
@@ -31,7 +32,7 @@ def with_processes(config: SwiftConfig | MegatronSwiftConfig, refusal: Refusal) 
     from cfglint.findings.fix_builders import outside
     from cfglint.source.change import REPLACE, Change, Edit
 
-    start, title = document.extent[0], f"set `{SIZE}={step.value}`"
+    start, title = document.extent[0], f"set `{SIZE}={spelled(step.value)}`"
     is_set = document.find((SIZE,))[1] is not None
-    change = Change(REPLACE, (SIZE,), text=str(step.value)) if is_set else Edit(start, start, f"{SIZE}={step.value} ")
+    change = Change(REPLACE, (SIZE,), text=spelled(step.value)) if is_set else Edit(start, start, f"{SIZE}={spelled(step.value)} ")
     return outside([(document, change)], title, False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.command_options import LEFT, RefusedWords
-from cfglint.frameworks.options_config import invalid, left_over
+from cfglint.frameworks.arguments.config import invalid, left_over
+from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.swift import PACKAGE
 from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
 from cfglint.frameworks.swift.parsed_command import CommandConfig
-from cfglint.frameworks.versions import dotted
 from cfglint.source.annotations import Iterator, Sequence
 
 # Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
 TRUNCATIONS = ("keep_start", "keep_end")

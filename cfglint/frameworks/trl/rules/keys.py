@@ -10,6 +10,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import remove, rename
 from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
@@ -17,13 +18,13 @@ from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
 from cfglint.frameworks.trl.releases import HISTORY, is_experimental
 from cfglint.frameworks.trl.rules import shown
-from cfglint.frameworks.versions import Version, dotted
 from cfglint.launch.accelerate_options import PACKAGED, is_flag, is_option, refused
 from cfglint.source.annotations import Iterator, Sequence
 
 # The parser refuses unknown keys, in the words of the release; before and between, it drops them (trl 0.13.0, 0.18.0 scripts/utils.py).
 OLD_REFUSAL = Releases((0, 9, 6), (0, 13, 0), "`Some specified config arguments are not used by the TrlParser`")
 REFUSAL = Releases((0, 19, 0), of="`Unknown arguments from config file`")
+REFUSED_BY_DEFAULT = "TrlParser refuses it, unless the script says otherwise; it is ignored then"
 # Fields of older releases that have another name now, by the class that has it; the value stays.
 RENAMED = {
     "max_seq_length": "max_length",
@@ -213,7 +214,7 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
                 severity=WARNING,
                 fix=fix,
                 on_key=True,
-                note=f"it is ignored{effect}",
+                note=f"{REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else 'it is ignored'}{effect}",
                 help=None if fix else remove_key(key),
             )
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import TRUNCATIONS, of, refused, shown
-from cfglint.frameworks.versions import Version
 from cfglint.source.annotations import Iterator
 
 # The releases with their valid values; trl 0.19.0, 0.20.0, 0.29.0, 1.0.0 data_utils.py (pack_dataset).

@@ -1,0 +1,185 @@
+"""The config of a command whose parser gives each option a value: places of its words, and what findings say of those it refuses."""
+
+from __future__ import annotations
+
+from cfglint.evaluate import Reason, Unknown
+from cfglint.findings.rule import Finding
+from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
+from cfglint.frameworks.arguments.parsing import INVALID, Options, OptionWords, RefusedWords, parse, plain
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.remedies import rename
+from cfglint.source.annotations import Callable, ConfigMapping, Iterator, Operand, Sequence
+from cfglint.source.shell.command import ELLIPSES, CommandDocument
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.line import LaunchLine
+    from cfglint.launch.overrides import Override
+
+PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
+MOST_WORDS = 6  # of the words that a message shows
+
+
+class OptionsConfig(Config):
+    """The options of a command. `known` are those that it has, `refused` the words that its parser refuses."""
+
+    own_version: Version
+    known: Options
+    refused: list[RefusedWords]
+    _failing: list[Refusal] | None = None
+
+    @property
+    def parser(self) -> str:
+        """Whose parser takes the words: `ms-swift 4.6.0`."""
+        return self.release
+
+    def parse_words(
+        self, words: dict[str, OptionWords], overrides: Sequence[Override], shown: Callable[[str], str] = plain
+    ) -> ConfigMapping:
+        """The values that the parser makes of the words and of what overrides them."""
+        document = self.documents[0]
+        words.update((each.key, Unknown(*each.unknown) if each.unknown else each.texts) for each in overrides)
+        found = parse(words, self.known, shown)
+        self.refused = found.refused
+        for override in overrides:
+            self.overridden[(override.key,)] = str(override)
+            if override.place is not None:
+                self.override_places[(override.key,)] = override.place
+        for name, option in found.options.items():
+            if name != option and isinstance(document, CommandDocument):
+                document.rename(option, name)
+        return found.values
+
+    def override_value(self, override: Override) -> Operand:
+        """The words of an override; the parser of the command takes them."""
+        return override.texts
+
+    @property
+    def other_defaults(self) -> tuple[Reason, ...]:
+        """None: the defaults are those of the framework."""
+        return ()
+
+    def has_field(self, key: str) -> bool:
+        """Whether the command has an option of this name."""
+        return key in self.known
+
+    def exists(self, key: str) -> bool:
+        """Whether a command of any release has an option of this name."""
+        raise NotImplementedError
+
+    def lacks_field(self, key: str) -> bool:
+        """Whether commands of other releases have an option of this name, and the targeted one has not."""
+        return key not in self.known and self.exists(key)
+
+    def words_setting(self, refused: RefusedWords) -> Setting:
+        """The words that the parser refuses, with their place."""
+        path, words = (refused.name,), " ".join(refused.words)
+        if path in self.override_places:
+            document, node = self.override_places[path]
+            return Setting(path, words, OVERRIDE, document, node, None, self.overridden[path])
+        key, value = self.documents[0].find(path)
+        return Setting(path, words, WRITTEN if value is not None else DEFAULT, self.documents[0], value, key)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all options of the command are known."""
+        line = self.facts.launch.line
+        if line is None:
+            return self.facts.complete
+        return not self.facts.launch.further and has_known_options(line)
+
+    def own(self, name: str) -> Operand:
+        """The value of an option; None if the release does not have it, or if it is unknown."""
+        raise NotImplementedError
+
+    @property
+    def failing(self) -> list[Refusal]:
+        """The checks of the framework that fail, in the order in which a run reaches them."""
+        if self._failing is None:
+            self._failing = self.checked()
+        return self._failing
+
+    def checked(self) -> list[Refusal]:
+        """The failing checks of the command."""
+        return self.part("failing", [])
+
+
+def has_known_options(line: LaunchLine) -> bool:
+    """Whether a line shows all its options: no unknown word stands where further options may come from, and it is no part of a page."""
+    if line.call.path.lower().endswith(PAGES):
+        return False
+    is_value = False
+    for word in line.arguments:
+        if word.string in ELLIPSES or not (word.known or is_value):
+            return False
+        is_value = word.string.startswith("--") and "=" not in word.string
+    return True
+
+
+def left_over(
+    config: OptionsConfig, refused: RefusedWords, exception: Callable[[Sequence[str]], str], is_own: bool, successor: str
+) -> Finding:
+    """The finding about an option that the command does not have, or about the words behind one. `successor` is its name in other
+    releases, `is_own` whether such a release has it.
+    """
+    name = refused.name
+    if name in config.known:
+        words, takes_none = list(refused.words[:MOST_WORDS]), config.known[name].words == 0
+        return Finding(
+            config.words_setting(refused),
+            f"`{name}` takes {'no' if takes_none else 'one'} word, and {' '.join(words)!r} follows",
+            exception=exception(words),
+            help=f"remove `{' '.join(words)}`" if takes_none else f"quote the value of `--{name}`, or remove the further words",
+        )
+    similar = successor if successor in config.known else nearest(config, name)
+    message = f"{config.parser} has no argument `{name}`" if is_own else f"unknown argument `{name}` is refused by {config.parser}"
+    setting, advice = config.words_setting(refused), f"write `--{similar}`" if similar else f"remove `--{name}`"
+    return Finding(
+        setting,
+        message + (f"; did you mean `{similar}`?" if similar else ""),
+        exception=exception([f"--{name}", *refused.words[:MOST_WORDS]]),
+        on_key=True,
+        help=advice,
+        fix=rename(setting, similar, advice, safe=similar == successor) if similar and not config.without_remedies else None,
+    )
+
+
+def nearest(config: OptionsConfig, name: str) -> str:
+    """The option that a name is one typo away from; empty if there is none."""
+    from cfglint.source.similar_keys import names_of, near
+
+    found = [] if config.without_remedies else near(name, names_of(config.known))
+    return found[0].name if found else ""
+
+
+def invalid(config: OptionsConfig) -> Iterator[Finding]:
+    """The findings about words that argparse refuses."""
+    for refused in config.refused:
+        if refused.why == INVALID:
+            text = f"SystemExit: 2 (error: {refused.message})"
+            yield Finding(
+                config.words_setting(refused), about(refused), exception=text, help=remedy(config, refused), on_key=not refused.words
+            )
+
+
+def about(refused: RefusedWords) -> str:
+    if refused.candidates:
+        return f"`--{refused.name}` is ambiguous: it could mean {len(refused.candidates)} arguments"
+    if not refused.words:
+        return f"`{refused.name}` has no value"
+    return f"`{refused.name}` is {refused.words[0]}, which is not a valid value"
+
+
+def remedy(config: OptionsConfig, refused: RefusedWords) -> str:
+    """What to write instead."""
+    if refused.candidates:
+        return f"write the whole name: `--{refused.candidates[0]}`, ..."
+    option = config.known[refused.name]
+    if option.choices:
+        return f"set `--{refused.name}` to one of {', '.join(str(each) for each in option.choices if each is not None)}"
+    kinds = {"int": "an integer", "float": "a number", "bool": "true or false"}
+    if option.is_list and isinstance(option.words, int):
+        return f"write `--{refused.name}` with {option.words} {'numbers' if option.type != 'str' else 'words'}"
+    return f"write `--{refused.name}` with {kinds.get(option.type, 'a value')}"

@@ -1,0 +1,111 @@
+"""What `DeepSpeedConfig` refuses while it is built: its rows, in the order of the constructor, but for those of the batch (`batch.py`)."""
+
+from __future__ import annotations
+
+from cfglint.findings.remedy import remove_key, set_key
+from cfglint.findings.wording import described, listed, spelled
+from cfglint.frameworks.deepspeed import FRAMEWORK
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.refusal import Refusal, Words
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.table import table_of
+from cfglint.source.annotations import ConfigTable, Iterable
+from cfglint.source.numbers import hollow
+
+CONSTRUCTOR = "DeepSpeedConfig"
+PRECISIONS, SUM, MODULES = "PRC100", "DSP010", "TYP107"
+MODELS = ("zero_optimization", "fp16", "bf16", "compile")  # sections whose rows get the values of their models
+KEPT = ("stage", "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+# The keys at which findings are, where the condition has several.
+PLACES = {
+    PRECISIONS: ("fp16.enabled",),
+    "PRC101": ("fp16.fp16_master_weights_and_grads", "bf16.bf16_optimizer_states", "bf16.bf16_master_weights_and_grads"),
+    SUM: ("gradient_allreduce_op",),
+}
+BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")  # which `batch.py` has
+# The pages of keys on which Python fails; other rules have the sections that are no mappings.
+OF_KEYS = {
+    "communication_data_type": "TYP104",
+    "seq_parallel_communication_data_type": "TYP104",
+    "seq_parallel_comm_data_type": "TYP104",
+    "checkpoint": "TYP106",
+    "vocabulary_size": "TYP112",
+    "optimizer": "TYP112",
+}
+ATTRIBUTES = {"optimizer_params": ("optimizer", "params"), "keep_in_fp32_modules": ("data_types", "keep_in_fp32_modules")}  # and their keys
+NORM = ("optimizer", "params", "max_grad_norm")
+WRITER = "writer contains invalid value"
+
+
+def plan(release: Version) -> Plan:
+    if release not in _plans:
+        table = table_of(FRAMEWORK.kind)
+        _plans[release] = Plan({"config": [row for stage in ("keys", "sanity") for row in table.rows(stage, CONSTRUCTOR, release)]})
+    return _plans[release]
+
+
+_plans: dict[Version, Plan] = {}
+
+
+def refusals(config: DeepSpeedConfig) -> list[Refusal]:
+    written = {**config.values, **{name: unknown_field(name) for name in BATCH}}
+    defaults: ConfigTable = {}
+    for name in MODELS:
+        section = config.section(name)
+        refused = {str(fault.path[0]): unknown_field(name) for fault in section.faults if fault.path}
+        (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
+    check = Check(plan(config.version), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
+    return [each for each in check.refusals(Words(KEPT, {}, lambda key: True, PLACES)) if is_worded(config, each)]
+
+
+def refused_batch(sizes: Iterable[object], divisor: object, release: Version) -> str:
+    """The exception of the constructor about the three sizes, in the order of `BATCH`; empty if it accepts them."""
+    run = Evaluation({**dict(zip(BATCH, map(hollow, sizes), strict=True)), "world_size": divisor}, lambda *_: None)
+    try:
+        run.run(table_of(FRAMEWORK.kind).rows("batch", CONSTRUCTOR, release))
+    except Raised as raised:
+        return f"{raised.kind}: {raised.message}"
+    return ""
+
+
+def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:
+    """Say what is wrong where the framework's words do not; whether a page speaks of the refusal at all."""
+    refusal.paths = [(*ATTRIBUTES.get(each[0], each[:1]), *each[1:]) for each in refusal.paths]
+    if WRITER in refusal.exception:
+        refusal.paths = [("checkpoint", "writer", refusal.exception.partition(" for ")[2].partition(",")[0])]
+    path = refusal.paths[0] if refusal.paths else ("",)
+    if refusal.failed:
+        root, path = path[0], next((path[:end] for end in range(1, len(path)) if not isinstance(config.get(*path[:end]), dict)), path)
+        if root not in OF_KEYS or path == ("checkpoint",) or refusal.exception.endswith("'keys'"):
+            return False
+        refusal.kind, refusal.paths = OF_KEYS[str(root)], [NORM if root == "optimizer" else path]
+    setting, kind = config.setting(*refusal.paths[0]), refusal.kind
+    name, value = setting.name, setting.value
+    choices = refusal.exception.partition("expecting one of ")[2]
+    if "no attribute" in refusal.exception:
+        wanted = "a string" if refusal.exception.endswith(("'lower'", "'upper'")) else "an object"
+        refusal.message, refusal.help = f"`{name}` is {spelled(value)}, not {wanted}", [remove_key(name)]
+    elif refusal.exception.startswith("TypeError"):
+        remedy = "remove `optimizer.params.max_grad_norm`, and set top-level `gradient_clipping`"
+        is_number = isinstance(value, str) and value.isdecimal()
+        refusal.message = f"`{name}` is {described(value)}, not a number"
+        refusal.help = [remedy] if refusal.paths[0] == NORM else [set_key(name, int(value))] if is_number else [remove_key(name)]
+    elif choices:
+        names = choices.strip("[]").replace("'", "").lower().split(", ")
+        refusal.message = f"`{name}` is {spelled(value)}; it must be {listed(map(spelled, names))}"
+        refusal.help = [choice(name, value, names)]
+    elif kind == MODULES:
+        refusal.message = f'`{name}` is {spelled(value)}; it must be "auto" or a list of strings'
+        refusal.help = [set_key(name, "auto"), "write a list of strings"]
+    elif "only supported with ZeRO" in refusal.exception:
+        stages = refusal.exception.partition("with ")[2].removesuffix(".").removesuffix(" for now")
+        refusal.message = f"`{name}` requires {stages}, but the stage is {config.stage}"
+    elif kind == PRECISIONS:
+        refusal.help = [set_key(config.at(section, "enabled").name, False) for section in ("fp16", "bf16")]
+        return {"fp16.enabled", "bf16.enabled"}.isdisjoint(config.mismatched_keys)  # of which the trainer fails before
+    elif kind == SUM:
+        refusal.help = [set_key(name, "mean")]
+    return True

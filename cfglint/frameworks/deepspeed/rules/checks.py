@@ -1,0 +1,18 @@
+"""What `DeepSpeedConfig` refuses: its checks are rows (`_rows.py`), of which the pages have words of the messages."""
+
+from __future__ import annotations
+
+from cfglint.findings.rule import Finding, pages_of_checks, rule
+from cfglint.frameworks.deepspeed import FRAMEWORK
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.deepspeed.models import SECTIONS
+from cfglint.source.annotations import Iterator
+
+for page in (each for each in pages_of_checks(FRAMEWORK.kind) if each != "DSP002"):  # which has a function for the models
+    rule(page)(lambda config, code=page: refused(config, code))
+
+
+def refused(config: DeepSpeedConfig, code: str) -> Iterator[Finding]:
+    for each in config.refusals:
+        if each.kind == code:
+            yield each.finding([config.at(*path) if path[0] in SECTIONS else config.setting(*path) for path in each.paths], config.values)

@@ -1,0 +1,301 @@
+"""The memory of a run on each GPU: the model's shape, the memory settings that its framework derives from the files, and the estimate.
+
+This module is imported only if a model or a card is known.
+"""
+
+from __future__ import annotations
+
+from cfglint.batch.cards import SIZES, Memory
+from cfglint.batch.memory import GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
+from cfglint.batch.memory.estimate import (
+    CLASS_C,
+    CLOSE,
+    DOES_NOT_FIT,
+    FITS,
+    PROBABLY_NOT,
+    in_words,
+    largest_in_words,
+    on_cards,
+    possible,
+    smallest_card,
+)
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.memory.inputs import Inputs, Model
+from cfglint.frameworks.memory.named_models import model_of
+from cfglint.source.record import Record, changed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.batch.memory.estimate import Fit
+    from cfglint.batch.memory.savings import Together
+    from cfglint.findings.entries import MemoryDrawing, MemoryEntry
+
+# The arguments and keys for the tokens per row.
+ROW_KEYS = (
+    *("max_length", "max_seq_length", "block_size", "cutoff_len", "sequence_len", "seq_length", "model_max_length"),
+    *("max_seq_len", "max_len", "seq_len", "total_max_len"),
+)
+STATES = ("weights", "gradients", "optimizer")
+SHOWN = 0.05  # GiB: smaller terms are left out of the line
+MODEL_FLAG = "--model"
+CARD_FLAG = "--gpu-memory"
+ROWS_FLAG = "--seq-length"
+GPUS_FLAG = "--gpus"
+CERTAINTY = {"A": "close estimate", "B": "estimate", "C": "rough estimate"}
+
+
+class RunMemory(Record):
+    """The memory of a run; a number is null if the card, the micro batch or the tokens per row are unknown."""
+
+    model: Model
+    inputs: Inputs
+    estimate: Estimate
+    available: float | None
+    verdict: Fit | None
+    surely: int | None
+    possibly: int | None
+    longest: int | None = None  # the tokens per row that surely fit, where these are unknown
+
+    @property
+    def line(self) -> str:
+        """One line for display: peak, card, band, verdict, terms, the largest micro batch, assumptions."""
+        shape = f", shape of {self.model.name}" if self.model.name else ""
+        assumed = f" (assumed: {', '.join(self.assumed)})" if self.assumed else ""
+        return "; ".join([*self.peak(), *self.seen(), *self.bounds(), CERTAINTY[self.estimate.classification] + shape]) + assumed
+
+    @property
+    def short_line(self) -> str:
+        """The line without terms and shape, and without what is assumed of the run."""
+        card = [self.available.assumption] if isinstance(self.available, Memory) and self.available.assumption else []
+        return "; ".join([self.peak()[0], *self.seen(), *self.bounds(), CERTAINTY[self.estimate.classification], *card])
+
+    def peak(self) -> list[str]:
+        """The peak, as far as it is known, then what it consists of."""
+        return self.at_the_peak() if self.inputs.known else self.at_least()
+
+    def seen(self) -> list[str]:
+        """What `nvidia-smi` shows, and without a card the cards that the run fits on, if the activations are known."""
+        if not self.inputs.known:
+            return []
+        found = self.estimate
+        cards = [on_cards(found)] if self.available is None else []
+        sizes = [rounded(GIB * size) for each in (found.shown, found.shown_low, found.shown_high) if (size := self.shown(each)) is not None]
+        return [*cards, f"nvidia-smi about {sizes[0]} ({sizes[1]} to {sizes[2]})"] if sizes else cards
+
+    def told(self, before: RunMemory | None = None) -> str:
+        """The memory of a run for a line of its own, after that of the run before a change."""
+        found = self.estimate
+        if not self.inputs.known:
+            return f"memory on each GPU {self.at_least()[0].partition(':')[0]}"
+        was = f"{rounded(before.estimate.total)} -> " if before is not None and before.inputs.known else ""
+        was = was if was != f"{rounded(found.total)} -> " else ""
+        band = f"{was}{rounded(found.total)} GiB{self.of_card} on each GPU ({rounded(found.low)} to {rounded(found.high)})"
+        return f"memory {band}: {on_cards(found)}" if self.available is None else f"memory {band}{self.word}"
+
+    def bounds(self) -> list[str]:
+        """The largest micro batch and the longest rows that fit, as far as they are known."""
+        largest = [largest_in_words(self.surely, self.possibly, self.estimate.classification)] if self.surely is not None else []
+        return largest + ([f"rows of up to {self.longest:,} tokens surely fit"] if self.longest else [])
+
+    @property
+    def assumed(self) -> list[str]:
+        """What was assumed: of the card, and of the run."""
+        card = self.available.assumption if isinstance(self.available, Memory) else ""
+        return [*([card] if card else []), *self.inputs.assumed]
+
+    @property
+    def of_card(self) -> str:
+        return f" of {self.available:g}" if self.available is not None else ""
+
+    @property
+    def word(self) -> str:
+        return f" {self.judgement}" if self.verdict is not None else ""
+
+    @property
+    def judgement(self) -> str:
+        """The verdict in words; empty without one."""
+        if self.verdict is None:
+            return ""
+        words = in_words(self.verdict, self.estimate.total / GIB, self.available)
+        return f"{words} if all weights are trained" if words == PROBABLY_NOT and self.inputs.all_trained_assumed else words
+
+    @property
+    def of_both(self) -> str:
+        """The peak and the memory of the card, rounded for a headline."""
+        return f"{'about' if self.inputs.known else 'at least'} {rounded(self.estimate.total)} of {self.available:g} GiB on each GPU"
+
+    def at_the_peak(self) -> list[str]:
+        """The peak with its band, verdict and terms."""
+        found = self.estimate
+        where = "at" if "optimizer step" in found.peak.name else "in"
+        return [
+            f"{rounded(found.total)} GiB{self.of_card} ({rounded(found.low)} to {rounded(found.high)}){self.word}",
+            f"peak {where} the {found.peak.name}: {terms_of(found)}",
+        ]
+
+    def at_least(self) -> list[str]:
+        """The memory without activations, or that of a micro batch of one row, where the tokens of a micro batch are unknown."""
+        found = self.estimate
+        without = "without activations" if not self.inputs.rows_known else "with a micro batch of 1"
+        unknown = "the length of the rows" if not self.inputs.rows_known else "the micro batch"
+        terms = terms_of(found)
+        return [f"{rounded(found.total)} GiB{self.of_card} {without}{self.word}" + (f": {terms}" if terms else ""), f"{unknown} is unknown"]
+
+    def together(self) -> Together | None:
+        """Changes that together make a run fit that does not surely fit; None where it fits, and where there are none."""
+        if self.available is None or not self.inputs.known or self.verdict == FITS:
+            return None
+        from cfglint.batch.memory.savings import together
+
+        return together(self.model.shape, (self.inputs.settings, *self.inputs.alternatives), self.available)
+
+    @property
+    def remedy(self) -> str:
+        """What would make the run fit, in one line for display; empty where it fits or that is not known."""
+        if self.available is None or not self.inputs.known or self.verdict in (FITS, None):
+            return ""
+        found = self.together()
+        if found is None:
+            return "no combination of these settings surely fits: use more GPUs, adapters (LoRA), quantization or offloading"
+        names = " + ".join(found.changes)
+        return f"{names} would fit: {rounded(found.estimate.total)} GiB ({rounded(found.estimate.low)} to {rounded(found.estimate.high)})"
+
+    def shown(self, size: float) -> float | None:
+        """What `nvidia-smi` shows in GiB, at most all of the card or of the smallest that surely is enough; None if the run ends before."""
+        if not self.inputs.known or self.verdict == DOES_NOT_FIT:
+            return None
+        card = smallest_card(self.estimate)
+        most = self.available if self.available is not None else SIZES[card] if card is not None else None
+        return gib(size if most is None else min(size, most * GIB))
+
+    def drawn(self) -> MemoryDrawing:
+        """The entry with its verdict in words, its line for display and the terms of every moment, for diagrams."""
+        moments = [(moment.name, {name: gib(size) for name, size in moment.terms().items()}) for moment in self.estimate.moments]
+        return {**self.entry(), "judgement": self.judgement, "line": self.line, "moments": moments if self.inputs.known else []}
+
+    def entry(self) -> MemoryEntry:
+        """Plain values, as `explain --format json` has them; without the tokens of a micro batch the least that the run needs."""
+        found, known = self.estimate, self.inputs.known
+        remedy = self.together()
+        return {
+            "peak_gib": gib(found.total) if known else None,
+            "low_gib": gib(found.low),
+            "high_gib": gib(found.high) if known else None,
+            "shown_gib": self.shown(found.shown),
+            "shown_low_gib": self.shown(found.shown_low),
+            "shown_high_gib": self.shown(found.shown_high),
+            "cards": on_cards(found) if known and self.available is None else None,
+            "available_gib": self.available,
+            "verdict": self.verdict,
+            "class": found.classification,
+            "moment": found.peak.name if known else None,
+            "terms": {name: gib(size) if known or name in STATES else None for name, size in found.peak.terms().items()},
+            "largest_micro_batch": {"surely": self.surely, "possibly": self.possibly},
+            "longest_row": self.longest,
+            "would_fit": {"changes": remedy.changes, "peak_gib": gib(remedy.estimate.total)} if remedy is not None else None,
+            "model": self.model.name or None,
+            "assumed": self.assumed,
+        }
+
+
+def terms_of(found: Estimate) -> str:
+    """The terms of a peak for display."""
+    return ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
+
+
+def rounded(size: float) -> str:
+    """Bytes in GiB for display: one decimal below 100."""
+    amount = size / GIB
+    return f"{amount:.1f}" if amount < 100 else f"{amount:.0f}"
+
+
+def gib(size: float) -> float:
+    """Bytes in GiB with three decimals."""
+    return round(size / GIB, 3)
+
+
+def inputs_of(config: Config, model: Model) -> Inputs | None:
+    """The memory settings of a config's run; None if they are not modelled."""
+    return config.part("memory", None, model)
+
+
+def memory_of(config: Config) -> RunMemory | None:
+    """The memory of a config's run; None if the model's shape or the memory settings of its framework are unknown."""
+    model = model_of(config)
+    inputs = inputs_of(config, model) if model is not None else None
+    if model is None or inputs is None:
+        return None
+    available = config.facts.gpu_memory
+    shape, settings, others = model.shape, inputs.settings, inputs.alternatives
+    try:
+        found = estimate(shape, settings, *others)
+    except OverflowError:  # sizes that exceed a float
+        return None
+    if available is None:
+        return RunMemory(model, inputs, found, None, None, None, None)
+    judged = verdict(found, available)
+    if not inputs.rows_known:
+        runs = (settings, *others)
+        longest = longest_row(shape, available, runs) if inputs.micro_known else None
+        return RunMemory(model, inputs, found, available, judged if judged == DOES_NOT_FIT else None, None, None, longest)
+    return RunMemory(
+        model,
+        inputs,
+        found,
+        available,
+        judged if inputs.micro_known or judged == DOES_NOT_FIT else None,
+        largest_micro_batch(shape, available, (settings, *others)),
+        largest_micro_batch(shape, available, (settings, *others), possible),
+    )
+
+
+class MicroBatchBound(Record):
+    """The largest micro batch to choose for a card, whether it fits, also in words, and what would make the run fit where it does not."""
+
+    size: int
+    fit: Fit
+    remedy: str = ""
+    judgement: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The remark on a micro batch of this size."""
+        if self.fit == FITS:
+            return f"micro batch at most {self.size}: more does not surely fit"
+        if self.fit == CLOSE:
+            return f"micro batch at most {self.size}: that {self.judgement}"
+        return "micro batch 1: even that does not fit"
+
+    def about(self, chosen: int) -> str:
+        """The remark on a micro batch that was chosen, which another limit may have made larger."""
+        if chosen <= self.size:
+            return self.reason
+        if self.fit == DOES_NOT_FIT:
+            return f"micro batch {chosen}: not even 1 fits"
+        return f"micro batch {chosen} is above {self.size}, the largest that {'surely fits' if self.fit == FITS else 'may fit'}"
+
+
+def micro_batch_bound(config: Config) -> MicroBatchBound | None:
+    """The largest micro batch that surely fits, else the largest that may fit, else 1; None if model or card are unknown."""
+    found = memory_of(config) if config.facts.gpu_memory is not None else None
+    if found is None or found.surely is None:
+        return None
+    if found.surely:
+        return MicroBatchBound(found.surely, FITS)
+    size = found.possibly or 1
+    fit = CLOSE if found.possibly or found.estimate.classification == CLASS_C else DOES_NOT_FIT
+    inputs = found.inputs.with_micro_batch(size)
+    needed = estimate(found.model.shape, inputs.settings).total
+    return MicroBatchBound(size, fit, changed(found, inputs=inputs).remedy, in_words(fit, needed / GIB, found.available))
+
+
+def missing_for(config: Config) -> list[str]:
+    """The flags that supply missing facts for an estimate and its verdict; empty if this kind of run is not modelled."""
+    if "memory" not in config.parts:
+        return []
+    flags = [] if config.facts.gpu_memory is not None else [CARD_FLAG]
+    model = model_of(config)
+    if model is None:
+        return [MODEL_FLAG, *flags]
+    inputs = inputs_of(config, model)
+    return [*([ROWS_FLAG] if inputs is not None and not inputs.rows_known else []), *flags]

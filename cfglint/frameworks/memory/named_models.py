@@ -1,0 +1,141 @@
+"""The model of a run: that of a flag, of a folder of the project, or a published one that the run's files or its program name."""
+
+from __future__ import annotations
+
+import os
+
+from cfglint.frameworks.base import Config
+from cfglint.frameworks.memory.inputs import Model
+from cfglint.source.annotations import ConfigTable
+from cfglint.source.root import root_of
+
+CONFIG_FILE = "config.json"
+# The arguments and keys with which programs and frameworks receive their checkpoint.
+MODEL_KEYS = (
+    "model_name_or_path",
+    "model_name",
+    "base_model",
+    "model",
+    "model_id",
+    "model_id_or_path",
+    "model_path",
+    "pretrained_model_name_or_path",
+)
+
+
+class UnknownModel(Exception):
+    """A model whose shape is unknown; the message gives the reason."""
+
+
+def named_model(text: str) -> Model:
+    """The model that a flag or a declared run names: a config.json, its folder, or a published model. Raises UnknownModel for anything
+    else.
+    """
+    path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
+    if os.path.isfile(path):
+        return read_model(path, None)
+    from cfglint.batch.shapes import published, shape_of, table_names
+
+    found = published(text)
+    if found is None:
+        from difflib import get_close_matches
+
+        near = get_close_matches(text.rpartition("/")[2].lower(), table_names(), n=3, cutoff=0.5)
+        like = f", such as {', '.join(near or list(table_names())[:3])}"
+        raise UnknownModel(f"{text}: not a config.json, not a folder with one, and not a published model that is known{like}")
+    return Model(shape_of(found.name), None, found.name, found.name, quantised=found.quantised)
+
+
+def read_model(path: str, root: str | None) -> Model:
+    """The model of a config.json, inside a root if there is one. Raises UnknownModel if the file describes none."""
+    import json
+
+    from cfglint.source import files
+
+    try:
+        config = json.loads(files.read(path, root)[0])
+    except (files.FileProblem, ValueError, RecursionError) as error:
+        raise UnknownModel(f"{path}: {error}") from error
+    if not isinstance(config, dict):
+        raise UnknownModel(f"{path}: is not a JSON object")
+    return described_model(config, path)
+
+
+def described_model(config: ConfigTable, path: str) -> Model:
+    """The model of the content of a config.json. Raises UnknownModel if it describes none."""
+    from cfglint.batch.memory.settings import DTYPES
+    from cfglint.batch.memory.shape import UnknownShape, of_config
+
+    try:
+        shape = of_config(config)
+    except UnknownShape as error:
+        raise UnknownModel(f"{path}: lacks `{error}`, so the model's shape is unknown") from error
+    written = config.get("dtype", config.get("torch_dtype"))
+    return Model(shape, DTYPES.get(written) if isinstance(written, str) else None, path)
+
+
+def model_in_project(name: object, origin: str) -> Model | None:
+    """The model of a folder that a file names, relative to that file or to the working directory; None outside the project."""
+    if not isinstance(name, str) or not name or os.path.isabs(name):
+        return None
+    for base in (os.path.dirname(origin), ""):
+        path = os.path.normpath(os.path.join(base, name, CONFIG_FILE))
+        if os.path.isfile(path):
+            try:
+                return read_model(path, root_of(origin))
+            except UnknownModel:
+                return None
+    return None
+
+
+def model_of_names(config: Config) -> Model | None:
+    """The model that the run's own files, arguments or program name: a folder of the project, else a published model by its name."""
+    origin = config.documents[0].path
+    given = (config.values.get(key) for key in MODEL_KEYS)
+    for name in [*given, *names_in_program(config)]:
+        if isinstance(name, str) and name:
+            found = model_in_project(name, origin) or (downloaded_model(name) if config.facts.here else None) or published_model(name)
+            if found is not None:
+                return found
+    return None
+
+
+def downloaded_model(name: str) -> Model | None:
+    """The model that this machine has in its Hugging Face cache; None if it has not, or if the config describes no known shape."""
+    from cfglint.data.hub_cache import config_of
+
+    config = config_of(name)
+    try:
+        return described_model(config, name) if config is not None else None
+    except UnknownModel:
+        return None
+
+
+def names_in_program(config: Config) -> list[object]:
+    """The checkpoints that the program of a run names: the default of its own argument if the line does not give it, else the one that its
+    code loads.
+    """
+    program = config.facts.launch.program
+    if program is None:
+        return []
+    defaults = [program.fields[key].default for key in MODEL_KEYS if key in program.fields and key not in config.values]
+    from cfglint.frameworks.huggingface.program_model import checkpoints
+
+    loaded = checkpoints(program)
+    return [*defaults, *(loaded if len(loaded) == 1 else [])]
+
+
+def published_model(name: str) -> Model | None:
+    """The published model that a run names. The name of a folder, or of a copy by an unknown organisation, is an assumption."""
+    from cfglint.batch.shapes import published, shape_of
+
+    found = published(name)
+    if found is None:
+        return None
+    assumption = f"{name} is {found.name}" if found.assumed else ""
+    return Model(shape_of(found.name), None, found.name, found.name, assumption, found.quantised)
+
+
+def model_of(config: Config) -> Model | None:
+    """The model of a run: the one given by flag or declaration, else that of the files."""
+    return config.facts.model or config.part("model", None)

@@ -1,0 +1,1 @@
+"""The training data of a run: files, rows, and what a trainer generates."""

@@ -1,0 +1,47 @@
+"""A field that a release renamed is found under its new name where the code knows the former one."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cfglint.frameworks.huggingface import arguments
+from cfglint.frameworks.huggingface.arguments import Arguments
+from cfglint.frameworks.releases import _modelled as _releases
+from cfglint.frameworks.releases import renamed_fields
+from cfglint.generators import names_for
+from cfglint.generators.generated import Keys
+
+RENAMED = {"transformers": {"no_cuda": ("use_cpu", "5.0.0")}}
+
+
+@pytest.fixture(autouse=True)
+def renames(monkeypatch):
+    for module in (_releases, renamed_fields, arguments):
+        monkeypatch.setattr(module, "RENAMED", RENAMED)
+
+
+def test_the_name_is_that_of_the_release():
+    names = [renamed_fields.names_at(("no_cuda", 0, "x"), {"transformers": release}) for release in ((4, 57, 0), (5, 1, 0))]
+    assert names == [("no_cuda", 0, "x"), ("use_cpu", 0, "x")]
+
+
+def test_a_value_is_read_under_the_new_name_and_keeps_its_key():
+    args = Arguments({"use_cpu": True}, (5, 1, 0))
+    assert (args["no_cuda"], args.written("no_cuda"), "no_cuda" in args) == (True, "use_cpu", True)
+    assert Arguments({"no_cuda": False}, (4, 57, 0))["no_cuda"] is False
+
+
+def test_generated_keys_are_renamed_with_their_reasons():
+    keys = Keys()
+    keys.add("section.no_cuda", True, "a reason")
+    renamed = keys.renamed(lambda name: renamed_fields.name_at(name, "transformers", (5, 1, 0)))
+    assert (renamed.values, renamed.why) == ({"section": {"use_cpu": True}}, {"section.use_cpu": "a reason"})
+
+
+@pytest.mark.parametrize(
+    ("target", "name"), [(None, "use_cpu"), ({"transformers": "5.1.0"}, "use_cpu"), ({"transformers": "4.57.0"}, "no_cuda")]
+)
+def test_generated_files_have_the_names_of_the_release_that_they_are_for(target, name):
+    assert names_for("huggingface", SimpleNamespace(target=target))("no_cuda") == name
