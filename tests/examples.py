@@ -71,7 +71,7 @@ def launch_of(kind, named, folder, example):
         policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,
     )
     facts = facts.on_card(example.get("gpu"))
-    return Discovery(facts, kind, source=FileSource(files)).one(list(files)[: example.get("named", len(files))])
+    return Discovery(facts, kind, source=FileSource(files)).together(list(files)[: example.get("named", len(files))])[0]
 
 
 def given_of(shared, case):

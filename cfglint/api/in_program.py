@@ -64,7 +64,7 @@ def preflight(
         seq_length=None,
     )
     facts.model = shape_of(getattr(subject, "model", None) if model is None else model)
-    run = Discovery(facts, kind, source=Texts(texts(arguments, known))).one([ARGUMENTS])
+    run = Discovery(facts, kind, source=Texts(texts(arguments, known))).together([ARGUMENTS])[0]
     result = CheckResult([explained(run)], [])
     if is_first() and not in_notebook():
         print(answer(run, result), flush=True)

@@ -57,7 +57,7 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
         return [one_run(paths, texts, facts, kind)], []
     discovery = Discovery(facts, kind, source=Texts(texts))
     discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
-    found = [run for _, run in sorted(discovery.each(paths, () if texts else None), key=lambda pair: pair[0])]
+    found = discovery.runs(paths, () if texts else None)
     refuse_unreadable(discovery)
     checked = {document.path for run in found for document in run.documents}
     return found, [path for path in paths if path not in checked and not os.path.isdir(path)]
@@ -65,7 +65,7 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
 
 def declared_runs(project: Configuration, facts_of: Callable[[DeclaredRun], LaunchFacts]) -> list[CheckedRun]:
     """The declared runs of a configuration, in their order."""
-    return [one_run(each.files, {}, facts_of(each), each.kind) for each in project.runs]
+    return [run for declared in project.runs for run in loaded(declared.files, {}, facts_of(declared), declared.kind)]
 
 
 def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mapping[str, str] = {}) -> CheckedRun:
@@ -76,7 +76,7 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mappi
     if len(paths) == 1 and not texts and kind is None and not facts.arguments and not os.path.isdir(paths[0]):
         discovery = Discovery(facts, source=EditedSource(FileSource(), edited))
         try:
-            found = discovery.meant_by(paths[0])
+            found = discovery.runs(paths)
         except CfglintError as error:
             raise in_keywords(error) from None
         places = [run.written_at for run in found if run.is_of_reader]
@@ -93,7 +93,12 @@ def together(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedR
 
 
 def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """Load some files as one run."""
+    """Load some files as one run, the first of those that a loop starts."""
+    return loaded(paths, texts, facts, kind)[0]
+
+
+def loaded(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> list[CheckedRun]:
+    """Load some files together."""
     if not paths:
         raise ArgumentError("sources must have at least one file")
     folder = next((path for path in paths if path not in texts and os.path.isdir(path)), None)
@@ -101,7 +106,7 @@ def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: s
         raise ArgumentError(f"{folder} is a folder; sources must be the files of one run")
     discovery = Discovery(facts, kind, source=Texts(texts))
     try:
-        found = discovery.one(paths)
+        found = discovery.together(paths)
     except CfglintError as error:
         raise in_keywords(error) from None
     refuse_unreadable(discovery)

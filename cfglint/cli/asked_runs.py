@@ -64,9 +64,9 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool) -> Che
         discovery, paths = Discovery(facts, declared.kind), declared.files
     else:
         discovery = Discovery(facts, arguments.kind, section_of(arguments), FileSource(piped))
-    run = discovery.one(paths)
-    if not warn_of_alternatives(paths[0], run, discovery.others_of_line + 1) and discovery.others_of_line:
-        warn(f"{paths[0]}: the first of {discovery.others_of_line + 1} launches that this line starts; {LISTED}")
+    [run, *others] = discovery.together(paths)
+    if not warn_of_alternatives(paths[0], run, len(others) + 1) and others:
+        warn(f"{paths[0]}: the first of {len(others) + 1} launches that this line starts; {LISTED}")
     return run
 
 

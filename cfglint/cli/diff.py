@@ -101,7 +101,9 @@ def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> l
         if not os.path.exists(path) and not os.path.exists(line_of(path)[0]):
             raise UsageError(f"{path}: no such file or folder")
     if arguments.run or arguments.to:
-        return [compared(arguments, project, *(discovery(arguments, project, stats, complete=True).one(paths) for paths in (old, new)))]
+        return [
+            compared(arguments, project, *(discovery(arguments, project, stats, complete=True).together(paths)[0] for paths in (old, new)))
+        ]
     if os.path.isdir(old[0]) != os.path.isdir(new[0]):
         raise UsageError("OLD and NEW have to be two files or two folders")
     if os.path.isdir(old[0]):
@@ -115,7 +117,7 @@ def compare_scripts(old: str, new: str, arguments: Namespace, project: Configura
     """Compare the launch lines of two scripts, each with the most similar one."""
     from cfglint.review.launches import paired
 
-    before, after = ([run for _, run in discovery(arguments, project, stats, complete=False).each([path], ())] for path in (old, new))
+    before, after = (discovery(arguments, project, stats, complete=False).runs([path], ()) for path in (old, new))
     return [compared(arguments, project, *pair) for pair in paired(before, after)]
 
 
@@ -158,8 +160,8 @@ def compare_files(old: str, new: str, arguments: Namespace, project: Configurati
 
 def run_of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:
     """The run of a file with the files that it names; None where its kind is unknown."""
-    runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).each([path], ())
-    return next((each for _, each in runs), None)
+    runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).runs([path], ())
+    return next(iter(runs), None)
 
 
 def compare_folders(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
@@ -175,5 +177,5 @@ def compare_folders(old: str, new: str, arguments: Namespace, project: Configura
 
 def runs_below(folder: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> dict[str, CheckedRun]:
     """The runs of a folder by the path of their first file, relative to the folder."""
-    runs = discovery(arguments, project, stats, complete=False).each([folder], ())
-    return {os.path.relpath(each.documents[0].path, folder): each for _, each in runs}
+    runs = discovery(arguments, project, stats, complete=False).runs([folder], ())
+    return {os.path.relpath(each.documents[0].path, folder): each for each in runs}

@@ -10,7 +10,7 @@ from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
 from cfglint.cli.options import RUN, UsageError, add_pace_options, add_run_options, load_configuration, pace_given, tokens
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, write_texts
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_readers, only_of, write_texts
 from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
@@ -67,8 +67,7 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
     pace = pace_given(arguments, arguments.gpu_price)
     accounts = [RunSummary(each, arguments.gpus, pace, arguments.num_tokens) for each in runs]
     differing = distinct(accounts)
-    for each in differing:
-        name_reader(each.run)
+    name_readers(each.run for each in differing)
     whole = arguments.all
     written = write_texts(arguments, FORMATS, lambda form, output: _report(form, accounts, differing, None if output else columns(), whole))
     warn_of(bug for each in runs for bug in each.bug_reports)
@@ -96,5 +95,5 @@ def distinct(accounts: list[RunSummary]) -> dict[RunSummary, list[str]]:
     places: dict[RunSummary, list[str]] = {}
     for each in accounts:
         first = found.setdefault(each.fingerprint, each)
-        places.setdefault(first, []).append(each.run.written_at)
+        places.setdefault(first, []).append(each.run.full_place)
     return places

@@ -124,8 +124,8 @@ def compare_with_files(found: ExplainedLog, arguments: Namespace, project: Confi
         asked = runs_asked(arguments, project, arguments.run)
         runs.append(asked[0])
         if asked[0].is_of_reader or len(asked) > 1:
-            places = first_few([each.written_at for each in asked])
-            warn(f"{arguments.paths[0]}: compared in the run of {asked[0].written_at}" + (f", one of {places}" if len(asked) > 1 else ""))
+            places = first_few([*dict.fromkeys(each.full_place for each in asked)])
+            warn(f"{arguments.paths[0]}: compared in the run of {asked[0].full_place}" + (f", one of {places}" if len(asked) > 1 else ""))
         return runs[-1]
 
     compare(found, run_with)

@@ -194,7 +194,7 @@ def existing_run(discovery: Discovery, paths: list[str]) -> CheckedRun:
     if absent:
         raise UsageError(f"--from {', '.join(absent)}: no such file")
     try:
-        return discovery.one(paths)
+        return discovery.together(paths)[0]
     except LaunchChoiceError:
         raise
     except UnknownKindError as error:
@@ -229,7 +229,7 @@ def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -
     texts = {file.name: file.text for file in made.files}
     facts = LaunchFacts(job.gpus, target=job.target or {}, complete=True, kind_given=True, trainer=job.trainer)
     facts = facts.replace(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
-    config = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts)).configs[0]
+    config = Discovery(facts, made.files[0].kind, source=FileSource(texts)).together(list(texts))[0].configs[0]
     missing = missing_for(config)
     if missing:
         raise UsageError(f"--gpu-memory needs {' and '.join(missing)}")
@@ -247,7 +247,7 @@ def check_generated(made: Generated, job: JobSpec, folder: str) -> list[str]:
     """
     texts = {path_in(folder, file.name): file.text for file in made.files}
     facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
-    checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
+    checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
     found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
     error = [each for each in found if each.severity == ERROR]
     if error:

@@ -408,14 +408,14 @@ def runs_of(
         return
     discovery, paths = discovery_of(arguments, project, stats, texts)
     if arguments.run:
-        yield 0, discovery.one(paths)
+        yield from ((0, run) for run in discovery.together(paths))
         return
     held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
     for position, runs, counts in held:
         stats.add(counts)
         for run in runs:
             yield position, run
-    yield from discovery.each_of(numbered)
+    yield from discovery.runs_of(numbered)
 
 
 def held_by_declared_runs(
@@ -459,7 +459,7 @@ def declared_runs(
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
     discovery.request.stats, discovery.folders = stats, folders
     try:
-        return discovery.declared(declared.files)
+        return discovery.together(declared.files)
     except LaunchChoiceError as error:
         stats.unchosen.append(str(error))
     except UnknownKindError as error:

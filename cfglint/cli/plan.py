@@ -6,7 +6,7 @@ from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import columns, fail, uses_colour, warn_of
 from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, pace_given, positive
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_reader, only_of, the_reports, write_text
+from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_readers, only_of, the_reports, write_text
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -128,8 +128,7 @@ def run(arguments: Namespace) -> int:
             only_of([each for each, _ in planned], "plan")
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    for each, _ in planned:
-        name_reader(each)
+    name_readers(each for each, _ in planned)
     warn_of(problems)
     if not planned:
         return 2
@@ -151,7 +150,7 @@ def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace
         return plans.render(form, joined([each for _, each in tables]))
     texts: dict[str, list[str]] = {}
     for run, each in tables:
-        texts.setdefault(_report(form, each, run, printed), []).append(run.written_at)
+        texts.setdefault(_report(form, each, run, printed), []).append(run.full_place)
     shown = [*texts.items()][:MOST_RUNS]
     left = [place for _, places in [*texts.items()][MOST_RUNS:] for place in places]
     rest = [f"not shown: {', '.join(left)}\n"] if left else []

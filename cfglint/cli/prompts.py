@@ -222,7 +222,7 @@ def planned(made: Generated, gpus: int, num_examples: int | None) -> str:
 
     facts = LaunchFacts(gpus, num_examples, complete=True, kind_given=True)
     texts = {file.name: file.text for file in made.files}
-    run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).one(list(texts))
+    run = Discovery(facts, made.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
     counts = [count for count in (gpus // 2, gpus, 2 * gpus) if count]
     return plans.render("text", table(plan(run, counts, None, None, Pace())), colour=uses_colour(), width=columns())
 

@@ -46,7 +46,7 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
         folder = next(filter(os.path.isdir, paths), None)
         if folder is not None:
             raise UsageError(f"{folder}: is a folder; pass the files of one run with --run")
-        return [outcome_of(discovery.one(paths), arguments)]
+        return [outcome_of(run, arguments) for run in discovery.together(paths)]
     else:
         parts = path_outcomes(arguments, project, holding)
     for part in parts:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
-from cfglint.cli.console import warn
+from cfglint.cli.console import warn_of
 from cfglint.cli.options import UsageError, paired
 from cfglint.cli.output import check_outputs, reports, to_file
 from cfglint.findings.wording import first_few
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Callable
+from cfglint.source.annotations import Callable, Iterable
 
 MOST_RUNS = 12  # runs that are answered for
 
@@ -48,9 +48,12 @@ def only_of(runs: list[CheckedRun], command: str) -> CheckedRun:
     return runs[0]
 
 
-def name_reader(run: CheckedRun) -> None:
-    """Say in which run a named file is answered for."""
-    if run.read_for is not None:
-        entry = run.launch.alternative
-        which = f", alternative {entry['number']} of {entry['of']} ({entry['built_at']})" if entry is not None else ""
-        warn(f"{run.read_for}: in the run of {run.written_at}{which}")
+def name_readers(runs: Iterable[CheckedRun]) -> None:
+    """Say in which runs a named file is answered for."""
+    lines: dict[str, None] = {}
+    for run in runs:
+        if run.read_for is not None:
+            entry = run.launch.alternative
+            which = f", alternative {entry['number']} of {entry['of']} ({entry['built_at']})" if entry is not None else ""
+            lines[f"{run.read_for}: in the run of {run.full_place}{which}"] = None
+    warn_of(lines)

@@ -10,6 +10,9 @@ from cfglint.source.files import FileProblem, read
 
 CONFIG_FILE = "config.json"
 FOLDER = "hub"
+INFO_FILE = "dataset_info.json"
+BEFORE_CAPITAL = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z\d])(?=[A-Z])").sub  # datasets 5.2.0 naming.py
+DEEPEST = 3  # folders of a prepared data set
 REPOSITORY = re.compile(r"(?:\w[\w.-]*/)?\w[\w.-]*").fullmatch
 
 
@@ -18,11 +21,15 @@ def cache_folder(environment: Mapping[str, str]) -> str:
     named = environment.get("HF_HUB_CACHE") or environment.get("HUGGINGFACE_HUB_CACHE")
     if named:
         return os.path.expanduser(named)
+    return os.path.join(home_folder(environment), FOLDER)
+
+
+def home_folder(environment: Mapping[str, str]) -> str:
     home = environment.get("HF_HOME")
     if home is None:
         above = environment.get("XDG_CACHE_HOME") or os.path.join("~", ".cache")
         home = os.path.join(above, "huggingface")
-    return os.path.join(os.path.expanduser(home), FOLDER)
+    return os.path.expanduser(home)
 
 
 def cached_config(name: str, environment: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
@@ -37,6 +44,31 @@ def cached_config(name: str, environment: Mapping[str, str] = os.environ) -> tup
         return None
     path = os.path.join(model, "snapshots", revision, CONFIG_FILE)
     return (path, root) if os.path.basename(revision) == revision and os.path.isfile(path) else None
+
+
+def cached_rows(name: str, part: str, split: str, environment: Mapping[str, str] = os.environ) -> int | None:
+    """The rows of a split of a data set that was prepared on this machine; None if it was not, or in forms that differ.
+
+    datasets 5.2.0 config.py (HF_DATASETS_CACHE), builder.py (_relative_data_dir): OWNER___NAME/PART/VERSION/HASH/dataset_info.json.
+    """
+    import json
+
+    above = environment.get("HF_DATASETS_CACHE") or os.path.join(home_folder(environment), "datasets")
+    owner, mark, last = name.rpartition("/")
+    folder = f"{owner}{mark and '___'}{BEFORE_CAPITAL('_', last).lower()}"
+    root = os.path.realpath(os.path.join(os.path.expanduser(above), folder))
+    counts: set[int | None] = set()
+    for folder, folders, files in os.walk(root) if REPOSITORY(name) else ():
+        parts = os.path.relpath(folder, root).split(os.sep)
+        folders[:] = folders if len(parts) < DEEPEST else []
+        if INFO_FILE in files and part in ("", parts[0]):
+            try:
+                info = json.loads(read(os.path.join(folder, INFO_FILE), root)[0])
+                counts.add(info["splits"][split]["num_examples"])
+            except (FileProblem, ValueError, LookupError, TypeError, RecursionError):
+                counts.add(None)
+    count = counts.pop() if len(counts) == 1 else None
+    return count if isinstance(count, int) else None
 
 
 def config_of(name: str, environment: Mapping[str, str] = os.environ) -> ConfigTable | None:

@@ -158,7 +158,7 @@ class RunSummary:
     def _add_rows(self, data: int, row: int, packed: bool, items: dict[str, Item]) -> None:
         """What follows from the number of tokens of the data: full rows are the fewest that hold them, the samples the most."""
         batch, total, samples = self.resolved["global_batch"] or 1, self.resolved["total_steps"], self.run.facts.num_examples
-        flag, epochs = f"--num-tokens {data:,}", items["epochs"].setting.value if "epochs" in items else None
+        flag, epochs = f"--num-tokens {data:,}", items["epochs"].setting.known if "epochs" in items else None
         if not packed:
             steps = self.resolved["steps_per_epoch"]
             if total is not None and steps:

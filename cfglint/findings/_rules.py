@@ -397,6 +397,7 @@ RULES: dict[str, Head] = {
     "PFT003": ("saved-module-missing", "warning", None, ("huggingface",), "code", ()),
     "PFT004": ("quantization-refused", "error", "init", ("huggingface",), "code", ()),
     "PFT005": ("quantised-model-in-several-processes", "error", "init", ("huggingface",), "code", (("raises", "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than the one you're training on."), ("releases", (((4, 31, 0), (), "", ""),)))),
+    "PFT006": ("removed-quantization-argument", "error", "init", ("huggingface",), "code", (("raises", "TypeError: __init__() got an unexpected keyword argument 'load_in_4bit'"), ("releases", (((5, 0, 0), (), "", ""),)))),
     "PRC100": ("fp16-and-bf16", "error", "config", ("deepspeed",), "combination", (("checks", ("bfloat16 and fp16 modes",)),)),
     "PRC101": ("master-weights-with-unsupported-zero-stage", "error", "config", ("deepspeed",), "combination", (("old_names", ("master-weights-need-zero",)), ("checks", ("is only supported with ZeRO Stage", "bf16_optimizer_states requires")))),
     "PRC102": ("master-weights-need-cpu-adam", "error", "init", ("deepspeed",), "combination", ()),

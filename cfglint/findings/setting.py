@@ -78,6 +78,11 @@ class Setting(Record):
         return isinstance(self.value, Unknown)
 
     @property
+    def known(self) -> Operand:
+        """The value; None if it is not known."""
+        return None if self.is_unknown else self.value
+
+    @property
     def integer(self) -> int | None:
         return integer(self.value)
 

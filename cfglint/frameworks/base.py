@@ -389,7 +389,7 @@ class Config:
         for override in overrides:
             path = tuple(override.key.split("."))
             value = override.values[0] if override.values else self.override_value(override)
-            put(laid, path, value if not override.unknown else Unknown(*override.unknown))
+            put(laid, path, value if override.unknown is None else override.unknown)
             self.overridden[path] = str(override)
             if override.place is not None:
                 self.override_places[path] = override.place
@@ -453,7 +453,7 @@ class Framework:
     file_match: tuple[str, ...] = ()  # patterns of file names by which an editor chooses the schema
     parts: dict[str, str] = {}  # functions and tables of the folder by their purpose, imported when needed
     history_tables: tuple[str, ...] = ()  # the fields of the package through its releases, as far as they are modelled
-    rules = ""  # the modules of `rules` in its folder, which register its rules
+    rules = ""  # the modules of `rules` in its folder, or by their places in other folders, which register its rules
     further_rules = ""  # those of them that only some runs need: `Config.further_rules` says which
 
     def part(self, name: str, otherwise: Part) -> Part:
@@ -619,7 +619,7 @@ class Framework:
     def load_rules(self, further: Collection[str] = ()) -> None:
         """Import the rules of this kind, which registers them; of those that only some runs need, the modules named."""
         for name in [*self.rules.split(), *(each for each in self.further_rules.split() if each in further)]:
-            __import__(f"cfglint.frameworks.{self.kind}.rules.{name}")
+            __import__(f"cfglint.frameworks.{name if '.' in name else f'{self.kind}.rules.{name}'}")
 
     def words(self, facts: LaunchFacts) -> Loader:
         from cfglint.source.shell.words import WORDS

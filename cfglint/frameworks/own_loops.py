@@ -6,6 +6,7 @@ from cfglint.evaluate import Unknown, because
 from cfglint.findings.setting import WRITTEN, Setting, derived
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
 from cfglint.launch import Launch
+from cfglint.launch.passed_arguments import passed
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import Node
 from cfglint.source.python.call import CallDocument
@@ -45,8 +46,6 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
 
 def on_line(call: CallDocument, key: str, launch: Launch) -> tuple[str, Node, ConfigValue] | None:
     """(option, node, value) of the launch line that gives an argument of a call; None if the line does not give it."""
-    from cfglint.frameworks.launch.config import passed
-
     argument, program = call.borrowed.get(key), launch.parser
     if argument is None or launch.command is None or program is None or launch.line is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.arguments import override_arguments, read_arguments
 from cfglint.launch.kinds import every_kind
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
@@ -106,9 +106,11 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
     }
 
 
-def not_known(unknown: Mapping[str, tuple[Reason, ...]], set_later: Collection[str], fields: Collection[str]) -> tuple[Reason, ...]:
+def not_known(unknown: Mapping[str, Unknown], set_later: Collection[str], fields: Collection[str]) -> tuple[Reason, ...]:
     """The important ones of fields that have unknown values, and of those that the program sets after the constructor."""
-    given = [Reason("argument", f"`{key}`", reasons[0].cause if reasons else "") for key, reasons in unknown.items() if key in fields]
+    given = [
+        Reason("argument", f"`{key}`", value.reasons[0].cause if value.reasons else "") for key, value in unknown.items() if key in fields
+    ]
     later = [Reason("program", f"`{key}`", "the program sets it") for key in set_later if key in fields]
     return tuple(each for each in (*given, *later) if each.what.strip("`") not in WITHOUT_EFFECT)
 

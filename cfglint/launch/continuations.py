@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
 from cfglint.launch.argparse_types import converted
@@ -115,7 +115,7 @@ def refused_joined_words(line: LaunchLine, command: CommandDocument, launch: Lau
         joined = next((word for word in argument.texts if joined_at(word) is not None), None)
         if joined is None or argument.name not in command.words:
             continue
-        command.words[argument.name], command.unknown[argument.name] = None, (JOINED,)
+        command.words[argument.name], command.unknown[argument.name] = None, Unknown(JOINED)
         kind = kind_of(argument.name, launch)
         if kind in ("int", "float") and converted(kind, joined.string) is None:
             refuse(line, f"--{argument.name}", f"error: argument --{argument.name}: invalid {kind} value: {joined.string!r}")

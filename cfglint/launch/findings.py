@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.nodes import Size
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
@@ -148,7 +148,7 @@ def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
     for problem in line.problems:
         name = problem.key.lstrip("-").replace("-", "_")
         if problem.code == "LCH013" and name in command.words:
-            command.words[name], command.unknown[name] = None, (NO_VALUE,)
+            command.words[name], command.unknown[name] = None, Unknown(NO_VALUE)
 
 
 def unusable_counts(line: LaunchLine) -> None:

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from cfglint.launch.registered import REGISTERED
+from cfglint.launch.registered import REGISTERED, TRAINER
 from cfglint.source.annotations import Iterator, Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.registered import FieldSpan, LaunchedKind
-
-TRAINER = "huggingface"  # the kind whose class the arguments of all trainers extend
 
 
 def kind_named(name: str) -> LaunchedKind:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.document import Document, Node, Written
 from cfglint.source.record import Record
@@ -41,7 +41,7 @@ class Override(Record):
     texts: list[str]
     origin: str = SET
     place: tuple[Document, Node] | None = None  # the place in a script
-    unknown: tuple[Reason, ...] = ()  # why its value is unknown
+    unknown: Unknown | None = None  # its value, if that is not known
     values: tuple[Any, ...] = ()
     argument: Written | None = None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.launch.kinds import TRAINER, kind_of_class
+from cfglint.launch.kinds import kind_of_class
+from cfglint.launch.registered import TRAINER
 from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record, changed
@@ -84,6 +85,7 @@ class DataRecipe(Record):
     """A data set: the builder that reads its files (`saved` for `load_from_disk`, `list` for JSON that has to be one), the field that has
     the rows, and the steps of the program that may change their number, each with its argument.
 
+    The files of `named` are a folder or the name of a data set of the Hub, and its part; the field is the split then.
     One without files consists of `parts`, and of `written` rows that the program has itself.
     """
 

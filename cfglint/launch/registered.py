@@ -1,8 +1,14 @@
-"""What a launch sees of the kinds of config: `cfglint.frameworks` registers them, and nothing below it names their folders."""
+"""What a launch sees of the kinds of config: `cfglint.frameworks` registers them, and nothing below it names their folders but here."""
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Any, Callable, Collection, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Final, Mapping, Sequence
+
+# The kinds that have a part of their own in a launch.
+LAUNCH: Final = "launch"  # its config is the line itself
+TRAINER: Final = "huggingface"  # its class is the one that the arguments of all trainers extend
+ENGINE: Final = "deepspeed"  # a program may make it itself, and give it a file
+LAUNCHER: Final = "accelerate"  # the program reads the launcher's file, too
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

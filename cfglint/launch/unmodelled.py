@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cfglint.launch.command import readable
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LaunchLine
 
@@ -57,7 +58,7 @@ def unmodelled(line: LaunchLine) -> str:
 def unread_program(line: LaunchLine) -> str:
     """The program of a line whose parser is not modelled, because it takes overrides without dashes: `lr=1e-5`, `+seed=1`, `~model`."""
     overrides = (word for word in line.arguments if OVERRIDE(word.string))
-    return line.program.string if line.program is not None and line.program.known and any(overrides) else ""
+    return readable(line.program.string) if line.program is not None and line.program.known and any(overrides) else ""
 
 
 def of_module(name: str) -> str:

@@ -6,7 +6,7 @@ from cfglint.evaluate import Unknown, because
 from cfglint.explanation.summary import RunSummary, value_or_auto
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN
 from cfglint.frameworks.summary import Item
-from cfglint.report.summary import Paragraph, folded, on_asked_gpus, paragraph, spelled, verdict
+from cfglint.report.summary import Paragraph, folded, on_asked_gpus, options, paragraph, spelled, verdict
 
 LABELS = 11  # columns of the first word and the blanks behind it
 PACE = {  # the label of a number -> how it is told
@@ -88,7 +88,8 @@ def unknown(account: RunSummary) -> str:
     causes: dict[str, list[str]] = {}
     for item in account.items:
         if isinstance(item.setting.value, Unknown) and item.setting.value.reasons and not item.unknown:
-            causes.setdefault(because(item.setting.value.reasons).removeprefix(NOT_KNOWN), []).append(item.label)
+            label = f"{item.label} ({alternatives})" if (alternatives := options(item.setting)) else item.label
+            causes.setdefault(because(item.setting.value.reasons).removeprefix(NOT_KNOWN), []).append(label)
     found = [f"{', '.join(labels)}{why}" for why, labels in causes.items() if why]
     labels = [item.label for item in account.unknown if item.label not in LEFT_OUT]
     flags = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))

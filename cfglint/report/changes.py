@@ -38,7 +38,7 @@ def notices(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -
 
     groups, others = grouped_by_release(comparisons)
     left_out = [f"::notice title=cfglint::{escape(shown(each))}\n" for each in lines_of(unused)]
-    return "".join([*map(release_notice, groups), *map(notice, sorted(others, key=urgency)), *left_out])
+    return "".join(dict.fromkeys([*map(release_notice, groups), *map(notice, sorted(others, key=urgency)), *left_out]))
 
 
 def release_notice(group: ReleaseGroup) -> str:
@@ -127,7 +127,7 @@ def block(comparison: Comparison, width: int | None = None, group: Sequence[Comp
     """One run: consequences, settings, findings; folded to a width if one is given. The `group` changed in the same way."""
     segments: Segments = [("bold", line("", title(comparison), width))]
     if len(group) > 1:
-        segments.append(("", line("  ", f"and in the same way: {listed_runs([title(each) for each in group[1:]])}", width)))
+        segments.append(("", line("  ", f"and in the same way: {listed_runs([each.name or each.files[0] for each in group[1:]])}", width)))
     segments += [("", line("  ", each.text, width)) for each in comparison.sentences]
     if comparison.still:
         segments.append(("", line("  ", f"still does not start: {', '.join(comparison.still)}", width)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from cfglint.findings.diagnostic import Outcome
 from cfglint.report.changes import alike, block, nothing, release_block, title, urgency
 from cfglint.report.markdown import (
@@ -38,10 +40,10 @@ def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), no
     """
     groups, others = grouped_by_release(comparisons)
     altered = [each for each in comparisons if each.in_effect]
-    rows = sorted((each for each in others if not each.empty), key=urgency)
+    rows = Counter(map(cells_of, sorted((each for each in others if not each.empty), key=urgency)))
     parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered, bool(unused))}\n\n"]
     if rows:
-        parts.append(HEAD + "".join(row(each) for each in rows[:MOST_ROWS]) + "\n")
+        parts.append(HEAD + "".join(row(cells, runs) for cells, runs in [*rows.items()][:MOST_ROWS]) + "\n")
     parts.append(rows_left_out(len(rows) - MOST_ROWS))
     parts += [f"{html(each)}\n\n" for each in [*lines_of(unused)[:MOST_ROWS], *([sentence(note)] if note else [])]]
     left = LIMIT - TAIL - sum(map(size, parts))
@@ -69,15 +71,20 @@ def headline(comparisons: list[Comparison], altered: list[Comparison], left_out:
     return f"{changed}, new: {new}" if new else changed
 
 
-def row(comparison: Comparison) -> str:
-    """A run in the table."""
+def row(cells: tuple[str, ...], runs: int) -> str:
+    """The line of the table for the runs with the same cells."""
+    name, *others = cells
+    return f"| {' | '.join([f'{name} ({runs} runs)' if runs > 1 else name, *others])} |\n"
+
+
+def cells_of(comparison: Comparison) -> tuple[str, ...]:
+    """The cells of a run in the table."""
     before, after = comparison.before, comparison.after
     name = code(title(comparison))
     if before is None or after is None:
         name += " (new)" if after else " (deleted)"
-    cells = [name, turned(starts(before), starts(after)), *(numbers(comparison, key) for key in ("global_batch", "total_steps"))]
-    cells.append(severity_counts(comparison.new))
-    return f"| {' | '.join([*cells, str(len(comparison.gone) or '')])} |\n"
+    figures = (turned(starts(before), starts(after)), *(numbers(comparison, key) for key in ("global_batch", "total_steps")))
+    return name, *figures, severity_counts(comparison.new), str(len(comparison.gone) or "")
 
 
 def starts(side: Outcome | None) -> str:

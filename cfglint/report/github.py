@@ -17,12 +17,12 @@ COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """One command per finding, for the standard output of a workflow step; errors first, because GitHub shows ten of each severity per
-    step.
+    """One command per finding, that of several runs once, for the standard output of a workflow step; errors first: GitHub shows ten
+    of each severity per step.
     """
     found = [(each, outcome) for outcome in outcomes for each in outcome.open_findings]
     found.sort(key=lambda pair: -rank(pair[0].severity))
-    return "".join(command(*pair) for pair in found)
+    return "".join(dict.fromkeys(command(*pair) for pair in found))
 
 
 def command(diagnostic: Diagnostic, outcome: Outcome) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import textwrap
 
+from cfglint.evaluate import Choice
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings.diagnostic import ERROR, WARNING
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
@@ -27,6 +29,7 @@ Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the 
 WIDTH = 80  # columns without a terminal
 LABEL = 20
 VALUE = 14
+MOST_OPTIONS = 2 * VALUE
 MOST_ERRORS = 3
 BLANK = ("", "", "")
 
@@ -163,7 +166,14 @@ def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
     text = origin(item)
     for path, short in names.items():
         text = text.replace(path, short)
-    return columns(item.label, "?" if item.setting.is_unknown else spelled(value_or_auto(item.setting)), text)
+    value = options(item.setting) or "?" if item.setting.is_unknown else spelled(value_or_auto(item.setting))
+    return columns(item.label, value, text)
+
+
+def options(setting: Setting) -> str:
+    """The values of which an unknown one is one, where they are few: `8 or 16`."""
+    text = " or ".join(map(spelled, setting.value.options)) if isinstance(setting.value, Choice) else ""
+    return text if len(text) <= MOST_OPTIONS else ""
 
 
 def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:

@@ -168,11 +168,11 @@ def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Conseq
     before, after = peaks(old), peaks(new)
     if not after:
         rates = [side.lines.get("learning rate") for side in (old, new)]
-        if rates[0] is None or rates[1] is None or number(rates[1].setting.value) is None:
+        if rates[0] is None or rates[1] is None or number(rates[1].setting.known) is None:
             return []
-        if number(rates[0].setting.value) != number(rates[1].setting.value):
+        if number(rates[0].setting.known) != number(rates[1].setting.known):
             return []
-        value = number(rates[1].setting.value)
+        value = number(rates[1].setting.known)
         return [Consequence("learning_rate", f"learning rate unchanged: {as_written(rates[1])} ({origin(rates[1])})", value, value)]
     stay = {text: value for key, (value, text) in after.items() if before.get(key, (None,))[0] == value and key not in changed_keys}
     if not stay:

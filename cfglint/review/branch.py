@@ -20,7 +20,7 @@ from cfglint.review.releases import ReleaseChange, changed_releases, stated_chan
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
-from cfglint.run.program_scan import has_marks
+from cfglint.run.program_scan import has_marks, may_train
 from cfglint.run.readers import Readers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
@@ -206,16 +206,16 @@ class Branch:
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
-        others = self.same if self.dependencies else self._readers(self.altered | self.gone)
+        others = self._training() if self.dependencies else self._readers(self.altered | self.gone)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
-        new = by_file(run for _, run in discovery.each(touched, ()))
+        new = by_file(discovery, touched)
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)
-        old = by_file(run for _, run in self._discovery(OLD, before).each(self._there(sorted(was)), ()))
+        old = by_file(self._discovery(OLD, before), self._there(sorted(was)))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
             if is_script(name) or is_program(name):
@@ -231,10 +231,10 @@ class Branch:
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
         discovery = self._discovery(NEW, after, kind)
-        run = discovery.one(names)
-        if discovery.others_of_line:
-            raise LaunchChoiceError(names[0], [run.line])
-        return self._run_before([*map(self.old_name, names)], before, kind), run
+        runs = discovery.together(names)
+        if len(runs) > 1:
+            raise LaunchChoiceError(names[0], [runs[0].line])
+        return self._run_before([*map(self.old_name, names)], before, kind), runs[0]
 
     def _discovery(self, side: int, facts: LaunchFacts, kind: str | None = None) -> Discovery:
         """The discovery of runs in the files of a side."""
@@ -254,9 +254,15 @@ class Branch:
         if self._there(names) != names:
             return None
         try:
-            return self._discovery(OLD, facts, kind).one(names)
+            return self._discovery(OLD, facts, kind).together(names)[0]
         except UnknownKindError:
             return None
+
+    def _training(self) -> list[str]:
+        """The unchanged files that may have runs: of the programs those that build the arguments of a trainer, or import one that does."""
+        programs = list(filter(is_program, self.same))
+        building = [name for name in programs if has_marks(bytes_of(self.new, name))]
+        return [*(name for name in self.same if not is_program(name)), *building, *Readers(self.new).of(building, programs)]
 
     def _readers(self, touched: set[str]) -> list[str]:
         """The unchanged files that may read a changed one, as `check` finds those that may read a named file."""
@@ -269,8 +275,8 @@ def is_looked_at(path: str) -> bool:
 
 
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
-    """The files that may be runs of their own: of the programs those that may build the arguments of a trainer."""
-    return {name for name in names if not is_program(name) or has_marks(bytes_of(source, name))}
+    """The files that may be runs of their own: of the programs those that may train."""
+    return {name for name in names if not is_program(name) or may_train(bytes_of(source, name))}
 
 
 def content(path: str) -> bytes | None:
@@ -306,10 +312,10 @@ def texts(source: FileSource, names: Iterable[str]) -> dict[str, str]:
     return {name: text_of(source, name) for name in sorted(names)}
 
 
-def by_file(runs: Iterable[CheckedRun]) -> dict[str, list[CheckedRun]]:
-    """Runs by their first file; a script may have several."""
+def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun]]:
+    """The runs of files by their first file; a script may have several. Those of files that others may name are the last."""
     found: dict[str, list[CheckedRun]] = {}
-    for run in runs:
+    for _, run in discovery.runs_of(discovery.numbered(names, ())):
         found.setdefault(run.documents[0].path, []).append(run)
     return found
 

@@ -147,7 +147,7 @@ def number(value: Any) -> float | None:
 def as_written(item: Item) -> str:
     """A value in the spelling of its file."""
     node = item.setting.node
-    return node.raw if item.setting.written and node is not None and node.kind == "scalar" else spelled(item.setting.value)
+    return node.raw if item.setting.written and node is not None and node.kind == "scalar" else spelled(item.setting.known)
 
 
 def spelled(value: object, label: str = "") -> str:

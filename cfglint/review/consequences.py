@@ -250,7 +250,7 @@ def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
             document = item.setting.document
             if label in OWN_SENTENCE or item.setting.origin != WRITTEN or document is None or document.path not in paths:
                 continue
-            value, known = spelled(item.setting.value, label), plain(label, item.setting.value)
+            value, known = spelled(item.setting.known, label), plain(label, item.setting.known)
             text = f"{label} {value} -> unknown" if side is old else f"{label} unknown -> {value}"
             before, after = (known, None) if side is old else (None, known)
             yield Consequence(name_of(label), text, before, after, known=False)

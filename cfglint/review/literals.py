@@ -7,12 +7,12 @@ import re
 
 from cfglint.launch.command import TRAINER_NAMES
 from cfglint.launch.kinds import kind_of_class
+from cfglint.launch.programs.modules import module_in
 from cfglint.review.settings import shortened_pair
 from cfglint.run.paths import is_program
 from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.files import syntax_by_name
 from cfglint.source.parse import parse
-from cfglint.source.python.notebook import code_of
 
 ABSENT = "(unset)"
 MOST_VALUES = 5  # of one file
@@ -34,7 +34,7 @@ def changed_values(
     if max(len(before), len(after)) > LARGEST:
         return {}
     find = values_of_program if is_program(path) else values_of_file
-    old, new = find(path, before), find(path, after)
+    new, old = find(path, after), find(path, before)  # the module of the new side is the one that was parsed last
     if not old or not new:
         return {}
     texts: dict[str, str] = {}
@@ -74,29 +74,16 @@ def values_of_file(path: str, text: str) -> Values:
 
 def values_of_program(path: str, text: str) -> Values:
     """The literals of a program: keyword arguments, defaults of parameters, of fields and of options of a command line."""
-    source = source_of(path, text)
-    lines = source.encode().split(b"\n")
+    module = module_in(path, "", text)
+    lines = module.code.encode().split(b"\n") if module is not None else []
     found: Values = {}
-    for node in ast.walk(tree_of(source)):
+    for node in ast.walk(module.tree) if module is not None else ():
         for name, value in named_values(node):
             if is_literal(value):
                 line = lines[value.lineno - 1]
                 text = line[value.col_offset : value.end_col_offset].decode()
                 found.setdefault(name, []).append((text.strip("\"'").partition("=")[2] if "." in name else text, value.lineno))
     return found
-
-
-def source_of(path: str, text: str) -> str:
-    """The code of a program or a notebook."""
-    return (code_of(text) or "") if path.endswith(".ipynb") else text
-
-
-def tree_of(source: str) -> ast.Module:
-    """The syntax tree of a program; an empty one if it does not parse."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
 
 
 def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -138,7 +125,8 @@ def is_literal(value: ast.expr) -> bool:
 
 def unmodelled_class(path: str, text: str) -> str:
     """The imported class of no known kind that gets arguments of a trainer, as "`RLConfig` of `verifiers`"; empty without one."""
-    nodes = [*ast.walk(tree_of(source_of(path, text)))] if len(text) <= LARGEST else []
+    module = module_in(path, "", text) if len(text) <= LARGEST else None
+    nodes = [*ast.walk(module.tree)] if module is not None else []
     packages = {
         each.asname or each.name: node.module.partition(".")[0]
         for node in nodes

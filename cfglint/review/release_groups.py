@@ -188,7 +188,7 @@ def by_runs(facts: Iterable[Fact]) -> list[Fact]:
 
 def listed_runs(names: list[str]) -> str:
     """`5 runs: a.sh:1, a.sh:2, b.yaml and 2 more`; a single one by its name."""
-    return names[0] if len(names) == 1 else f"{len(names)} runs: {named(names)}"
+    return names[0] if len(names) == 1 else f"{len(names)} runs: {named([*dict.fromkeys(names)])}"
 
 
 def named(names: list[str]) -> str:

@@ -6,13 +6,12 @@ import json
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
-from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch import KIND as LAUNCH
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.kinds import is_trainer
+from cfglint.launch.registered import LAUNCH
 from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
@@ -174,8 +173,8 @@ class Differ:
         self.kind = kind
         sides = ((former, before), (kind, after))
         self.configs = [next((config for config in run.configs if config.kind == each), None) for each, run in sides]
-        from_line = kind == LAUNCH or takes_arguments(kind)
-        self.open = [from_line and not run.launch.is_closed for _, run in sides]  # what is not written may be set by what was not read
+        of_line = [kind == LAUNCH or (each is not None and each.documents[0].is_command) for each in self.configs]
+        self.open = [of and not run.launch.is_closed for of, (_, run) in zip(of_line, sides, strict=True)]  # by what was not read
 
     def changes(self) -> Iterator[SettingChange]:
         """Every difference, in the order of the old file; new settings come last."""

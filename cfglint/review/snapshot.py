@@ -76,7 +76,7 @@ class Side:
 
     def line(self, label: str) -> Any:
         """The value of a line; None if the summary has no such line or its value is unknown."""
-        return self.lines[label].setting.value if label in self.lines else None
+        return self.lines[label].setting.known if label in self.lines else None
 
 
 def with_current_names(run: CheckedRun, other: CheckedRun | None) -> CheckedRun:

@@ -7,8 +7,9 @@ from cfglint.findings.rule import BY_CODE
 from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.registered import LAUNCH
 from cfglint.rules.engine import inspect, internal_error
-from cfglint.run.loaded import LAUNCH, NUMBERS, LoadedRun
+from cfglint.run.loaded import NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT, Document
 
 TYPE_CHECKING = False

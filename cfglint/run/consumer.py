@@ -13,8 +13,8 @@ from cfglint.launch.kinds import is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
+from cfglint.launch.registered import LAUNCH
 from cfglint.launch.unmodelled import unmodelled
-from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed

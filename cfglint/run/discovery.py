@@ -7,10 +7,10 @@ import os
 from cfglint.frameworks import ADDED, detect, forks_named_in, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import imported
-from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.launch_facts import Launched, LaunchFacts
+from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
-from cfglint.run.loaded import LAUNCH
 from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, Walk, is_program, is_script, line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError, files
@@ -23,9 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.project.pinned_versions import Repositories
     from cfglint.project.statements.statement import Statement
-    from cfglint.run.launch_runs import LaunchReader
+    from cfglint.run.launched_runs import LaunchedRuns
 
-ENGINE = "deepspeed"
 RESUMES = "resume_from_checkpoint"
 TEMPLATE_MARKS = ("{{", "{%", "${", "$", "__", "<")
 
@@ -44,39 +43,21 @@ class Discovery:
         self.references = References(self.source, facts, self.request.named)
         self.taken: set[str] = set()  # paths of the files that others have named
         self.scripts = False  # whether launch lines or programs may read the examined files
-        self.others_of_line = 0  # further launches on the requested line
         self.folders: dict[str, dict[str, list[Statement]]] = {}  # the versions in folders, cached for all runs
         self.readers: dict[str, None] = {}  # the files that were not named and may read a named one
         self.mentions: dict[str, Callable[[str], bool]] = {}  # of these pages: whether a block mentions a named file, or one that does
         self.positions: dict[str, tuple[int, str]] = {}  # position and path of named files, by identity, if they are checked in their runs
-        self._launches: LaunchReader | None = None
+        self._launched: LaunchedRuns | None = None
         self._repositories: Repositories | None = None
 
-    def one(self, paths: list[str]) -> CheckedRun:
-        """Load all the paths as one run."""
-        by_hand = self._by_hand(paths)
-        if by_hand is not None:
-            self.request.stats.count(by_hand)
-            return by_hand
-        script = next((path for path in paths if is_script(line_of(path)[0]) and self.request.reads_lines), None)
-        if script is not None and not self.request.section:
-            return self._launch(script, [path for path in paths if path != script])
-        program = next((path for path in paths if is_program(path)), None)
-        if program is not None and not self.request.section:
-            return self._launch(program, [path for path in paths if path != program])
-        try:
-            run = self._run(*self.references.followed(*self.recognition.declared(paths)), self.facts)
-        except Exception as error:
-            run = self._failed(paths[0], error)
-        self.request.stats.count(run)
-        return run
+    def runs(self, paths: list[str], readers: Collection[str] | None = None) -> list[CheckedRun]:
+        """The runs that the paths mean, in their order: those of the project that read a named file, or those of the files in a folder;
+        a file that another one names belongs to that one's run. `readers`: see `numbered`.
+        """
+        return [run for _, run in sorted(self.runs_of(self.numbered(paths, readers)), key=lambda pair: pair[0])]
 
-    def each(self, paths: list[str], readers: Collection[str] | None = None) -> Iterator[tuple[int, CheckedRun]]:
-        """Yield (position, run) for the runs that the paths mean; a file that another one names belongs to that one's run."""
-        return self.each_of(self.numbered(paths, readers))
-
-    def each_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
-        """`each` for the files of the paths."""
+    def runs_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
+        """Yield (position, run) for the files of the paths."""
         perhaps: list[tuple[int, CheckedRun, str]] = []
         for index, run, path in self.looked_at(numbered):
             if path is not None:
@@ -90,11 +71,52 @@ class Discovery:
                 self.request.stats.count(run)
                 yield index, run
 
+    def together(self, paths: list[str]) -> list[CheckedRun]:
+        """The run that all the paths are: several if a loop or a function starts the same line several times."""
+        by_hand = self._by_hand(paths)
+        started_by = () if self.request.section else (self._is_read_for_lines, is_program)
+        path = next((path for starts in started_by for path in paths if starts(path)), None)
+        if by_hand is not None:
+            runs = [by_hand]
+        elif path is not None:
+            runs = self._chosen(path, [*(self.built_in(path) if is_program(path) else self.launches(path))])
+            runs = [self._with_files(run, [other for other in paths if other != path]) for run in runs]
+        else:
+            try:
+                runs = [self._run(*self.references.followed(*self.recognition.declared(paths)), self.facts)]
+            except Exception as error:
+                runs = [self._failed(paths[0], error)]
+        for run in runs:
+            self.request.stats.count(run)
+        return runs
+
+    def _is_read_for_lines(self, path: str) -> bool:
+        return self.request.reads_lines and is_script(line_of(path)[0])
+
+    def _chosen(self, path: str, runs: list[CheckedRun]) -> list[CheckedRun]:
+        """The runs of a script or program if one command or call starts them."""
+        if path in self.request.stats.unreadable:
+            return [CheckedRun([self.source.document(line_of(path)[0])], [TRAINER], self.facts)]
+        if not runs or (len(runs) > 1 and not are_of_one_line(runs)):
+            raise LaunchChoiceError(path, [run.line for run in runs])
+        return runs
+
+    def _with_files(self, run: CheckedRun, paths: list[str]) -> CheckedRun:
+        """The run with further files that the user adds to it."""
+        for path in paths:
+            document = self.recognition.load(path, None)
+            if missing(document):
+                self.request.stats.unreadable.append(path)
+            kind = self.recognition.kind_in_run(document, run.kinds)
+            if all(self.source.identity(path) != self.source.identity(each.path) for each in run.documents):
+                run = CheckedRun([*run.documents, self.recognition.load(path, kind)], [*run.kinds, kind], run.facts)
+        return run
+
     def numbered(self, paths: list[str], readers: Collection[str] | None = None) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, including those in folders, and for the `readers`, which may read a named one: of
         these, only the runs that do count. Without any given they are looked for in the project.
         """
-        found = list(enumerate(self.walk.files(paths)))
+        found = list(enumerate(self._without_tools([*self.walk.files(paths)])))
         if (
             readers != ()
             and self.request.named
@@ -108,6 +130,23 @@ class Discovery:
             found += [(len(found), path) for path in self.readers]
         self.scripts = any(is_script(line_of(path)[0]) or is_program(path) for _, path in found)
         return found
+
+    def _without_tools(self, paths: list[str]) -> list[str]:
+        """The files without those programs of folders that build no arguments of a trainer, nor import a module of their project that
+        does.
+        """
+        from cfglint.run.program_scan import content_of, has_marks
+
+        programs = [path for path in paths if is_program(path) and path not in self.request.named] if self.request.are_named else []
+        tools = {path for path in programs if not has_marks(content_of(path))}
+        if not tools:
+            return paths
+        from cfglint.run.readers import Readers
+
+        around = [path for root in dict.fromkeys(map(self.walk.root_of, tools)) for path in self.walk.around(root) if is_program(path)]
+        building = [path for path in around if has_marks(content_of(path))]
+        importing = {*map(os.path.abspath, Readers(self.source).of(building, around))}
+        return [path for path in paths if path not in tools or os.path.abspath(path) in importing]
 
     def _readers(self, known: list[str]) -> list[str]:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
@@ -123,10 +162,6 @@ class Discovery:
         found = [path for path in readers.of(named, around) if self.walk.is_looked_at(path)]
         self.mentions = dict.fromkeys(filter(is_markdown, found), readers.is_mentioned_in)
         return found
-
-    def meant_by(self, path: str) -> list[CheckedRun]:
-        """The runs that a path means: those of the project that read the file, or those of a folder."""
-        return [run for _, run in self.each([path])]
 
     def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """Yield (position, run, path) for every training config, without counting it.
@@ -157,22 +192,22 @@ class Discovery:
         """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
         try:
             if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
-                yield from self._runs_of(index, path)
+                yield from self._config(index, path)
                 return
             by_hand = self._by_hand([path])
             if by_hand is not None:
                 self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)
                 yield index, by_hand, None
-            elif self.request.reads_lines and not self.request.section and is_script(line_of(path)[0]):
+            elif not self.request.section and self._is_read_for_lines(path):
                 yield from ((index, run, None) for run in self.launches(path))
             elif is_program(path) and not self.request.section:
                 yield from ((index, run, path) for run in self.built_in(path))
             else:
-                yield from self._runs_of(index, path)
+                yield from self._config(index, path)
         except Exception as error:
             yield index, self._failed(path, error), None
 
-    def _runs_of(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
+    def _config(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """(position, run, path) of a file that is not a script, if it is a training config."""
         content = self.source.read_if_possible(path)
         text = content[0] if content is not None else ""
@@ -204,148 +239,116 @@ class Discovery:
         if isinstance(error, (CfglintError, MemoryError, OSError)):
             raise error
         name = line_of(path)[0]
-        run = CheckedRun([Document(name, "", "json")], [self.request.kind or (LAUNCH if is_script(name) else "deepspeed")], self.facts)
+        run = CheckedRun([Document(name, "", "json")], [self.request.kind or (LAUNCH if is_script(name) else ENGINE)], self.facts)
         run.configs = []
         run.bugs = [("discovery", error)]
         return run
 
-    def launches(self, path: str) -> Iterator[CheckedRun]:
-        """The runs that a script starts, with the files that its lines name."""
-        from cfglint.run.launch_runs import LaunchReader, own_configs
+    @property
+    def launched(self) -> LaunchedRuns:
+        """The runs that scripts and programs start."""
+        if self._launched is None:
+            from cfglint.run.launched_runs import LaunchedRuns
 
-        name, only = line_of(path)
-        if self._launches is None:
-            self._launches = LaunchReader(self.source, self.facts, self.request.named)
-            self._launches.mentions = self.mentions
+            self._launched = LaunchedRuns(self.source, self.facts, self.request.named)
+            self._launched.scripts.mentions = self.mentions
+        return self._launched
+
+    def _launched_by(self, path: str, read: Callable[[], list[Launched] | None]) -> list[Launched] | None:
+        """What `read` makes of a script or program; None if there is nothing to read."""
         try:
-            found = self._launches.runs(name, only, path in self.request.named or path == files.TYPED)
-            self.request.stats.unchecked.update(self._launches.unchecked)
+            return read()
         except files.FileProblem as problem:
             if problem.kind == "unreadable":
                 self.request.stats.unreadable.append(path)
-            return
-        self.request.stats.foreign.update(self._launches.outside)
-        if not found and not is_program(path):
+            return None
+        finally:
+            self.request.stats.unchecked.update(self.launched.scripts.unchecked)
+            self.request.stats.foreign.update(self.launched.scripts.outside)
+
+    def _started(self, launches: list[Launched], path: str) -> Iterator[CheckedRun]:
+        """The runs that a script or program starts, with the files that their documents name: none of these is a run of its own."""
+        from cfglint.source.python.call import CallDocument
+        from cfglint.source.sections import every_document
+
+        for launched in launches:
+            documents, kinds = self.references.followed(launched.documents, launched.kinds)
+            run, call = self._run(documents, kinds, launched.facts), documents[0]
+            if isinstance(call, CallDocument) and not framework(kinds[0]).has_class(call.name, run.facts):
+                continue
+            sources = every_document(documents)
+            self.taken.update(each.path for each in documents[isinstance(call, Part) :] if each.path != path)
+            self.taken.update(each.path for each in sources[len(documents) :] if not is_program(each.path))
+            if launched.launch.line is not None and launched.launch.parser is not None:
+                self.taken.add(launched.launch.parser.path)
+            scripts = self.launched.scripts
+            run.incomplete_script = scripts.unchecked[path] if path in scripts.incomplete else ""
+            yield run
+
+    def launches(self, path: str) -> Iterator[CheckedRun]:
+        """The runs that a script starts, with the files that its lines name."""
+        name, only = line_of(path)
+        again = path in self.request.named or path == files.TYPED
+        launches = self._launched_by(path, lambda: self.launched.runs(name, only, again))
+        if launches == [] and not is_program(path):
             if only is not None:
                 raise LaunchChoiceError(path, [])
             if path in self.request.named:
                 self.recognition.count_unrecognized(path, [])
-        for each in found:
-            documents, kinds = self.references.followed(each.documents, each.kinds)
-            self.taken.update(document.path for document in documents[1:])
-            self.taken.update([each.launch.parser.path] if each.launch.parser is not None else ())
-            self.taken.update(own_configs(documents))
-            run = self._run(documents, kinds, each.facts)
-            run.incomplete_script = self._launches.unchecked[name] if name in self._launches.incomplete else ""
-            yield run
+        yield from self._started(launches or [], name)
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""
-        from cfglint.run.launch_runs import LaunchReader, own_configs
-        from cfglint.run.program_scan import calls_marks, may_build
+        from cfglint.run.program_scan import calls_marks, content_of, has_marks, may_train
 
         name, only = line_of(path)
+        is_named = path in self.request.named
         started = [*self.launches(path)] if name.endswith(PROGRAMS[1]) else []
         yield from started
-        if len(self.request.named) > FEW and only is None and not may_build(name):
+        if len(self.request.named) > FEW and only is None and not may_train(content_of(name)):
             self.recognition.count_unrecognized(path, [])
             return
-        try:
-            if path not in self.request.named and not calls_marks(name, self.source.read(name)[0]):
-                return
-            reader = LaunchReader(self.source, self.facts, self.request.named)
-            found = reader.built_in(name)
-        except files.FileProblem as problem:
-            if problem.kind == "unreadable":
-                self.request.stats.unreadable.append(path)
+
+        def read() -> list[Launched] | None:
+            text, _ = self.source.read(name)
+            may_build = is_named or not has_marks(text.encode("utf-8", "replace")) or calls_marks(name, text)
+            return self.launched.built_in(name) if may_build else None
+
+        launches = self._launched_by(path, read)
+        if launches is None:
             return
-        self.request.stats.foreign.update(reader.outside)
-        self.request.stats.unchecked.update(reader.unchecked)
-        chosen = [each for each in found if only is None or each.document.position(each.document.extent[0])[0] == only]
-        engine = reader.engine_file(name) if not found and only is None else None
-        if engine is not None:
-            documents, kinds = self.references.followed([engine[0]], ["deepspeed"])
-            self.taken.update(document.path for document in documents)
-            yield self._run(documents, kinds, engine[1])
-        elif not chosen and not started and path in self.request.named:
+        if only is not None:
+            calls = ((each, each.documents[0]) for each in launches)
+            launches = [each for each, call in calls if isinstance(call, Part) and call.position(call.extent[0])[0] == only]
+        if not launches and not started and is_named:
             self.recognition.count_unrecognized(path, [])
-        for each in chosen:
-            documents, kinds = self.references.followed([each.document], [each.kind])
-            run = self._run(documents, kinds, each.facts(self.facts))
-            if not framework(each.kind).has_class(each.document.name, run.facts):
-                continue
-            self.taken.update(document.path for document in documents[1:] if document.path != name)
-            self.taken.update(own_configs(documents))
-            yield run
+        yield from self._started(launches, name)
 
     def _by_hand(self, paths: list[str]) -> CheckedRun | None:
-        """The run of `--args`, with the files of a launcher or the engine; None if a file takes the arguments itself."""
+        """The run of `--args`, with the files of a launcher or the engine, or of a program with these arguments, as if a line had started
+        it; None if a file takes the arguments itself.
+        """
         if not self.facts.arguments or self.request.section or any(is_script(line_of(path)[0]) for path in paths):
             return None
-        from cfglint.run.launch_runs import LaunchReader
+        from cfglint.run.launched_runs import LaunchedRuns
 
+        text, given = self.facts.arguments, []
         if [path for path in paths if is_program(path)] == paths[:1] and line_of(paths[0])[1] is None:
-            return self._program_by_hand(*paths)
-        paths = [path for path in paths if path != BY_HAND]
-        loaded = [self.recognition.load(path, self.request.kind) for path in paths]
-        kinds = [self.request.kind or self.request.kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
-        pairs = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None]
-        given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
-        if len(given) != len(paths) or any(map(missing, loaded)):
-            return None
-        reader = LaunchReader(self.source, self.facts, self.request.named)
-        found = reader.by_hand(self.facts.arguments, given)
-        if found is None:
-            return None
-        documents, kinds_found = self.references.followed(found.documents, found.kinds)
-        return self._run(documents, kinds_found, found.facts)
+            import shlex
 
-    def _program_by_hand(self, path: str, *others: str) -> CheckedRun | None:
-        """The run of a program with the arguments of `--args`, as if a line had started it."""
-        import shlex
-
-        from cfglint.run.launch_runs import LaunchReader
-
-        found = LaunchReader(self.source, self.facts).by_hand(f"{shlex.quote(path)} {self.facts.arguments}", [])
-        if found is None or others:
-            return None
-        documents, kinds = self.references.followed(found.documents, found.kinds)
-        return self._run(documents, kinds, found.facts)
-
-    def declared(self, paths: list[str]) -> list[CheckedRun]:
-        """The runs of one declaration: several if a loop or a function starts the same line several times."""
-        is_launch = self.request.reads_lines and len(paths) == 1 and is_script(line_of(paths[0])[0])
-        if not is_launch or self.facts.arguments or self.request.section:
-            return [self.one(paths)]
-        found = list(self.launches(paths[0]))
-        if len(found) < 2 or not are_of_one_line(found):
-            return [self._chosen(paths[0], found, [])]
-        for run in found:
-            self.request.stats.count(run)
-        return found
-
-    def _launch(self, path: str, others: list[str]) -> CheckedRun:
-        """The one launch of a script or program, or the one at `script:line`, with the further files that the user adds to it."""
-        return self._chosen(path, list(self.built_in(path) if is_program(path) else self.launches(path)), others)
-
-    def _chosen(self, path: str, found: list[CheckedRun], others: list[str]) -> CheckedRun:
-        if path in self.request.stats.unreadable:
-            document = self.source.document(line_of(path)[0])
-            return CheckedRun([document], ["huggingface"], self.facts)
-        if len(found) > 1 and are_of_one_line(found):
-            self.others_of_line = len(found) - 1
-        elif len(found) != 1:
-            raise LaunchChoiceError(path, [run.line for run in found])
-        run = found[0]
-        for other in others:
-            document = self.recognition.load(other, None)
-            if missing(document):
-                self.request.stats.unreadable.append(other)
-            kind = self.recognition.kind_in_run(document, run.kinds)
-            if all(self.source.identity(other) != self.source.identity(each.path) for each in run.documents):
-                run = CheckedRun([*run.documents, self.recognition.load(other, kind)], [*run.kinds, kind], run.facts)
-        self.request.stats.count(run)
-        return run
+            if len(paths) > 1:
+                return None
+            text = f"{shlex.quote(paths[0])} {text}"
+        else:
+            paths = [path for path in paths if path != BY_HAND]
+            loaded = [self.recognition.load(path, self.request.kind) for path in paths]
+            kinds = [self.request.kind or self.request.kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
+            pairs = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None]
+            given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
+            if len(given) != len(paths) or any(map(missing, loaded)):
+                return None
+        launched = LaunchedRuns(self.source, self.facts, self.request.named).by_hand(text, given)
+        return self._run(*self.references.followed(launched.documents, launched.kinds), launched.facts) if launched is not None else None
 
     def identities(self, paths: set[str]) -> set[str]:
         """A common name for all spellings of each file's path."""
@@ -413,7 +416,7 @@ def steps_with(document: Document, kinds: list[str]) -> list[str]:
         return []
     from cfglint.launch.kinds import is_trainer
 
-    return ["accelerate"] if any(map(is_trainer, kinds)) else []
+    return [LAUNCHER] if any(map(is_trainer, kinds)) else []
 
 
 def nested_in(documents: list[Document], packages: list[str]) -> list[str]:

@@ -7,7 +7,7 @@ import os
 from cfglint.frameworks import detect, framework, related_tool, takes_arguments
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.run.loaded import LAUNCH
+from cfglint.launch.registered import ENGINE, LAUNCH
 from cfglint.run.paths import SECTIONS, MissingSectionError, Request, UnknownKindError, is_script
 from cfglint.source import files
 from cfglint.source.document import MAPPING, SCALAR, Document, Path
@@ -227,8 +227,8 @@ class References:
         for document in [*documents]:  # no framework follows references in a file that is itself referenced
             self._follow(document, documents, kinds, bool(of_line) and document is documents[0])
         if of_line and all(self.source.identity(of_line) != self.source.identity(each.path) for each in documents):
-            documents.append(self.source.document(of_line, framework("deepspeed").syntax(of_line)))
-            kinds.append("deepspeed")
+            documents.append(self.source.document(of_line, framework(ENGINE).syntax(of_line)))
+            kinds.append(ENGINE)
         return documents, kinds
 
     def _follow(self, document: Document, documents: list[Document], kinds: list[str], line_wins: bool) -> None:
@@ -237,7 +237,7 @@ class References:
         after = position + 1
         same: list[str] = []  # the identities of the documents, computed when a file names another
         for key, name, kind in framework(kinds[position]).references(document):
-            path = None if line_wins and key == ("deepspeed",) else self._path(document, key, name)
+            path = None if line_wins and key == (ENGINE,) else self._path(document, key, name)
             if path is None:
                 continue
             same = same or [self.source.identity(each.path) for each in documents]
@@ -268,7 +268,7 @@ class References:
             return ""
         from cfglint.launch.overrides import ARGS
 
-        given = [each.texts[0] for each in self.facts.overrides if each.origin == ARGS and each.key == "deepspeed" and len(each.texts) == 1]
+        given = [each.texts[0] for each in self.facts.overrides if each.origin == ARGS and each.key == ENGINE and len(each.texts) == 1]
         name = given[-1] if given else ""
         return name if name and self.source.is_file(name) and not self.is_foreign(name, document.path) else ""
 

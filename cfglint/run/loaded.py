@@ -10,6 +10,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.launch import Launch
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.annotations import Callable
 from cfglint.source.document import Document, Part
 from cfglint.source.record import changed
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-LAUNCH = "launch"
 UNSTATED = "newest known"  # the source of a version that nothing states
 OF_LINE = "the newest with the arguments of the line"
 NUMBERS = (
@@ -108,7 +108,7 @@ class LoadedRun:
         """The paths of all files that the run depends on: also the modules of its program, and the scripts of its launch line."""
         line, program = self.launch.line, self.launch.parser
         scripts = [line.script_path, *line.sourced] if line is not None else []
-        modules = [program.path] if program is not None else []
+        modules = [program.path, *(each.path for each in program.modules.known())] if program is not None else []
         return {*self.paths, *scripts, *modules, *(path for each in self.documents if isinstance(each, Part) for path in each.read_files)}
 
     @property
@@ -124,6 +124,12 @@ class LoadedRun:
         if line is None and self.launch.parser is not None and not first.is_call:
             return self.launch.parser.path
         return f"{first.path}:{self.line}" if isinstance(first, Part) and first.is_one_of_several else first.path
+
+    @property
+    def full_place(self) -> str:
+        """The place of the run, and that of the command that starts its script."""
+        caller = self.launch.line.call.called_from if self.launch.line is not None else None
+        return f"{self.written_at} (started by {caller[0]}:{caller[1]})" if caller else self.written_at
 
     @property
     def line(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import file_kinds, framework
+from cfglint.launch.registered import LAUNCH
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
@@ -22,7 +23,6 @@ MAKEFILES = ("makefile", "gnumakefile")
 EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAMS = (".py", ".ipynb")
 MOST_FILES = 5000  # of a project that are searched for the name of a file
-LINES = "launch"  # the kind whose config is a launch line
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files
 
 
@@ -102,7 +102,7 @@ class Request:
     @property
     def reads_lines(self) -> bool:
         """Whether scripts are read for launch lines: also for a kind whose config is such a line."""
-        return self.kind in (None, LINES) or bool(framework(self.kind or LINES).programs)
+        return self.kind in (None, LAUNCH) or bool(framework(self.kind or LAUNCH).programs)
 
     def kind_by_pattern(self, path: str) -> str | None:
         """The kind that the configuration sets for a file; None if it sets none."""
@@ -173,7 +173,7 @@ class Walk:
     def is_looked_at(self, path: str) -> bool:
         """Whether a file of a folder may be a config or a script, by its name."""
         if path.endswith(PROGRAMS):
-            from cfglint.run.program_scan import may_build
+            from cfglint.run.program_scan import content_of, may_train
 
-            return self.request.kind is None and not self.request.section and may_build(path)
+            return self.request.kind is None and not self.request.section and may_train(content_of(path))
         return path.lower().endswith(EXTENSIONS) or (self.request.reads_lines and is_script(path))

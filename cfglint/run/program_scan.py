@@ -13,19 +13,24 @@ PACKAGES = (b"transformers", b"trl", b"deepspeed", b"unsloth")
 ACCELERATE, ACCELERATOR, BACKWARD = b"accelerate", b"Accelerator(", b".backward("  # a training loop of its own
 CELLS, COMMANDS = b'"cell_type"', (b'"!', b'"%%')  # a notebook whose cells start commands
 LOADS = ("safe_load(", "yaml.load(", "OmegaConf.load(", "json.load(")
+STARTS = b"__main__"  # what a program has that may train by the modules that it imports
 PARSERS = (b"HfArgumentParser(", b"TrlParser(", b"deepspeed.initialize(")
 
 _marks: list[bytes] = []
 _launchers: list[bytes] = []
 
 
-def may_build(path: str) -> bool:
-    """Whether a file names a package of trainers, and calls something that makes the arguments of one."""
+def content_of(path: str) -> bytes:
+    """The bytes of a program; empty if it cannot be read."""
     try:
-        content = files.read_bytes(path, LARGEST, root_of(path) if os.path.islink(path) else None)
+        return files.read_bytes(path, LARGEST, root_of(path) if os.path.islink(path) else None)
     except files.FileProblem:
-        return False
-    return has_marks(content)
+        return b""
+
+
+def may_train(content: bytes) -> bool:
+    """Whether a program may train: by its own text, or by that of a module that it may import."""
+    return STARTS in content or has_marks(content)
 
 
 def has_marks(content: bytes) -> bool:

@@ -14,7 +14,7 @@ from cfglint.source.files import JSON_EXTENSIONS
 from cfglint.source.shell import MARKDOWN, is_markdown
 
 LARGEST = 1 << 20  # bytes; a config or script that names another file is smaller
-ROUNDS = 3  # a script calls another one, which names a trainer file, which names a DeepSpeed file
+ROUNDS = 6  # a script starts another one, which starts a program, which imports a package, whose module imports another one
 # What is before a file name: no part of a longer one, as in `my_config.json`; `\\nds.json` and `-cds.json` mention `ds.json`.
 NAMING = rb"(?:\A|[^\w-]|\\[abfnrtv]|\s-\w)\Z"
 # What is before the name of a module, with its package as a group: `from a.b import c, `, `import a.b.`, `from a.b.`, `-m a.b.`.
@@ -24,6 +24,7 @@ IMPORTING = (
 )
 BY_IMPORT, BY_OPTION = b"import", b" -m"  # what a program, and what a script or cell names a module with
 IMPORT = "import "  # before the folder and the name of a module among the marks of a file
+COMMAND = "command "  # before the name of a command that the project installs for a module
 HYDRA = "hydra "  # before the name of a config without its extension, by which Hydra finds it
 CHOOSING = (b"config_name", b"config-name", b"defaults:")  # what a file has that names a config to Hydra
 FURTHEST = 200  # bytes before a name in which these are looked for
@@ -31,6 +32,10 @@ MOST_KEPT = 64_000_000  # bytes of contents that one search keeps
 MOST_JOINED = 16_000_000  # bytes of contents that are searched together
 SEPARATOR = b"\0"
 MOST_READERS = 20  # files of one round whose own readers are searched for: a name that more files mention is searched for once
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.console_scripts import ConsoleScript
 
 _encoded: dict[str, tuple[bytes, bytes | None]] = {}
 
@@ -44,6 +49,7 @@ class Readers:
         self.importing: dict[str, bytes] = {}  # their lines that may name a module
         self.room = 0  # bytes that may still be kept
         self.marks: dict[str, None] = {}  # the names that the last search looked for
+        self.commands: dict[str, dict[str, ConsoleScript]] = {}  # by the top of a project
 
     def known_of(self, path: str) -> dict[str, bool]:
         """What is known from former searches: whether a file mentions some names."""
@@ -61,7 +67,7 @@ class Readers:
     def mentioned(self, paths: list[str], marks: list[str]) -> Iterator[tuple[str, str]]:
         """(file, name that it mentions). The contents are searched together, which takes a fraction of the time of a search in each."""
         modules = [mark for mark in marks if mark.startswith(IMPORT)]
-        programs = [mark for mark in marks if mark.endswith(".py")]
+        programs = [mark for mark in marks if mark.endswith(".py") or mark.startswith(COMMAND)]
         configs = [mark for mark in marks if mark.startswith(HYDRA)]
         others = [mark for mark in marks if mark not in (*modules, *programs, *configs)]
         for sought, searched, text in (
@@ -117,12 +123,28 @@ class Readers:
         name = os.path.basename(path)
         return name == "conftest.py" or (name.endswith(".py") and name.startswith("test_") and b"\ndef test_" in self.content(path))
 
+    def marks_of(self, paths: Iterable[str]) -> list[str]:
+        """The names by which other files mention some files, those of commands included that their project installs for modules."""
+        paths = [*paths]
+        modules = [path for path in paths if path.endswith(".py")]
+        if not modules:
+            return marks_of(paths)
+        from cfglint.launch.console_scripts import console_scripts
+
+        root = self.source.root(modules[0])
+        if root not in self.commands:
+            self.commands[root] = console_scripts(self.source.project(modules[0], root))
+        of_modules = {f".{path.removesuffix('.py').replace(os.sep, '.')}" for path in modules}
+        commands = self.commands[root].items()
+        names = [name for name, command in commands if any(module.endswith(f".{command.module}") for module in of_modules)]
+        return [*marks_of(paths), *(f"{COMMAND}{name}" for name in names)]
+
     def of(self, named: Iterable[str], searched: Iterable[str]) -> list[str]:
         """Those of some files that mention one of the named ones, directly or by a file that does."""
         named = [*named]
         self.kept, self.importing, self.room = {}, {}, MOST_KEPT
         found: dict[str, None] = {}
-        marks, members = marks_of(named), {*named}
+        marks, members = self.marks_of(named), {*named}
         left = {path: self.known_of(path) for path in searched if path not in members}
         self.marks = {}
         for _ in range(ROUNDS):
@@ -133,7 +155,7 @@ class Readers:
                 del left[path]
             if not new or not left or len(new) > MOST_READERS:
                 break
-            marks = marks_of(path for path in new if not self.is_test(path))
+            marks = self.marks_of(path for path in new if not self.is_test(path))
         self.kept, self.importing = {}, {}
         return [*found]
 
@@ -220,8 +242,8 @@ def import_words(path: str) -> tuple[bytes, ...]:
 def encoded(mark: str) -> tuple[bytes, bytes | None]:
     """(file name, None) or (name of a module, its folder) of a mark."""
     folder, _, module = mark.removeprefix(IMPORT).rpartition(".")
-    is_module = mark.startswith(IMPORT)
-    _encoded[mark] = (os.fsencode(module), os.fsencode(folder)) if is_module else (os.fsencode(mark.removeprefix(HYDRA)), None)
+    name = mark.removeprefix(HYDRA).removeprefix(COMMAND)
+    _encoded[mark] = (os.fsencode(module), os.fsencode(folder)) if mark.startswith(IMPORT) else (os.fsencode(name), None)
     return _encoded[mark]
 
 

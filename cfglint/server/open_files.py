@@ -12,7 +12,7 @@ from cfglint.project.settings_file import Configuration, ConfigurationError, Dec
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, UnknownKindError, is_one_of, line_of
-from cfglint.run.program_scan import has_marks
+from cfglint.run.program_scan import may_train
 from cfglint.server.neighbours import Neighbours
 from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.document import Document
@@ -193,20 +193,20 @@ class OpenFiles:
         asked = {*left}
         runs: list[OpenRun] = []
         for declared in project.runs:
-            run = self._declared(project, declared) if self._may_hold(declared, [*paths, *naming]) else None
-            members = self._members(run) if run is not None else frozenset()
-            if run is not None and members & asked:
-                runs.append(OpenRun(run, project, members))
-                for member in members:
-                    left.pop(member, None)
+            for run in self._declared(project, declared) if self._may_hold(declared, [*paths, *naming]) else ():
+                members = self._members(run)
+                if members & asked:
+                    runs.append(OpenRun(run, project, members))
+                    for member in members:
+                        left.pop(member, None)
         wanted = [*left.values()]
         if not wanted:
             return runs
         readers = [path for path in naming if not self.buffers.is_given(path) and self._may_have_runs(path)]
         asked_for = [path for path in wanted if readers or self._may_have_runs(path)]
-        found = sorted(discovery.each(asked_for, readers), key=lambda pair: pair[0])
+        found = discovery.runs(asked_for, readers)
         self.problems += [f"{path}: {reason}" for path, reason in discovery.request.stats.unchecked.items()]
-        for _, run in found:
+        for run in found:
             members = self._members(run)
             if members & left.keys():
                 runs.append(OpenRun(run, project, members))
@@ -217,7 +217,7 @@ class OpenFiles:
         if not path.endswith(PROGRAMS):
             return True
         try:
-            return has_marks(self.buffers.read_bytes(path))
+            return may_train(self.buffers.read_bytes(path))
         except FileProblem:
             return False
 
@@ -232,17 +232,17 @@ class OpenFiles:
         names = {os.path.basename(path) for path in paths}
         return any(self.buffers.identity(path) in wanted or self.neighbours.mentions(path, names) for path in own)
 
-    def _declared(self, project: Configuration, declared: DeclaredRun) -> CheckedRun | None:
-        """A declared run, None if it cannot be loaded."""
+    def _declared(self, project: Configuration, declared: DeclaredRun) -> list[CheckedRun]:
+        """A declared run, or the runs of its launch line; none if it cannot be loaded."""
         if not all(self.buffers.is_file(line_of(path)[0]) or self.buffers.is_file(path) for path in declared.files):
-            return None
+            return []
         try:
-            return Discovery(self.facts(project, declared), declared.kind, source=self.buffers).one(declared.files)
+            return Discovery(self.facts(project, declared), declared.kind, source=self.buffers).together(declared.files)
         except ConfigurationError as error:
             self.problems.append(str(error))
         except UnknownKindError:  # this includes a script without its launch line
             pass
-        return None
+        return []
 
     def _suppress(self, project: Configuration, runs: list[CheckedRun]) -> list[Outcome]:
         """The outcomes of runs, with suppressed findings marked."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from os.path import normpath
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Any, Callable, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
@@ -262,13 +262,13 @@ class Document:
 class Part(Document):
     """A part of a file that is a document of its own: the arguments of a command or of a call.
 
-    `extent` is the span of that part, `again` finds it in another version of the file. `unknown` has the reasons of unknown values by key.
+    `extent` is the span of that part, `again` finds it in another version of the file. `unknown` are the unknown values by key.
     """
 
     def __init__(self, path: str, text: str, syntax: Syntax, start: int, end: int) -> None:
         super().__init__(path, text, syntax)
         self.extent = (start, end)
-        self.unknown: dict[str, tuple[Reason, ...]] = {}
+        self.unknown: dict[str, Unknown] = {}
         self.again: Callable[[str], Document] | None = None
         self.roots = [Node(MAPPING, start, end, style="block")]
 

@@ -336,3 +336,13 @@ def test_a_log_beside_a_script_that_starts_no_training_keeps_its_answer(tmp_path
     assert "LLF001" in alone
     assert alone.rstrip() in beside.out
     assert "no training launch" in beside.out + beside.err
+
+
+def test_the_runs_of_a_script_are_told_apart_by_what_starts_it(folder, capsys):
+    (folder / "run.sh").write_text("torchrun --nproc_per_node $1 train.py --per_device_train_batch_size 4 --bf16 True --output_dir o\n")
+    for gpus in (2, 4):
+        (folder / f"on{gpus}.sh").write_text(f"bash run.sh {gpus}\n")
+    assert main(["explain", "run.sh"]) == 0
+    said = capsys.readouterr().out
+    assert "run.sh:1 (started by on2.sh:1)\n" in said
+    assert "run.sh:1 (started by on4.sh:1)\n" in said

@@ -28,7 +28,7 @@ HEAVY = {
     "tree_sitter_bash",
     "cfglint.source.shell.interpreter",
     "cfglint.launch.reader",
-    "cfglint.run.launch_runs",
+    "cfglint.run.launched_runs",
     "tomllib",
     "typing",
 }

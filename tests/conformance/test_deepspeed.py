@@ -66,7 +66,7 @@ def test_the_config_stage_says_what_cfglint_predicts(text, gpus, tmp_path, monke
     path = tmp_path / "ds_config.json"
     path.write_text(text, encoding="utf-8")
     facts = LaunchFacts(gpus=gpus, complete=True, kind_given=True, target={"deepspeed": deepspeed.__version__})
-    run = Discovery(facts, "deepspeed").one([str(path)])
+    run = Discovery(facts, "deepspeed").together([str(path)])[0]
     said = refusal(path, gpus, monkeypatch)
     predicted = [each for each in run.diagnostics if each.severity == "error" and each.fails_at in ("load", "config")]
     if not predicted:

@@ -4,7 +4,7 @@ import json
 
 from cases import each_case
 from cfglint.cli import main
-from cfglint.data.hub_cache import cache_folder, config_of
+from cfglint.data.hub_cache import cache_folder, cached_rows, config_of
 
 LLAMA = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_hidden_layers": 2, "hidden_size": 64, "vocab_size": 128,
          "intermediate_size": 128, "num_attention_heads": 4}  # fmt: skip
@@ -65,3 +65,33 @@ def test_it_is_asked_for_a_launch_here_only(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert main(["check", "--", "python", "train.py"]) == 1
     assert "PFT001" in capsys.readouterr().out
+
+
+def prepare(folder, path, count):
+    inner = folder / "datasets" / path / "0.0.0" / "abc"
+    inner.mkdir(parents=True)
+    (inner / "dataset_info.json").write_text(json.dumps({"splits": {"train": {"name": "train", "num_examples": count}}}))
+
+
+def test_the_rows_of_a_data_set_in_the_cache(tmp_path):
+    environment = {"HF_HOME": str(tmp_path)}
+    for path, count in (("Owner___open_chat/default", 7), ("two/a", 1), ("two/b", 2), ("plain/default", 3)):
+        prepare(tmp_path, path, count)
+    asked = [("Owner/OpenChat", "", "train"), ("two", "", "train"), ("two", "b", "train"), ("plain", "", "test"), ("../two", "a", "train")]
+    assert [cached_rows(*each, environment) for each in asked] == [7, None, 2, None, None]
+
+
+def test_the_rows_in_the_cache_count_for_a_launch_here_only(tmp_path, monkeypatch, capsys):
+    (tmp_path / ".git").mkdir()
+    prepare(tmp_path / "home", "owner___data/default", 100)
+    program = "train = load_dataset('owner/data')['train']\nTrainer(None, TrainingArguments('out'), train_dataset=train).train()\n"
+    imports = "from datasets import load_dataset\nfrom transformers import Trainer, TrainingArguments\n"
+    (tmp_path / "train.py").write_text(imports + program)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    entries = []
+    for command in (["train.py"], ["--", "python", "train.py"]):
+        main(["check", "--format", "json", *command])
+        entries.append(json.loads(capsys.readouterr().out)["runs"][0].get("num_examples_from"))
+    assert entries[0] is None
+    assert (entries[1]["rows"], entries[1]["certain"]) == (100, True)

@@ -44,7 +44,7 @@ def account(tmp_path, monkeypatch):
         names = {"trainer": "train.yaml", "deepspeed": "ds.json", "neox": "neox.yml", "accelerate": "launch.yaml"}
         for name, text in texts.items():
             (tmp_path / names[name]).write_text(text, encoding="utf-8")
-        return RunSummary(Discovery(facts or LaunchFacts(), kind).one([names[name] for name in texts]))
+        return RunSummary(Discovery(facts or LaunchFacts(), kind).together([names[name] for name in texts])[0])
 
     return make
 
@@ -186,7 +186,7 @@ def test_plain_values_have_place_and_reason(account):
 
 def test_every_good_example_is_told_without_a_fault(root):
     paths = sorted(path for path in (root / "examples" / "good").rglob("*") if path.suffix in (".yaml", ".yml", ".json"))
-    for _, run in Discovery(LaunchFacts(gpus=8, num_examples=10_000)).each([str(path) for path in paths]):
+    for run in Discovery(LaunchFacts(gpus=8, num_examples=10_000)).runs([str(path) for path in paths]):
         told = RunSummary(run)
         assert told.items, run.documents[0].path
         assert [each for each in run.diagnostics if each.code == "INT000"] == []
@@ -240,5 +240,5 @@ def test_the_defaults_of_a_script_are_assumed_not_to_be_given(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     line = "torchrun --nproc_per_node ${1:-2} train.py --per_device_train_batch_size $B --save_total_limit 2 --per_device_eval_batch_size 1"
     (tmp_path / "run.sh").write_text(f'B="${{BATCH:-4}}"\nEPOCHS=${{SHORT:+1}}\n{line}\n', encoding="utf-8")
-    (run,) = Discovery(LaunchFacts()).meant_by("run.sh")
+    (run,) = Discovery(LaunchFacts()).runs(["run.sh"])
     assert RunSummary(run).unset == ["`BATCH` is not set (run.sh:1)", "`$1` is not given (run.sh:3)"]

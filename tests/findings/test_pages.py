@@ -93,7 +93,7 @@ def test_each_page_has_a_rule_of_its_name():
     rules = every_rule()
     assert {each.code for each in rules} == {path.stem for path in rebuild_rules.PAGES.glob("*.md")}
     named = {each.name: each.check.__name__.replace("_", "-") for each in rules if not each.checks and "." not in each.name}
-    assert {name: of for name, of in named.items() if name != of} == {}
+    assert {name: of for name, of in named.items() if of not in (name, "<lambda>")} == {}
 
 
 def test_the_facts_of_examples_are_known():

@@ -68,7 +68,7 @@ def test_no_value_breaks_a_rule_or_a_number(kind, name):
         if text is None:
             continue
         files = {NAMES[kind]: text}
-        run = Discovery(LaunchFacts(8, 1000, complete=True, kind_given=True), kind, source=FileSource(files)).one(list(files))
+        run = Discovery(LaunchFacts(8, 1000, complete=True, kind_given=True), kind, source=FileSource(files)).together(list(files))[0]
         account = RunSummary(run)
         assert account.resolved
         assert [found.message for found in run.diagnostics if found.code == "INT000"] == []

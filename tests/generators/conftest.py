@@ -13,7 +13,7 @@ def checked(generated, job):
     """The run of generated files as `cfglint check --run --strict-keys` sees it."""
     texts = {file.name: file.text for file in generated.files}
     facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True)
-    return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).one(list(texts))
+    return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
 
 
 @pytest.fixture(name="checked", scope="session")

@@ -50,7 +50,7 @@ def existing(gpus=8, **texts):
         name.replace("_yaml", ".yaml").replace("_yml", ".yml").replace("_json", ".json").replace("_sh", ".sh"): text
         for name, text in texts.items()
     }
-    return existing_job(Discovery(LaunchFacts(gpus, complete=True), source=FileSource(names)).one(list(names)))
+    return existing_job(Discovery(LaunchFacts(gpus, complete=True), source=FileSource(names)).together(list(names))[0])
 
 
 def over(found, kind, **more):
@@ -128,7 +128,7 @@ class TestThereAndBack:
         job = JobSpec(gpus=8, global_batch=64, max_micro_batch=4, zero=2, steps=500, learning_rate=1e-4, scheduler="linear", warmup=20)
         made = generate(kind, job)
         texts = {file.name: file.text for file in made.files}
-        found = existing_job(Discovery(LaunchFacts(8, complete=True), source=FileSource(texts)).one(list(texts)))
+        found = existing_job(Discovery(LaunchFacts(8, complete=True), source=FileSource(texts)).together(list(texts))[0])
         again, left = over(found, kind)
         assert left == []
         assert [values(file) for file in again.files] == [values(file) for file in made.files]

@@ -179,7 +179,7 @@ def lines_of(texts, kind, gpus):
     """The facts of a run, or why there are none."""
     facts = LaunchFacts(gpus, complete=True, kind_given=bool(kind))
     try:
-        found = existing_job(Discovery(facts, kind, source=FileSource(texts)).one(list(texts)))
+        found = existing_job(Discovery(facts, kind, source=FileSource(texts)).together(list(texts))[0])
     except Contradiction as refusal:
         return [f"refused: {refusal}"]
     lines = []

@@ -168,7 +168,7 @@ def test_the_command_for_a_trl_file_starts_it(facts, expected):
     [line] = [note.removeprefix("start it with: ") for note in made.notes if note.startswith("start it with")]
     assert line == expected
     source = FileSource({"run.sh": line + "\n", "train.yaml": made.files[0].text})
-    run = Discovery(LaunchFacts(gpus=facts.get("gpus", 8), target=facts.get("target") or {}), source=source).one(["run.sh"])
+    run = Discovery(LaunchFacts(gpus=facts.get("gpus", 8), target=facts.get("target") or {}), source=source).together(["run.sh"])[0]
     assert (run.verdict, run.resolved["data_parallel"]) == ("accept", facts.get("gpus", 8))
 
 
@@ -185,7 +185,7 @@ def test_the_command_for_a_file_of_arguments_starts_it(kind, facts, numbers):
     made = generate(kind, JobSpec(**facts))
     [line] = [note.removeprefix("start it with: ") for note in made.notes if note.startswith("start it with")]
     source = FileSource({"run.sh": line + "\n", made.files[0].name: made.files[0].text})
-    run = Discovery(LaunchFacts(gpus=facts["gpus"]), source=source).one(["run.sh"])
+    run = Discovery(LaunchFacts(gpus=facts["gpus"]), source=source).together(["run.sh"])[0]
     assert run.verdict == "accept"
     assert tuple(run.resolved[name] for name in ("micro_batch", "accumulation", "data_parallel", "global_batch")) == numbers
 

@@ -47,7 +47,11 @@ def described(line, text):
     for key, node in document.roots[0].pairs():
         value = document.words.get(key.raw, [f"{node.raw} processes"])
         shown = (
-            "? " + "; ".join(each.text for each in document.unknown[key.raw]) if value is None else " ".join(value) if value else "no value"
+            "? " + "; ".join(e.text for e in document.unknown[key.raw].reasons)
+            if value is None
+            else " ".join(value)
+            if value
+            else "no value"
         )
         yield f"  --{key.raw} {shown} at {document.text[key.start : key.end]!r}: {document.text[node.start : node.end]!r}"
     for problem in line.problems:

@@ -29,6 +29,10 @@ def test_a_finding_is_an_annotation_at_its_place(make):
     )
 
 
+def test_a_finding_of_several_runs_is_one_annotation(make):
+    assert render("github", [make.outcome([make.diagnostic()]), make.outcome([make.diagnostic()])]).count("::error") == 1
+
+
 def test_a_file_is_named_as_the_repository_names_it(make):
     found = make.diagnostic(file="./conf/train.yaml")
     assert decoded(render("github", [make.outcome([found])]))[1]["file"] == "conf/train.yaml"

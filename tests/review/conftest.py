@@ -14,7 +14,7 @@ def run_of(files, **facts):
     """The run of texts by file name."""
     complete = facts.pop("complete", True)
     kind = facts.pop("kind", None)
-    return Discovery(LaunchFacts(complete=complete, **facts), kind, source=FileSource(files)).one([next(iter(files))])
+    return Discovery(LaunchFacts(complete=complete, **facts), kind, source=FileSource(files)).together([next(iter(files))])[0]
 
 
 @pytest.fixture

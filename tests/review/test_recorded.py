@@ -192,7 +192,7 @@ def text_of(values):
 
 def run_of(files, kind, **facts):
     """The run of texts by file name."""
-    return Discovery(LaunchFacts(complete=True, **facts), kind, source=FileSource(files)).one(list(files))
+    return Discovery(LaunchFacts(complete=True, **facts), kind, source=FileSource(files)).together(list(files))[0]
 
 
 def lines_of(compared):

@@ -87,8 +87,11 @@ def test_nothing_to_tell(compare):
 
 
 def test_fits_into_a_comment_however_many_runs(compare):
-    name, broken = f"{'x' * 40}.yaml", TRAINER.replace("4", "0")
-    many = [compare({name: TRAINER}, {name: f"{broken}learning_rate: {number}.0e-9\n"}, gpus=8) for number in range(1, 121)]
+    broken = TRAINER.replace("4", "0")
+    many = [
+        compare({f"{number:x>40}.yaml": TRAINER}, {f"{number:x>40}.yaml": f"{broken}learning_rate: {number}.0e-9\n"}, gpus=8)
+        for number in range(1, 121)
+    ]
     text = render_changes("markdown", many)
     assert 40_000 < len(text.encode()) < 65_536
     assert text.count("<details>") == text.count("</details>") > 20
@@ -125,3 +128,9 @@ def test_the_title_of_a_comment_names_what_changes_the_training_first(compare):
     places = [summary.index(each) for each in ("global batch", "learning rate", "total steps", "schedule", "gradient clipping", "1 more")]
     assert places == sorted(places)
     assert "micro batch" not in summary
+
+
+def test_equal_runs_are_one_row_of_the_table(compare):
+    text = render_changes("markdown", [compare({"t.yaml": TRAINER}, {"t.yaml": TRAINER.replace("4", "0")}, gpus=8) for _ in range(3)])
+    assert text.count("| `t.yaml` (3 runs) |") == 1
+    assert text.count("| `t.yaml`") == 1

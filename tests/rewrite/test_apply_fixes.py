@@ -74,7 +74,7 @@ def test_a_fix_of_a_section_stays_in_it():
 def test_a_section_that_is_the_config_is_mended(tmp_path):
     (tmp_path / "job.yaml").write_text("model: x\nargs:\n  output_dir: out\n  seed: '1'\nseed: '2'\n", encoding="utf-8")
     gathering = Discovery(LaunchFacts(kind_given=True), "huggingface", ("args",))
-    run = gathering.one([str(tmp_path / "job.yaml")])
+    run = gathering.together([str(tmp_path / "job.yaml")])[0]
     assert list(apply_fixes(run).texts.values()) == ["model: x\nargs:\n  output_dir: out\n  seed: 1\nseed: '2'\n"]
 
 

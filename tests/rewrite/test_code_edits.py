@@ -41,7 +41,7 @@ def test_code_edits(tmp_path, monkeypatch, updating):
         name = "run.sh" if text.startswith(SHEBANG) else "train.py"
         (tmp_path / "train.py").write_text("", encoding="utf-8")
         (tmp_path / name).write_text(text, encoding="utf-8")
-        document = next(run for _, run in Discovery(LaunchFacts(), None).each([name])).documents[0]
+        document = next(iter(Discovery(LaunchFacts(), None).runs([name]))).documents[0]
         for each in lines:
             if not each.startswith(CHANGE):
                 continue

@@ -78,7 +78,7 @@ def test_a_batch_beyond_all_bounds_is_no_target(today):
 def test_the_sizes_of_a_section_are_changed_in_it(tmp_path):
     text = "model: x\nargs:\n  per_device_train_batch_size: 4\n  gradient_accumulation_steps: 2\ngradient_accumulation_steps: 7\n"
     (tmp_path / "job.yaml").write_text(text, encoding="utf-8")
-    run = Discovery(LaunchFacts(gpus=8), "huggingface", ("args",)).one([str(tmp_path / "job.yaml")])
+    run = Discovery(LaunchFacts(gpus=8), "huggingface", ("args",)).together([str(tmp_path / "job.yaml")])[0]
     found = retarget(run, run.facts, 16, 64, None)
     assert list(found.texts.values()) == [text.replace("steps: 2", "steps: 1")]
     assert found.after().resolved["global_batch"] == 64
@@ -135,7 +135,7 @@ def test_the_trainer_s_accumulation_gets_through_to_the_engine(tmp_path):
     (tmp_path / "train.yaml").write_text(trainer, encoding="utf-8")
     engine = '{\n  "train_micro_batch_size_per_gpu": "auto",\n  "zero_optimization": {"stage": 2}\n}\n'
     (tmp_path / "ds.json").write_text(engine, encoding="utf-8")
-    run = Discovery(LaunchFacts(gpus=8, complete=True), "huggingface").one([str(tmp_path / "train.yaml")])
+    run = Discovery(LaunchFacts(gpus=8, complete=True), "huggingface").together([str(tmp_path / "train.yaml")])[0]
     found = retarget(run, run.facts, 8, 256, None)
     assert found.texts[str(tmp_path / "train.yaml")] == trainer.replace("steps: 1", "steps: 8")
     assert found.texts[str(tmp_path / "ds.json")] == engine.replace(
@@ -146,7 +146,7 @@ def test_the_trainer_s_accumulation_gets_through_to_the_engine(tmp_path):
 def test_a_file_that_its_parser_refuses_is_not_edited(tmp_path):
     (tmp_path / "train.yaml").write_text("output_dir: o\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n", encoding="utf-8")
     (tmp_path / "ds.json").write_text('{"zero_optimization": {"stage": 2} // ours\n}\n', encoding="utf-8")
-    run = Discovery(LaunchFacts(gpus=8, complete=True), "huggingface").one([str(tmp_path / "train.yaml")])
+    run = Discovery(LaunchFacts(gpus=8, complete=True), "huggingface").together([str(tmp_path / "train.yaml")])[0]
     with pytest.raises(EditRefused, match=r"ds\.json cannot be loaded"):
         retarget(run, run.facts, 8, 256, None)
 

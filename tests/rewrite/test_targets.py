@@ -48,8 +48,8 @@ def run_for(files, asked):
     first = next(iter(files))
     discovery = Discovery(facts, KINDS.get(first))
     if first in KINDS:
-        return discovery.one([first])
-    return next((run for _, run in discovery.each([first])), None)
+        return discovery.together([first])[0]
+    return next(iter(discovery.runs([first])), None)
 
 
 def outcome(files, asked):

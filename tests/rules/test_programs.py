@@ -66,7 +66,7 @@ def test_what_a_file_is_refused_for_is_refused_in_a_program(tmp_path, monkeypatc
             target = {**PINNED.get(rule.code, {}), **(facts.get("target") or {})}
             given = LaunchFacts(gpus=facts.get("gpus"), num_examples=facts.get("num_examples"), target=target)
             given = given.on_card(facts.get("gpu"))
-            found = {code for _, run in Discovery(given).each(["train.py"]) for code in refused(run)}
+            found = {code for run in Discovery(given).runs(["train.py"]) for code in refused(run)}
             compared += 1
             if not codes <= found:
                 lost[rule.code, number] = codes - found

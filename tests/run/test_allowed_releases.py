@@ -152,7 +152,7 @@ def test_an_argument_of_older_releases_of_swift(tmp_path, capsys):
 def test_each_rule_and_the_errors_alone_give_what_all_rules_together_give(tmp_path, files):
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    ((_, run),) = Discovery(LaunchFacts()).each([str(tmp_path / next(iter(files)))])
+    (run,) = Discovery(LaunchFacts()).runs([str(tmp_path / next(iter(files)))])
     found = run.findings()
     assert any(each.severity == ERROR for each in found)
     assert [each for each in run.errors() if each.severity == ERROR] == [each for each in found if each.severity == ERROR]
@@ -220,7 +220,7 @@ def test_a_stated_framework_leaves_the_transformers_that_it_accepts(tmp_path, mo
 def test_the_engine_of_a_run_at_another_release_is_loaded_for_rules_that_look_at_it(tmp_path):
     (tmp_path / "ds.json").write_text('{"zero_optimization": {"stage": 2, "overlap_com": true}, "train_micro_batch_size_per_gpu": "auto"}')
     (tmp_path / "train.yaml").write_text(TRAINER + "deepspeed: ds.json\nevaluation_strategy: steps\n")
-    ((_, run),) = Discovery(LaunchFacts()).each([str(tmp_path / "train.yaml")])
+    (run,) = Discovery(LaunchFacts()).runs([str(tmp_path / "train.yaml")])
     kinds = [config.kind for config in run.configs]
     other = run.at({"transformers": "4.57.6"})
     assert other.findings_of("HFT006") == []

@@ -36,7 +36,7 @@ def project(tmp_path, monkeypatch):
 
 def found(*paths):
     discovery = Discovery(LaunchFacts())
-    runs = [run for _, run in discovery.each(list(paths))]
+    runs = discovery.runs(list(paths))
     return [[document.path for document in run.documents] for run in runs], discovery.request.stats
 
 
@@ -150,9 +150,9 @@ def test_a_named_file_that_is_not_recognised(project):
 
 def test_a_missing_file_that_is_named(project):
     project(train_dot_yaml=TRAINER + "deepspeed: nope.json\n")
-    [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
+    [run] = Discovery(LaunchFacts()).runs(["train.yaml"])
     assert [(each.code, each.severity, each.key) for each in run.diagnostics] == [("RUN010", "warning", "/deepspeed")]
-    run = Discovery(LaunchFacts(complete=True)).one(["train.yaml"])
+    run = Discovery(LaunchFacts(complete=True)).together(["train.yaml"])[0]
     assert [(each.code, each.severity) for each in run.diagnostics] == [("RUN010", "error")]
 
 
@@ -176,7 +176,7 @@ def test_a_missing_file_that_is_named(project):
 def test_a_word_for_deepspeed_is_the_name_of_a_file(project, kind, value, refused):
     """accelerate's HfDeepSpeedConfig takes a path that exists, a mapping, or JSON in base64; no framework has names for configurations."""
     project(train_dot_yaml=f"output_dir: out\ndeepspeed: {value}\n")
-    run = Discovery(LaunchFacts(complete=True, kind_given=True), kind).one(["train.yaml"])
+    run = Discovery(LaunchFacts(complete=True, kind_given=True), kind).together(["train.yaml"])[0]
     found = [each.severity for each in run.diagnostics if each.code == "RUN010"]
     assert found == (["error"] if refused else [])
     assert not any(each.code == "TYP003" for each in run.diagnostics if each.key == "/deepspeed")
@@ -184,7 +184,7 @@ def test_a_word_for_deepspeed_is_the_name_of_a_file(project, kind, value, refuse
 
 def test_a_placeholder_for_deepspeed_is_not_a_missing_file(project):
     project(train_dot_yaml=TRAINER + "deepspeed: __DEEPSPEED__\n")
-    [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
+    [run] = Discovery(LaunchFacts()).runs(["train.yaml"])
     assert run.diagnostics == []
 
 
@@ -193,7 +193,7 @@ def test_a_word_for_accelerates_deepspeed_file(project):
     block = "distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config:\n  deepspeed_config_file: "
     for word, found in (("zero3", ["RUN010"]), ("none", [])):
         project(acc_dot_yaml=block + word + "\n")
-        run = Discovery(LaunchFacts(complete=True), "accelerate").one(["acc.yaml"])
+        run = Discovery(LaunchFacts(complete=True), "accelerate").together(["acc.yaml"])[0]
         assert [each.code for each in run.diagnostics if each.code == "RUN010"] == found
 
 
@@ -211,14 +211,14 @@ def test_a_word_for_accelerates_deepspeed_file(project):
 def test_a_missing_file_of_any_ending(project, text, version, codes):
     """TrainingArguments of transformers 5.23.0, 5.6.0 and 4.51.3 raise FileNotFoundError, 5.23.0 without `fsdp` does not."""
     project(train_dot_yaml=TRAINER + text)
-    run = Discovery(LaunchFacts(complete=True, gpus=8, target={"transformers": version})).one(["train.yaml"])
+    run = Discovery(LaunchFacts(complete=True, gpus=8, target={"transformers": version})).together(["train.yaml"])[0]
     assert [each.code for each in run.diagnostics if each.severity == "error"] == codes
 
 
 def test_options_of_the_launcher_are_not_the_program_s(project):
     line = "torchrun --nproc_per_node=8 train.py train.yaml --deepspeed=ds.json\n"
     project(train_dot_yaml=TRAINER, ds_dot_json=DEEPSPEED, run_dot_sh=line)
-    [(_, run)] = Discovery(LaunchFacts()).each(["run.sh"])
+    [run] = Discovery(LaunchFacts()).runs(["run.sh"])
     assert run.bugs == []
     assert run.facts.gpus == 8
 
@@ -229,7 +229,7 @@ def test_a_text_without_its_start_is_told_by_the_keys_after_its_first_line(tmp_p
     (tmp_path / "a.yml").write_text(' "eps": 1.0e-8,\n    }\n  },\n' + lines)
     (tmp_path / "b.yml").write_text('ps": 1.0e-8,\n    }\n  },\n' + lines)
     (tmp_path / "other.yml").write_text("jobs: [\n  build: x\n  test: y\n  deploy: z\n")
-    runs = [run for _, run in Discovery(LaunchFacts()).each(["."])]
+    runs = Discovery(LaunchFacts()).runs(["."])
     assert [(run.documents[0].path, run.kinds) for run in runs] == [("./a.yml", ["neox"]), ("./b.yml", ["neox"])]
     assert {run.verdict for run in runs} == {"reject"}
 
@@ -239,7 +239,7 @@ def test_the_parser_of_a_section_may_be_one_of_yaml_1_2(project, head, codes):
     indent = "  " if head else ""
     text = head + "".join(f"{indent}{line}\n" for line in TRAINER.replace("1.0e-4", "5e-5").splitlines())
     project(train_dot_yaml=text)
-    [(_, run)] = Discovery(LaunchFacts()).each(["train.yaml"])
+    [run] = Discovery(LaunchFacts()).runs(["train.yaml"])
     assert [each.code for each in run.diagnostics] == codes
 
 
@@ -260,7 +260,7 @@ def test_a_run_is_freed_without_the_garbage_collector(project, name, text):
     gc.collect()
     gc.disable()
     try:
-        run = next(run for _, run in Discovery(LaunchFacts()).each([name]))
+        run = next(iter(Discovery(LaunchFacts()).runs([name])))
         assert any(each.severity == "error" for each in run.diagnostics)
         config = weakref.ref(run.configs[0])
         del run

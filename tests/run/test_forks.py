@@ -24,7 +24,7 @@ def project(tmp_path, monkeypatch):
     def check(text, **facts):
         (tmp_path / "configs").mkdir(exist_ok=True)
         (tmp_path / "configs" / "a.yml").write_text(text, encoding="utf-8")
-        [(_, run)] = Discovery(LaunchFacts(**facts)).each(["configs/a.yml"])
+        [run] = Discovery(LaunchFacts(**facts)).runs(["configs/a.yml"])
         return run
 
     return check
@@ -129,7 +129,7 @@ def test_a_key_of_the_script_s_own_dataclass_is_known(project, tmp_path):
     (tmp_path / "other" / ".git").mkdir()
     (tmp_path / "other" / "arguments.py").write_text(CLASSES.format("evaluation_strategy"), encoding="utf-8")
     (tmp_path / "other" / "train.yaml").write_text(text, encoding="utf-8")
-    [(_, run)] = Discovery(LaunchFacts()).each(["other/train.yaml"])
+    [run] = Discovery(LaunchFacts()).runs(["other/train.yaml"])
     assert "KEY202" not in [each.code for each in run.diagnostics]
     assert declares_field(str(tmp_path / "other" / "train.yaml"), "evaluation_strategy")
 

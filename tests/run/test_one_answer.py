@@ -25,6 +25,9 @@ PROJECT = {
     "train.py": "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
     "args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]\nTrainer(args=args).train()\n",
     "main.sh": "torchrun --nproc_per_node 2 main.py --output_dir out --per_device_train_batch_size 3 --learning_rate 1e-5\n",
+    "library.py": "from transformers import Trainer, TrainingArguments\n"
+    "def run():\n    Trainer(args=TrainingArguments('out', per_device_train_batch_size=5)).train()\n",
+    "tool.py": "import library\nif __name__ == '__main__':\n    library.run()\n",  # no line starts it
     "main.py": "import train\nprint(train.args)\n",  # by its text, it trains nothing
     "ds.json": '{"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 2}}\n',
     "alone.json": '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 1}}\n',

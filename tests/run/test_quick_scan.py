@@ -179,7 +179,7 @@ def test_a_walk_parses_no_unrelated_file(tmp_path, monkeypatch):
     parsed = []
     monkeypatch.setattr(FileSource, "document", lambda self, path, *_: parsed.append(path))
     discovery = Discovery(LaunchFacts())
-    assert list(discovery.each(["."])) == []
+    assert discovery.runs(["."]) == []
     assert (parsed, discovery.request.stats.unrecognized) == ([], 2)
 
 

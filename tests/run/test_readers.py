@@ -60,6 +60,28 @@ def test_the_marks_of_files():
     ]
 
 
+def test_a_script_mentions_a_module_by_the_command_that_the_project_installs_for_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {
+        "pyproject.toml": '[project.scripts]\ntune-it = "pkg.train:main"\nserve-it = "pkg.serve:main"\n',
+        "pkg/train.py": "def main(): pass\n",
+        "train.sh": "tune-it --steps 5\n",
+        "serve.sh": "serve-it\n",
+    }
+    (tmp_path / "pkg").mkdir()
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert Readers(FileSource()).of(["pkg/train.py"], ["train.sh", "serve.sh"]) == ["train.sh"]
+
+
+def test_a_script_reads_a_module_that_its_program_imports_by_several_others(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {f"m{number}.py": f"import m{number + 1}\n" for number in range(4)} | {"train.sh": "python m0.py\n"}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    assert Readers(FileSource()).of(["m4.py"], texts) == ["m3.py", "m2.py", "m1.py", "m0.py", "train.sh"]
+
+
 def test_modules_of_tests_are_no_link_between_a_file_and_its_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     texts = {

@@ -26,7 +26,7 @@ TYPO = '{"train_batch_size": 256, "zero_optimization": {"stage": 2, "overlap_com
 def test_outside_of_the_range(tmp_path, version, verdict, severity, asked):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO, encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"deepspeed": version}, complete=True)).one([str(path)])
+    run = Discovery(LaunchFacts(target={"deepspeed": version}, complete=True)).together([str(path)])[0]
     assert (run.verdict, run.target["deepspeed"]) == (verdict, asked)
     assert [each.severity for each in run.diagnostics if each.code == "KEY102"] == [severity]
 
@@ -34,7 +34,7 @@ def test_outside_of_the_range(tmp_path, version, verdict, severity, asked):
 def test_a_file_that_cannot_be_read_is_refused_by_every_release(tmp_path):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO[1:], encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"deepspeed": "0.8.3"}, complete=True), "deepspeed").one([str(path)])
+    run = Discovery(LaunchFacts(target={"deepspeed": "0.8.3"}, complete=True), "deepspeed").together([str(path)])[0]
     assert (run.verdict, run.fails_at) == ("reject", "load")
 
 
@@ -42,14 +42,14 @@ def test_a_key_that_is_refused_while_loading_is_one_of_a_release(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "train.sh"
     path.write_text("python3 -m verl.trainer.main_ppo data.nope=1\n", encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"verl": "0.99.0"}, complete=True)).one([str(path)])
+    run = Discovery(LaunchFacts(target={"verl": "0.99.0"}, complete=True)).together([str(path)])[0]
     assert (run.verdict, [each.severity for each in run.diagnostics if each.code == "VRL002"]) == (None, ["warning"])
 
 
 def test_only_the_framework_that_would_raise_counts(tmp_path):
     path = tmp_path / "ds_config.json"
     path.write_text(TYPO, encoding="utf-8")
-    run = Discovery(LaunchFacts(target={"transformers": "4.20.0"}, complete=True)).one([str(path)])
+    run = Discovery(LaunchFacts(target={"transformers": "4.20.0"}, complete=True)).together([str(path)])[0]
     assert (run.verdict, run.outside) == ("reject", {})
 
 

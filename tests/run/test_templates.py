@@ -15,7 +15,7 @@ def checked(tmp_path):
     def run(name, text, **facts):
         path = tmp_path / name
         path.write_text(text, encoding="utf-8")
-        [(_, found)] = Discovery(LaunchFacts(**facts)).each([str(path)])
+        [found] = Discovery(LaunchFacts(**facts)).runs([str(path)])
         return found
 
     return run

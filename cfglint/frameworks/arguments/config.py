@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.arguments.parsing import INVALID, Options, OptionWords, RefusedWords, parse, plain
@@ -40,7 +40,7 @@ class OptionsConfig(Config):
     ) -> ConfigMapping:
         """The values that the parser makes of the words and of what overrides them."""
         document = self.documents[0]
-        words.update((each.key, Unknown(*each.unknown) if each.unknown else each.texts) for each in overrides)
+        words.update((each.key, each.unknown if each.unknown is not None else each.texts) for each in overrides)
         found = parse(words, self.known, shown)
         self.refused = found.refused
         for override in overrides:

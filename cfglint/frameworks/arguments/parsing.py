@@ -71,7 +71,7 @@ class ListedWords(Words):
 
     def construct(self, document: Document) -> Operand:
         assert isinstance(document, CommandDocument)
-        return {key: Unknown(*document.unknown.get(key, ())) if words is None else words for key, words in document.words.items()}
+        return {key: document.unknown.get(key, Unknown()) if words is None else words for key, words in document.words.items()}
 
 
 def plain(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.training_data.files import held_out, listed, rows_of_all, unknown
 from cfglint.frameworks.training_data.samples import Samples
@@ -15,19 +14,17 @@ def samples(config: AxolotlConfig) -> Samples | None:
     model, named = config.model, config.values.get("datasets")
     if model is None or not isinstance(named, list) or model.streaming or model.pretraining_dataset:
         return None
-    total, files = 0, list[str]()
+    total, read, files = 0, 0, list[str]()
     for each in named:
-        found = rows_of_all(config, listed(each.get("data_files") or each.get("path"))) if isinstance(each, dict) else None
+        table = each if isinstance(each, dict) else {}
+        found = rows_of_all(config, listed(table.get("data_files") or table.get("path")), table.get("split"))
         if found is None:
             return None
         files += found.files
-        if found.count is None:
-            return unknown(found.why, *files)
-        count = rows_of_split(each.get("split") or "train", found.count)
-        if each.get("shards") or count is None:
-            return unknown("a part of a data set is taken", *files)
-        total += count
+        if found.count is None or table.get("shards"):
+            return unknown(found.why or "a part of a data set is taken", *files)
+        total, read = total + found.count, read + (found.rows or 0)
     left = held_out(total, float(model.val_set_size or 0)) if not config.values.get("test_datasets") else total
     if left is None:
         return unknown(f"`val_set_size` {model.val_set_size} leaves no sample", *files)
-    return Samples(left, tuple(files), DROPPED, total)
+    return Samples(left, tuple(files), DROPPED, read)

@@ -73,7 +73,7 @@ class HfWords(Words):
         for key, words in document.words.items():
             positive = key.removeprefix("no_")
             if words is None:
-                found[key] = Unknown(*document.unknown.get(key, ()))
+                found[key] = document.unknown.get(key, Unknown())
             elif positive != key and not words and defaults(self.version).get(positive) is True:
                 found[positive] = False
             elif not words and is_number(key):  # which the parser refuses

@@ -103,8 +103,8 @@ class TrainerConfig(TrainerFiles):
         """A field whose value is unknown, with the place of its key if the file has it."""
         key, node = self.documents[0].find((name,))
         document = self.documents[0]
-        reasons = document.unknown.get(name, ()) if isinstance(document, Part) else ()
-        return Setting((name,), Unknown(*reasons), WRITTEN if node is not None else DEFAULT, document, node, key, because(reasons))
+        value = document.unknown.get(name, Unknown()) if isinstance(document, Part) else Unknown()
+        return Setting((name,), value, WRITTEN if node is not None else DEFAULT, document, node, key, because(value.reasons))
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives."""

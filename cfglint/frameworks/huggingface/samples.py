@@ -9,9 +9,10 @@ import os
 from cfglint.data.rows import Limits, Rows, found_all, rows_of
 from cfglint.data.slices import rows_in
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.training_data.files import held_out, limits, unknown
+from cfglint.frameworks.training_data.files import held_out, limits, rows_of_all, unknown
 from cfglint.frameworks.training_data.samples import Samples
 from cfglint.launch.program import DataRecipe
+from cfglint.launch.programs.data_sets import NAMED
 from cfglint.source.annotations import Any
 from cfglint.source.files import FileProblem, read_bytes
 
@@ -63,6 +64,8 @@ def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
 
 def rows_before_steps(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
     """The rows of the files, or of all parts, of a data set."""
+    if recipe.builder == NAMED:
+        return rows_of_all(config, recipe.files[:1], recipe.field, recipe.files[1])
     if recipe.files:
         origin = config.documents[0].path
         paths = [found_all(name, origin) for name in recipe.files]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import LineFramework
-from cfglint.source.annotations import Final
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.document import Document
-
-KIND: Final = "launch"
 
 
 class LaunchFramework(LineFramework):
     """A command line. Its consumer is the parser of its arguments, or of the config file that it names."""
 
-    kind = KIND
+    kind = LAUNCH
     title = "launch line"
     no_generator = "a launch line is a command of a script; `cfglint new` prints the launch command for the files that it generates"
     rule_families = {"LCH": "Launch lines"}
-    rules = "accelerator lines program"
+    rules = "lines accelerate.rules.accelerator_calls"
     parts = {
         "config": "launch.config.consumer_config",
-        "batch": "launch.accelerator.batch",
-        "account": "launch.accelerator.account",
-        "numbers": "launch.accelerator.numbers",
+        "batch": "accelerate.own_loops.batch",
+        "account": "accelerate.own_loops.account",
+        "numbers": "accelerate.own_loops.numbers",
     }
 
     def title_of(self, document: Document) -> str:

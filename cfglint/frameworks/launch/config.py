@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate import Reason
 from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
-from cfglint.frameworks.launch import FRAMEWORK, KIND
+from cfglint.frameworks.launch import FRAMEWORK
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.launch import Launch
-from cfglint.launch.overrides import Override
+from cfglint.launch.passed_arguments import borrowed, overrides
 from cfglint.launch.program import ProgramCall
-from cfglint.source.annotations import Any, ConfigValue, Operand, Sequence
-from cfglint.source.document import Document, Node, Path, Written
+from cfglint.launch.registered import LAUNCH
+from cfglint.source.annotations import Any, Operand, Sequence
+from cfglint.source.document import Document, Path
 from cfglint.source.python.call import CallDocument
 from cfglint.source.shell.command import CommandDocument
 
 ACCELERATOR = "Accelerator"
-ACCUMULATION = "gradient_accumulation_steps"
-VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 
 
 class LaunchConfig(Config):
@@ -74,7 +72,7 @@ class LaunchConfig(Config):
     def nested_configs(self) -> list[Config]:
         """The config of a framework that the arguments feed without a file, next to the file that another one loads."""
         launch = self.facts.launch
-        if launch.consumer == KIND and "accelerate" in self.kinds and self.accelerator is not None:
+        if launch.consumer == LAUNCH and "accelerate" in self.kinds and self.accelerator is not None:
             return [self.launcher, *self.launcher.nested_configs()]
         kind = fed_by(launch)
         return [framework(kind).config(self.documents, [kind], self.facts)] if kind not in ("", launch.consumer) else []
@@ -84,7 +82,7 @@ def consumer_config(documents: list[Document], facts: LaunchFacts, kinds: list[s
     """The config of the consumer of a launch line, which is the first document."""
     launch = facts.launch
     consumer = launch.consumer
-    if not consumer or consumer == KIND:
+    if not consumer or consumer == LAUNCH:
         return LaunchConfig(documents, facts, kinds)
     program = launch.entry["program"] if launch.entry is not None else None
     facts = framework(consumer).started_by(program or "", facts)
@@ -97,66 +95,3 @@ def consumer_config(documents: list[Document], facts: LaunchFacts, kinds: list[s
     own = borrowed(launch, built) if isinstance(built, CallDocument) else overrides(launch) if framework(consumer).reads_arguments else []
     facts = facts.replace(overrides=(*own, *facts.overrides))
     return framework(consumer).config([document for document, _ in ordered], [kind for _, kind in ordered], facts)
-
-
-def overrides(launch: Launch) -> list[Override]:
-    """The arguments of a line as overrides of the file that it names, each with its place."""
-    from cfglint.launch.overrides import ARGS, Override
-
-    line, command = launch.line, launch.command
-    assert line is not None
-    assert command is not None
-    found: list[Override] = []
-    named = {file.role.lstrip("-") for file in line.files}
-    for key, value in command.roots[0].pairs():
-        if key.raw in named or key.raw == command.size_key:  # the size is the launcher's, no argument of the program
-            continue
-        words = command.words[key.raw]
-        override = Override(key.raw, words or [], ARGS)
-        override.place = (command, value)
-        override.unknown = command.unknown.get(key.raw, ())
-        found.append(override)
-    return found
-
-
-def borrowed(launch: Launch, built: CallDocument) -> list[Override]:
-    """The arguments of a line that a program passes on to the constructor of its trainer's arguments, each with its place.
-
-    The program's own parser has converted them before.
-    """
-    from cfglint.launch.overrides import ARGS, Override
-
-    found: list[Override] = []
-    for key, argument in built.borrowed.items():
-        value, pair, words = passed(launch, argument)
-        if pair is None and not isinstance(value, Unknown):
-            continue
-        override = Override(key, words, ARGS)
-        override.values = (value,)
-        if pair is not None and launch.command is not None:
-            override.place = (launch.command, pair[1])
-            override.argument = Written(launch.command, (pair[0].raw,))
-        override.unknown = value.reasons if isinstance(value, Unknown) else ()
-        found.append(override)
-    return found
-
-
-def passed(launch: Launch, argument: str) -> tuple[ConfigValue, tuple[Node, Node] | None, list[str]]:
-    """(value, option and value in the line, words) that a line gives to an argument of its program; without a place if the line does not
-    give it.
-    """
-    from cfglint.frameworks.arguments.own_parser import given_value, options_of
-
-    line, command, program = launch.line, launch.command, launch.parser
-    assert line is not None
-    assert command is not None
-    assert program is not None
-    fields = program.fields
-    options = options_of(argument, fields)
-    last = next((pair for pair in reversed(command.roots[0].pairs()) if pair[0].raw in options), None)
-    if last is not None:
-        return given_value(argument, last[0].raw, fields, command), last, command.words[last[0].raw] or []
-    words = [word.string for word in line.arguments]
-    if any(word.startswith(short) for short in fields[argument].short for word in words):
-        return Unknown(Reason("argument", "a short option")), None, []
-    return None, None, []

@@ -22,7 +22,7 @@ def samples(config: SwiftConfig) -> Samples | None:
         path = local(config, name if mark and number.isdigit() else each)
         if path is None:
             return None
-        found = rows(config, path)
+        found = rows(config, path, "train")
         files += found.files
         if found.count is None:
             return unknown(found.why, *files)

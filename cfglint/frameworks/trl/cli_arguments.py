@@ -20,7 +20,7 @@ class TrlWords(Words):
         found: ConfigTable = {}
         for key, words in document.words.items():
             if words is None:
-                found[key] = Unknown(*document.unknown.get(key, ()))
+                found[key] = document.unknown.get(key, Unknown())
             else:
                 found[key] = True if not words else words[0] if len(words) == 1 else list(words)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.data.slices import rows_of_split
 from cfglint.frameworks.huggingface.samples import of_recipe, recipe_of
 from cfglint.frameworks.training_data.files import held_out, listed, rows_of_all, unknown
 from cfglint.frameworks.training_data.samples import Samples
@@ -28,13 +27,10 @@ def samples(config: TrlConfig) -> Samples | None:
         return None
     total, rows, files = 0, 0, list[str]()
     for each in parts or [{"path": config.values.get("dataset_name"), "split": split}]:
-        found = rows_of_all(config, listed(each.get("data_files") or each.get("path")))
+        found = rows_of_all(config, listed(each.get("data_files") or each.get("path")), each.get("split"))
         if found is None or found.count is None:
             return found
-        taken = rows_of_split(each.get("split") or "train", found.count)
-        if taken is None:
-            return None
-        total, rows, files = total + taken, rows + found.count, [*files, *found.files]
+        total, rows, files = total + found.count, rows + (found.rows or 0), [*files, *found.files]
     left = held_out(total, config.values.get("test_split_size"))
     if left is None:
         return unknown("`test_split_size` leaves no sample", *files)

@@ -38,7 +38,7 @@ from cfglint.source.record import Record
 from cfglint.source.root import places_of
 from cfglint.source.shell import is_markdown
 from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
-from cfglint.source.shell.placed_text import UNKNOWN, Text
+from cfglint.source.shell.placed_text import UNKNOWN, Text, unknown_value
 from cfglint.source.shell.reasons import PLACEHOLDER as OPEN_PLACEHOLDER
 
 TYPE_CHECKING = False
@@ -154,16 +154,16 @@ class VerlConfig(Config):
             return []
         if word.place is None:
             text = text.replace("=~/", "=/home/", 1)  # how a script's $HOME is written
-        reasons = word.reasons
+        unknown = None if word.known else unknown_value([word])
         try:
             override = parse_override(text if word.known else f"{key}=0")
         except OverrideError as problem:
             if not mark or not PLACEHOLDER(text) or not is_markdown(self.documents[0].path):
                 self.refused.append(RefusedWord(word, str(problem), None, text))
                 return []
-            override, reasons = parse_override(f"{key}=0"), (OPEN_PLACEHOLDER,)
-        if reasons:
-            override.value, override.text = Unknown(*reasons), f"{key}=..."
+            override, unknown = parse_override(f"{key}=0"), Unknown(OPEN_PLACEHOLDER)
+        if unknown is not None:
+            override.value, override.text = unknown, f"{key}=..."
         self.words.append((override, word))
         return [override]
 

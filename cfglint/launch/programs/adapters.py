@@ -15,6 +15,7 @@ from cfglint.source.python.call import CallDocument
 
 MODEL_OF_TRAINER = "model"
 CHECKPOINT = "pretrained_model_name_or_path"
+BITS = ("load_in_4bit", "load_in_8bit")
 
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[AdapterCall, ...]:
@@ -68,9 +69,11 @@ def document(made: MadeCall | None, program: ProgramFacts) -> CallDocument | Non
 
 
 def quantization_of(loaded: MadeCall) -> MadeCall | None:
-    """The `BitsAndBytesConfig` that a model is loaded with."""
+    """The `BitsAndBytesConfig` that a model is loaded with, or the loading call that has its fields, as before transformers 5."""
     key = loaded.arguments.get("quantization_config")
-    return key[1].data.made if key is not None and isinstance(key[1].data, MadeObject) else None
+    if key is None:
+        return loaded if any(name in loaded.arguments and loaded.arguments[name][1].data is True for name in BITS) else None
+    return key[1].data.made if isinstance(key[1].data, MadeObject) else None
 
 
 def checkpoint(loaded: MadeCall | None, model: Value | None) -> str:

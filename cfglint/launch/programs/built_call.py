@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.launch.programs.scopes import Scope
+from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ class EngineConfig(BuiltCall):
     Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
     """
 
-    kind = "deepspeed"
+    kind = ENGINE
 
 
 class AcceleratorCall(BuiltCall):
     """A call of `Accelerator`, in a program with a training loop of its own."""
 
-    kind = "launch"
-    package = "accelerate"
+    kind = LAUNCH
+    package = LAUNCHER

@@ -14,10 +14,11 @@ from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, in
 from cfglint.launch.arguments import behind_dashes, further_arguments
 from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
-from cfglint.launch.kinds import TRAINER, kind_named
+from cfglint.launch.kinds import kind_named
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import Argument, LaunchLine, LineProblem
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
+from cfglint.launch.registered import TRAINER
 from cfglint.source.annotations import Container, Iterator
 from cfglint.source.shell.command import is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.placed_text import Text

@@ -31,6 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.programs.objects import Given, Named
 
+NAMED = "named"  # the builder of a folder, or of a data set of the Hub
 BUILDERS = ("json", "csv", "text", "parquet", "arrow")
 LIST = "list"  # the builder of a JSON file that the program parses itself
 SAME_ROWS = frozenset(
@@ -131,10 +132,16 @@ def loaded(given: Given, named: Named) -> Value | None:
     """The data set of `load_dataset`, or a mapping of its splits."""
     builder = plain(given[0] if given else named.get("path", NONE))
     files, field, split = named.get("data_files", NONE), plain(named.get("field", NONE)), plain(named.get("split", NONE))
-    if builder not in BUILDERS or len(given) > 1 or isinstance(field, Unknown) or named.keys() & {"data_dir", "num_proc_shards", "name"}:
+    part = plain(given[1] if len(given) > 1 else named.get("name", NONE))
+    if not isinstance(builder, str) or len(given) > 2 or isinstance(field, Unknown) or named.keys() & {"data_dir", "streaming"}:
         return None
     by_split = files.data.items if isinstance(files.data, Mapping) and not files.data.is_open else {"train": files}
-    recipes = {key: DataRecipe(str(builder), names_of(each), str(field or "")) for key, each in by_split.items()}
+    if builder in BUILDERS and part is None:
+        recipes = {str(key): DataRecipe(builder, names_of(each), str(field or "")) for key, each in by_split.items()}
+    elif builder not in BUILDERS and files.data is None and isinstance(part, (str, type(None))):
+        recipes = {each: DataRecipe(NAMED, (builder.removeprefix(PROJECT), part or ""), each) for each in ("train", "validation", "test")}
+    else:
+        return None
     sets = {key: DataSet(each) for key, each in recipes.items() if each.files}
     if split is None:
         return Value(DataSplits(sets)) if sets else None

@@ -60,13 +60,16 @@ def roots(project: Project) -> list[str]:
 
 
 def checkouts(line: LaunchLine, package: str, project: Project) -> Iterator[str]:
-    """The folders above a script, and those in them that are named like a package: a checkout of it, which is installed from there."""
+    """The folders above a script, and those in them that are named like a package, also with a version (`verl-0.4.x`): a checkout of it,
+    which is installed from there.
+    """
     inside = os.path.relpath(os.path.dirname(line.script_path) or os.curdir, project.root or os.curdir)
     parts = [] if inside.split(os.sep, 1)[0] in (os.curdir, os.pardir) else inside.split(os.sep)
     for count in range(len(parts), -1, -1):
         folder = os.path.join(project.root, *parts[:count])
         yield folder
-        yield os.path.join(folder, package)
+        names = [each for each in project.names(folder) if each.lower().replace("_", "-").startswith(f"{package}-")]
+        yield from (os.path.join(folder, each) for each in (package, *sorted(names)))
 
 
 def module_file(name: str, folders: Iterable[str], project: Project) -> tuple[str | None, str]:

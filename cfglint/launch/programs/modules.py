@@ -99,11 +99,15 @@ class ProgramModule:
         """The expressions that give each name and attribute a value."""
         return givers(self.tree)
 
+    @property
+    def code(self) -> str:
+        return self.text if self.notebook is None else self.notebook.code
+
     @cached_property
     def may_build(self) -> bool:
         """Whether the code calls what may be a class of arguments."""
-        code, classes = self.text if self.notebook is None else self.notebook.code, (*argument_classes(),)
-        return any(f"{name}(" in code for name in classes) and self.calls(classes)
+        classes = (*argument_classes(),)
+        return any(f"{name}(" in self.code for name in classes) and self.calls(classes)
 
     def calls(self, endings: tuple[str, ...]) -> bool:
         """Whether the code calls something whose name has one of these endings."""

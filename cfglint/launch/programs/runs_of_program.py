@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.context import Context, Watched
@@ -88,6 +89,13 @@ class Evaluated:
                 self._evaluation, self.is_shared = self._repeated(), False
             found = self._alone[call.call] = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
         return found
+
+
+def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
+    assert program.evaluations is not None
+    found = program.evaluations.under(context)
+    assert isinstance(found, Evaluated)
+    return found
 
 
 def evaluated(modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None) -> tuple[ProgramEvaluation, bool]:

@@ -307,7 +307,7 @@ def change(alike: list[Comparison], anchor: str) -> views.ChangeView:
         [setting(each, comparison) for each in comparison.settings],
         after.findings if after else [],
         before.findings if before else [],
-        [signs(title(each)) for each in others],
+        [signs(each.name or each.files[0]) for each in others],
     )
 
 

@@ -14,7 +14,7 @@ from cfglint.source.python import SYNTAX
 class CallDocument(Part):
     """A call in a program. The root maps each keyword to its value, at their places in the program's source.
 
-    `values` are the values as in Python, with `Unknown` for unknown ones; `unknown` has the reasons.
+    `values` are the values as in Python, with `Unknown` for unknown ones; `unknown` has these alone.
     `literal` are the keywords whose value is written as a literal, in the call or in the only assignment of a name. `borrowed` maps
     a keyword to the argument of the program that supplies its value; `elsewhere` has the places of values that another module or a
     config file has, `computed` those of the numbers that a value is computed from, `defaults` those of the defaults of the program's own
@@ -99,7 +99,7 @@ class CallDocument(Part):
     def leave_open(self, key: Node, start: int, end: int, value: Unknown) -> None:
         """Add a keyword whose value is unknown."""
         self.add(key, Node(SCALAR, start, end), value)
-        self.unknown[key.raw] = value.reasons
+        self.unknown[key.raw] = value
 
 
 class Keywords(Loader):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason, distinct
+from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Callable, Collection, ConfigTable
 from cfglint.source.document import SCALAR, Node, Part, Path
 from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
-from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown
+from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown, unknown_value
 from cfglint.source.shell.reasons import ALL_OF_CALLER, PLACEHOLDER
 
 TYPE_CHECKING = False
@@ -116,7 +116,7 @@ class CommandDocument(Part):
             self.unknown.pop(key, None)
         else:
             self.words[key] = None
-            self.unknown[key] = distinct(reason for text in texts for reason in text.reasons)
+            self.unknown[key] = unknown_value(texts)
             self.sources[key] = " ".join(text.source for text in texts)
 
     def leave_out(self, key: str) -> None:
@@ -148,7 +148,7 @@ class CommandDocument(Part):
         start = self.extent[0]
         self.roots[0].children.append((Node(SCALAR, start, start, key), Node(SCALAR, start, start, "")))
         self.words[key] = None
-        self.unknown[key] = (reason,)
+        self.unknown[key] = Unknown(reason)
         self.flags[key] = f"--{key}"
 
     def within(self, place: Place | None, otherwise: tuple[int, int] | None = None) -> tuple[int, int]:

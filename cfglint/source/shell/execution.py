@@ -104,6 +104,7 @@ class Execution:
         self.written: set[str] = set()  # files that redirections create
         self.is_complete = True  # whether all statements were followed
         self.depth = 0  # nesting depth of the current statement
+        self.node: SyntaxNode | None = None  # the current statement
         self.loops = 0  # number of loops around the current statement
         self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
         self.ways_out: list[tuple[str, State]] = []  # of branches in the loops and functions that are followed, each with its state
@@ -162,6 +163,7 @@ class Execution:
         if len(self.calls) > MOST_CALLS:
             raise Exhausted
         self.depth += 1
+        outer, self.node = self.node, node
         try:
             if self.depth > DEEPEST:
                 raise Exhausted
@@ -173,6 +175,7 @@ class Execution:
             return self.block(node) if node.type in ("program", "do_group", "ERROR") else None
         finally:
             self.depth -= 1
+            self.node = outer
 
     def keep_status(self, node: SyntaxNode, status: bool | None) -> None:
         """Store the value of `$?` after a statement; programs are assumed to succeed, and a compound statement has the status of its
@@ -261,7 +264,8 @@ class Execution:
     def join(self, other: State, reason: Reason = UNDECIDED) -> None:
         """Merge two states into what they have in common."""
         self.budget.spend(len(other.variables) // COMPARED)
-        self.state.merge(other, reason)
+        at = self.script.line(self.node.start_byte) if self.node is not None else 0
+        self.state.merge(other, reason.at(self.script.path, at))
 
     def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING) -> None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there."""

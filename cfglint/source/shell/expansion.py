@@ -721,7 +721,7 @@ def split_by_bash(parts: Sequence[TextPart]) -> Sequence[TextPart]:
     if len(parts) != 1 or parts[0].text is not None:
         return parts
     kind = MayBeNoWord if all(map(from_caller, parts[0].reasons)) else AnyNumber
-    return [kind(None, None, parts[0].reasons, parts[0].source)]
+    return [kind(None, None, parts[0].reasons, parts[0].source, parts[0].options)]
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:

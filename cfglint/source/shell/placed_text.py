@@ -6,8 +6,8 @@ import re
 from functools import cache
 from zlib import crc32
 
-from cfglint.evaluate import Reason, distinct
-from cfglint.source.annotations import Callable, Iterable, Iterator
+from cfglint.evaluate import Choice, Reason, Unknown, distinct
+from cfglint.source.annotations import Callable, Iterable, Iterator, Sequence
 from cfglint.source.record import Record
 
 Place = tuple[str, int, int]  # path, start and end offset in its text
@@ -23,13 +23,14 @@ class TextPart(Record):
     """A piece of a string: `text` is None if it is unknown, and `reasons` are then the causes.
 
     `place` is where exactly these characters are written; None for computed ones. `source` is the known part of what an unknown piece is
-    computed from: where it differs between two states of a script, the piece may differ.
+    computed from: where it differs between two states of a script, the piece may differ. `options` are the strings of which it is one.
     """
 
     text: str | None
     place: Place | None = None
     reasons: tuple[Reason, ...] = ()
     source: str = ""
+    options: tuple[str, ...] = ()
 
     def cut(self, start: int, end: int) -> TextPart:
         """Some of the characters of a known part."""
@@ -65,6 +66,15 @@ class Text:
     def reasons(self) -> tuple[Reason, ...]:
         """The reasons why it is unknown."""
         return () if self.known else distinct(reason for part in self.parts for reason in part.reasons)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The strings of which it is one; empty if they are not known."""
+        if self.known:
+            return (self.string,)
+        unknown = [part for part in self.parts if part.text is None]
+        texts = unknown[0].options if len(unknown) == 1 else ()
+        return tuple("".join(text if part.text is None else part.text for part in self.parts) for text in texts)
 
     @property
     def place(self) -> Place | None:
@@ -115,9 +125,15 @@ def literal(text: str) -> Text:
     return Text((TextPart(text),))
 
 
-def unknown(*reasons: Reason, source: str = "") -> Text:
-    """A string that is unknown; `source` is the known part of what it is computed from."""
-    return Text((TextPart(None, None, distinct(reasons), shortened(source)),))
+def unknown(*reasons: Reason, source: str = "", options: tuple[str, ...] = ()) -> Text:
+    """A string that is unknown; `source` is the known part of what it is computed from, `options` are the strings of which it is one."""
+    return Text((TextPart(None, None, distinct(reasons), shortened(source), options),))
+
+
+def unknown_value(texts: Sequence[Text]) -> Unknown:
+    """The value of an option whose words are not all known."""
+    reasons, options = distinct(reason for text in texts for reason in text.reasons), texts[0].options if len(texts) == 1 else ()
+    return Choice(options, *reasons) if options else Unknown(*reasons)
 
 
 def shortened(source: str) -> str:

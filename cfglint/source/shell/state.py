@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import ConfigValue, SyntaxNode
 from cfglint.source.record import Record, changed
-from cfglint.source.shell.placed_text import BLANKS, EMPTY, OfCall, Text, any_number, in_call_without_arguments, literal, shortened, unknown
+from cfglint.source.shell.placed_text import (
+    BLANKS,
+    EMPTY,
+    LONGEST_SOURCE,
+    OfCall,
+    Text,
+    any_number,
+    in_call_without_arguments,
+    literal,
+    shortened,
+    unknown,
+)
 from cfglint.source.shell.reasons import OF_CALL, TOO_LONG
 from cfglint.source.shell.script import Script
+
+MOST_OPTIONS = 8  # strings of which an unknown one is told to be one
 
 Value = Text | list[Text] | dict[str, Text]
 
@@ -188,6 +203,9 @@ def either(here: Value | None, there: Value | None, reason: Reason) -> Value:
     source = " or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
     if isinstance(here, list) or isinstance(there, list):
         return [any_number(reason, source)]
+    known = [value.options if isinstance(value, Text) else () for value in (here, there)]
+    options = tuple(dict.fromkeys(chain(*known))) if all(known) else ()
+    options = options if len(options) <= MOST_OPTIONS and sum(map(len, options)) <= LONGEST_SOURCE else ()
     if reason == OF_CALL and not isinstance(here, dict):
-        return Text([OfCall(None, None, (reason,), shortened(source), in_call_without_arguments(here or EMPTY))])
-    return unknown(reason, source=source)
+        return Text([OfCall(None, None, (reason,), shortened(source), options, in_call_without_arguments(here or EMPTY))])
+    return unknown(reason, source=source, options=options)

@@ -32,7 +32,7 @@ def run(tmp_path):
             **{f"{key}.json": text for key, text in others.items()},
         }.items():
             (tmp_path / name).write_text(text, encoding="utf-8")
-        return Discovery(facts or LaunchFacts(complete=True)).one([str(tmp_path / name) for name in order])
+        return Discovery(facts or LaunchFacts(complete=True)).together([str(tmp_path / name) for name in order])[0]
 
     return make
 
@@ -133,7 +133,7 @@ def test_a_named_deepspeed_file_fills_and_is_compared(run):
 def test_a_deepspeed_file_is_named_as_yaml_reads_the_value(tmp_path, name, missing):
     text = f"distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: {name}\n"
     (tmp_path / "launch.yaml").write_text(text, encoding="utf-8")
-    found = Discovery(LaunchFacts(complete=True)).one([str(tmp_path / "launch.yaml")])
+    found = Discovery(LaunchFacts(complete=True)).together([str(tmp_path / "launch.yaml")])[0]
     assert codes(found).count("RUN010") == missing
 
 
@@ -205,8 +205,8 @@ def test_a_key_of_another_release_is_not_suggested_for_itself():
 def test_what_may_come_on_the_command_line_is_no_error_in_a_file_of_its_own(tmp_path):
     path = tmp_path / "launch.yaml"
     path.write_text("distributed_type: FSDP\nfsdp_config:\n  fsdp_version: 2\n", encoding="utf-8")
-    assert codes(Discovery(LaunchFacts()).one([str(path)])) == []
-    assert codes(Discovery(LaunchFacts(complete=True)).one([str(path)])) == ["ACC005"]
+    assert codes(Discovery(LaunchFacts()).together([str(path)])[0]) == []
+    assert codes(Discovery(LaunchFacts(complete=True)).together([str(path)])[0]) == ["ACC005"]
 
 
 def test_fix_follows_in_the_launch_file(tmp_path, capsys):
@@ -227,7 +227,7 @@ def test_the_launch_line_wins_over_the_launch_file(tmp_path):
 
     path = tmp_path / "launch.yaml"
     path.write_text("distributed_type: MULTI_GPU\nnum_processes: 8\n", encoding="utf-8")
-    found = Discovery(LaunchFacts(overrides=(Override("num_processes", ["4"]),))).one([str(path)])
+    found = Discovery(LaunchFacts(overrides=(Override("num_processes", ["4"]),))).together([str(path)])[0]
     assert (found.facts.gpus, found.facts.gpus_source) == (4, "--set num_processes 4")
 
 
@@ -235,7 +235,7 @@ def test_a_deepspeed_file_is_judged_in_the_run_of_the_launch_file_that_names_it(
     (tmp_path / "ds.json").write_text('{"train_batch_size": "auto", "zero_optimization": {"stage": 7}}', encoding="utf-8")
     launch_text = "distributed_type: DEEPSPEED\nnum_processes: 8\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
     (tmp_path / "launch.yaml").write_text(launch_text, encoding="utf-8")
-    ((_, found),) = Discovery(LaunchFacts()).each([str(tmp_path)])
+    (found,) = Discovery(LaunchFacts()).runs([str(tmp_path)])
     assert found.kinds == ["accelerate", "deepspeed"]
     (error,) = [each for each in found.diagnostics if each.severity == "error"]
     assert (error.key, error.place.file) == ("/zero_optimization/stage", str(tmp_path / "ds.json"))

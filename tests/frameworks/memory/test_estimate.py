@@ -36,7 +36,7 @@ def memory(tmp_path):
             gpu_memory=card,
             seq_length=rows,
         )
-        return memory_of(Discovery(facts, kind).one(paths).configs[0])
+        return memory_of(Discovery(facts, kind).together(paths)[0].configs[0])
 
     return of
 
@@ -233,7 +233,7 @@ NEOX = """\
 
 def test_neox_has_its_shape_in_the_file(tmp_path):
     (tmp_path / "20B.yml").write_text(NEOX)
-    run = Discovery(LaunchFacts(gpus=96, gpu_memory=39.4), "neox").one([str(tmp_path / "20B.yml")])
+    run = Discovery(LaunchFacts(gpus=96, gpu_memory=39.4), "neox").together([str(tmp_path / "20B.yml")])[0]
     found = memory_of(run.configs[0])
     assert found.model.shape.parameters == pytest.approx(20.55e9, rel=0.001)
     told = found.inputs.settings
@@ -245,7 +245,7 @@ def test_neox_has_its_shape_in_the_file(tmp_path):
 def test_the_bound_on_the_micro_batch_is_what_surely_fits(tmp_path):
     (tmp_path / "t.yaml").write_text(TRAINER)
     facts = LaunchFacts(gpus=1, target=NEWEST, model=named_model("llama-3.2-1b"), gpu_memory=79.2, seq_length=1024)
-    config = Discovery(facts, "huggingface").one([str(tmp_path / "t.yaml")]).configs[0]
+    config = Discovery(facts, "huggingface").together([str(tmp_path / "t.yaml")])[0].configs[0]
     assert micro_batch_bound(config).size == memory_of(config).surely > 2
     assert micro_batch_bound(config).fit == "fits"
     config.facts.gpu_memory = 4.0
@@ -258,7 +258,7 @@ def test_where_nothing_surely_fits_the_bound_is_what_may_fit(tmp_path):
     """A band of the estimate around what the card offers, of a class that is close wherever it may fit."""
     (tmp_path / "t.yaml").write_text(TRAINER)
     facts = LaunchFacts(gpus=1, target=NEWEST, model=named_model("llama-3.2-1b"), gpu_memory=79.2, seq_length=1024)
-    config = Discovery(facts, "huggingface").one([str(tmp_path / "t.yaml")]).configs[0]
+    config = Discovery(facts, "huggingface").together([str(tmp_path / "t.yaml")])[0].configs[0]
     found = []
     for config.facts.gpu_memory in map(float, range(4, 60, 2)):
         memory, bound = memory_of(config), micro_batch_bound(config)
@@ -272,7 +272,7 @@ def test_what_is_missing_is_named_by_its_flag(tmp_path):
     (tmp_path / "t.yaml").write_text(TRAINER)
 
     def missing(**facts):
-        return missing_for(Discovery(LaunchFacts(**facts), "huggingface").one([str(tmp_path / "t.yaml")]).configs[0])
+        return missing_for(Discovery(LaunchFacts(**facts), "huggingface").together([str(tmp_path / "t.yaml")])[0].configs[0])
 
     assert missing() == ["--model", "--gpu-memory"]
     assert missing(model=named_model("llama-3.2-1b"), gpu_memory=80.0) == ["--seq-length"]
@@ -306,7 +306,7 @@ def test_a_folder_that_the_file_names_is_read_inside_the_project_only(tmp_path, 
 
     def found(name):
         (inner / "t.yaml").write_text(f"{TRAINER}model_name_or_path: {name}\n")
-        return memory_of(Discovery(LaunchFacts(gpus=1, seq_length=64), "huggingface").one(["t.yaml"]).configs[0])
+        return memory_of(Discovery(LaunchFacts(gpus=1, seq_length=64), "huggingface").together(["t.yaml"])[0].configs[0])
 
     assert found("./model").estimate.parameters > 0
     assert found("..") is None
@@ -349,6 +349,26 @@ def test_the_adapter_of_a_program_is_read(tmp_path, capsys):
 def test_an_adapter_whose_modules_are_not_known_is_a_doubt(tmp_path, capsys):
     found = explained(tmp_path, capsys, "train.py", PROGRAM.replace('["q_proj", "o_proj"]', "chosen(model)"))
     assert found["class"] == "C"
+
+
+@each_case(
+    ("call", "tokens"),
+    [
+        ("tokenizer(row['text'], truncation=True, max_length=512)", 512),
+        ("tokenizer(row['text'], truncation=True, max_length=LENGTH, padding='max_length')", 256),
+        ("tokenizer(row['text'], truncation=False, max_length=512)", None),
+        ("tokenizer(row['text'], truncation=True, max_length=length_of(row))", None),
+        ("tokenizer(row['text'], truncation=True, max_length=512), tokenizer(row['answer'], truncation=True, max_length=64)", None),
+    ],
+)
+def test_rows_are_as_long_as_the_tokenizer_cuts_them(tmp_path, capsys, call, tokens):
+    from cfglint.cli import main
+
+    (tmp_path / "train.py").write_text(f"{PROGRAM}\nLENGTH = 256\ndef encode(row):\n    return {call}\n")
+    main(["explain", str(tmp_path / "train.py"), "--format", "json", "--gpus", "8"])
+    found = json.loads(capsys.readouterr().out)["memory"]
+    assert (found["peak_gib"] is not None) is (tokens is not None)
+    assert (f"rows of {tokens} tokens" in found["assumed"]) is (tokens is not None)
 
 
 LINE = (

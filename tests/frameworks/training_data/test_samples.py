@@ -36,6 +36,9 @@ def counted(tmp_path, monkeypatch, capsys):
     (data / "two").mkdir()
     (data / "two" / "x.json").write_text((data / "b.json").read_text())
     (data / "two" / "y.json").write_text((data / "b.json").read_text())
+    for place, count in (("of/train.jsonl", 9), ("of/dev-0.jsonl", 4), ("by/train/x.jsonl", 6), ("by/test/x.jsonl", 2)):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text("{}\n" * count)
     info |= {name: {"file_name": f"{name}.json", "formatting": "sharegpt"} for name in "sto"} | {"two": {"file_name": "two"}}
     info["o"] |= {"columns": {"messages": "messages"}, "tags": {"role_tag": "role", "user_tag": "user", "assistant_tag": "assistant"}}
     info["p"] = {"file_name": "b.json", "columns": {"prompt": "instruction"}}
@@ -104,6 +107,8 @@ def test_the_user_knows_better(counted):
         ({"path": "json", "data_files": ["data/a.jsonl", "data/b.json"]}, 130),
         ({"path": "json", "data_files": "data/[ab].json*"}, 130),
         ({"split": "test"}, None),
+        ({"path": "of"}, 9),
+        ({"path": "by", "split": "test[:1]"}, 1),
     ],
 )
 def test_a_part_of_the_data_of_axolotl(counted, changes, rows):
@@ -164,6 +169,11 @@ A = 'load_dataset("json", data_files="data/a.jsonl", split="train")'
         ('load_dataset("json", data_files="data/*.jsonl", split="train")', 100, True),
         ('load_dataset("json", data_files=["data/?.jsonl", "data/b.json"], split="train[:13]")', 13, True),
         ('load_dataset("json", data_files="data/a.jsonl", split="train[:10%]")', 10, True),
+        ('load_dataset("of", split="train")', 9, True),
+        ('load_dataset("of")["validation"]', 4, True),
+        ('load_dataset("of", split="train[:3]")', 3, True),
+        ('load_dataset("./by").map(len)["train"]', 6, True),
+        ('load_dataset("data/two")["train"]', 60, True),
         ('load_dataset("json", data_files={"dev": "data/a.jsonl"}, split="dev[90:]").select(range(4))', 4, True),
     ],
 )

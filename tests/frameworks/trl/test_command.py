@@ -15,7 +15,7 @@ HEAD = "model_name_or_path: m\ndataset_name: d\noutput_dir: out\nassistant_only_
 def found(keys, line="trl sft --config train.yaml", release="1.16.0"):
     """(code, severity, key) of what is found in a file that a line starts."""
     source = FileSource({"run.sh": line + "\n", "train.yaml": HEAD + keys})
-    run = Discovery(LaunchFacts(gpus=2, target={"trl": release}), source=source).one(["run.sh"])
+    run = Discovery(LaunchFacts(gpus=2, target={"trl": release}), source=source).together(["run.sh"])[0]
     return [(each.code, each.severity, each.key) for each in run.diagnostics]
 
 
@@ -71,7 +71,7 @@ MULTI_GPU = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nnu
 )
 def test_keys_of_the_file_start_the_processes(keys, words, expected):
     files = {"run.sh": f"trl sft --config train.yaml{words}\n", "train.yaml": HEAD + keys, "acc.yaml": MULTI_GPU}
-    run = Discovery(LaunchFacts(gpus=3), source=FileSource(files)).one(["run.sh"])
+    run = Discovery(LaunchFacts(gpus=3), source=FileSource(files)).together(["run.sh"])[0]
     assert run.configs[0].world_size == expected
 
 
@@ -89,7 +89,7 @@ def test_fix_edits_the_number_of_processes_where_it_is_written(tmp_path, monkeyp
 
 def test_accelerate_config_that_a_file_on_its_own_names():
     source = FileSource({"train.yaml": HEAD + "accelerate_config: acc.yaml\n", "acc.yaml": MULTI_GPU})
-    run = Discovery(LaunchFacts(), kind="trl", source=source).one(["train.yaml"])
+    run = Discovery(LaunchFacts(), kind="trl", source=source).together(["train.yaml"])[0]
     assert [*run.kinds] == ["trl", "accelerate"]
     assert [each.code for each in run.diagnostics] == []
 
@@ -109,7 +109,7 @@ GROUPS = "model_name_or_path: m\ndataset_name: d\noutput_dir: out\nnum_generatio
 )
 def test_the_command_checks_one_process_alone(keys, expected):
     source = FileSource({"run.sh": "trl grpo --config train.yaml\n", "train.yaml": GROUPS + keys})
-    run = Discovery(LaunchFacts(), source=source).one(["run.sh"])
+    run = Discovery(LaunchFacts(), source=source).together(["run.sh"])[0]
     assert [each.code for each in run.diagnostics if each.severity == "error"] == expected
     alone = FileSource({"run.sh": "accelerate launch --num_processes 8 grpo.py --config train.yaml\n", "train.yaml": GROUPS + keys})
-    assert not Discovery(LaunchFacts(), source=alone).one(["run.sh"]).diagnostics or expected != ["TRL047"]
+    assert not Discovery(LaunchFacts(), source=alone).together(["run.sh"])[0].diagnostics or expected != ["TRL047"]

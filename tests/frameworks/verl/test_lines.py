@@ -191,6 +191,12 @@ def test_a_key_that_a_copy_of_verl_does_not_have(checked):
     assert (run.found, run.verdict) == ([("VRL002", "error")], "reject")
 
 
+def test_the_keys_of_a_copy_in_a_folder_with_its_version_are_known(checked):
+    files = {f"verl-0.5.x/{name}": text for name, text in own_copy(OWN).items()}
+    assert checked(f"{OWN_LINE} lean.goals=2", "", files=files).found == []
+    assert checked(f"{OWN_LINE} lean.gaols=2", "", files=files).found == [("VRL002", "error")]
+
+
 @each_case(
     ("code", "found", "verdict"),
     [(DIVISIBLE, [("VRL014", "error")], "reject"), ("", [], "accept")],

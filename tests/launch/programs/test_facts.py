@@ -59,8 +59,8 @@ def built(call, facts, evaluated):
     complete = " complete" if getattr(call, "complete", False) else ""
     yield f"{type(call).__name__} {call.kind} {document.name}{complete}{' conditional' if call.is_conditional else ''}"
     for name, value in document.values.items():
-        reasons = document.unknown.get(name, ())
-        shown = f"? {'; '.join(each.cause for each in reasons)}" if reasons else repr(value)
+        unknown = document.unknown.get(name)
+        shown = f"? {'; '.join(reason.cause for reason in unknown.reasons)}" if unknown is not None else repr(value)
         key, node = document.find((name,))
         notes = " literal" if name in document.literal else ""
         if name in document.borrowed:

@@ -115,6 +115,24 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(written, refused.message, exception=refused.exception, help=refused.remedy or None)
 
 
+@rule("PFT006")
+def quantization_of_loading_call(config: TrainerConfig) -> Iterator[Finding]:
+    program = config.facts.launch.code
+    for call in program.adapters if program is not None else ():
+        name = next((each for each in quantization.BITS if call.model is not None and each in call.model.values), None)
+        if call.model is None or name is None:
+            continue
+        key, node = call.model.find((name,))
+        yield Finding(
+            Setting((name,), call.model.values[name], WRITTEN, call.model, node or call.model.roots[0], key),
+            f"`from_pretrained` has no argument `{name}`",
+            exception=f"TypeError: __init__() got an unexpected keyword argument '{name}'",
+            depends_on=doubts(call),
+            help=f"set `quantization_config=BitsAndBytesConfig({name}={call.model.values[name]})`",
+            for_any_parser=True,
+        )
+
+
 @rule("PFT005")
 def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding]:
     program, processes = config.facts.launch.code, config.world_size

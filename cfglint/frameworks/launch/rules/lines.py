@@ -1,4 +1,4 @@
-"""Rules about the launch line itself: its launcher refuses it, or starts something other than the line says."""
+"""Rules about the launch line itself: its launcher or its program refuses it, or starts something other than the line says."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.shell.command import SHOWN
 
 BROKEN = re.compile(r"(?:(?<=\\)[ \t]+\r?|\r)(?=\n)")  # blanks behind a backslash, the carriage return of a line
+OF_LINE = (  # the rules whose findings are problems of the line alone, whatever the run has
+    "LCH002 LCH003 LCH004 LCH005 LCH007 LCH008 LCH009 LCH010 LCH011 LCH013 LCH014 LCH015 LCH016 LCH017 LCH018 LCH021 LCH022 LCH023 LCH024"
+)
 OFF_NCCL = ("use_cpu", "no_cuda", "ddp_backend")  # arguments of a training without CUDA, or without NCCL
 
 
@@ -89,21 +92,6 @@ def edge(text: str, place: int, back: bool) -> int:
     return edge(text, end, back) if end < len(text) and text[start:end].rstrip().endswith("\\") else end
 
 
-@rule("LCH002")
-def missing_launch_file(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH002")
-
-
-@rule("LCH004")
-def dropped_processes(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH004")
-
-
-@rule("LCH005")
-def conflicting_gpu_selection(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH005")
-
-
 @rule("LCH006")
 def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     lacks_gpus = config.facts.launch.line is not None and bool(config.facts.launch.line.lacks_gpus) and trains_on_gpus(config)
@@ -128,31 +116,6 @@ def more_processes_than_gpus(config: LaunchConfig) -> Iterator[Finding]:
         if fails:
             finding.severity, finding.fails_at = ERROR, "init"
         yield finding
-
-
-@rule("LCH007")
-def single_process_config(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH007")
-
-
-@rule("LCH008")
-def missing_process_count(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH008")
-
-
-@rule("LCH009")
-def unread_deepspeed_file(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH009")
-
-
-@rule("LCH010")
-def option_after_program(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH010")
-
-
-@rule("LCH011")
-def missing_hostfile(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH011")
 
 
 @rule("LCH012")
@@ -183,36 +146,5 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
             )
 
 
-@rule("LCH013")
-def missing_option_value(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH013")
-
-
-@rule("LCH014")
-def ignored_accelerate_block(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH014")
-
-
-@rule("LCH015")
-def header_gpu_mismatch(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH015")
-
-
-@rule("LCH018")
-def invalid_process_or_node_count(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH018")
-
-
-@rule("LCH021")
-def launch_file_outside_project(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH021")
-
-
-@rule("LCH022")
-def unknown_launcher_option(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH022")
-
-
-@rule("LCH023")
-def unfilled_placeholder(config: LaunchConfig) -> Iterator[Finding]:
-    return problems(config, "LCH023")
+for page in OF_LINE.split():
+    rule(page)(lambda config, code=page: problems(config, code))

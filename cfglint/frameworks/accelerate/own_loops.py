@@ -11,15 +11,17 @@ from math import prod
 
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DEFAULT, WRITTEN, Batch, Layout, Setting, derived
-from cfglint.frameworks.launch import KIND
-from cfglint.frameworks.launch.config import ACCUMULATION, VARIABLE, LaunchConfig
+from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, number_of, setting, total_steps, warmup_steps
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
 from cfglint.launch.program import OwnLoop
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.python.call import CallDocument
 
 PACKAGE = "accelerate"
+ACCUMULATION = "gradient_accumulation_steps"
+VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"
 MICRO = "batch_size"
 ACCUMULATION_PLUGIN, DEEPSPEED_PLUGIN, LOADER_PLUGIN = "GradientAccumulationPlugin", "DeepSpeedPlugin", "DataLoaderConfiguration"
 DEEPSPEED = ("deepspeed_plugin", "deepspeed_plugins")
@@ -207,7 +209,7 @@ def account(config: LaunchConfig) -> Summary:
         add_schedule_length(config, summary, loop)
         if has_dummy(loop):
             add_engine(config, summary, loop)
-    if config.facts.launch.consumer in ("", KIND) and (loop is None or loop.loader is None):
+    if config.facts.launch.consumer in ("", LAUNCH) and (loop is None or loop.loader is None):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary
 

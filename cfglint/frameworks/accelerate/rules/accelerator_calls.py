@@ -6,17 +6,17 @@ from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.remedy import Remedy, remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.launch.accelerator import DEEPSPEED, accumulation, loop_of, of_accelerator
-from cfglint.frameworks.launch.config import ACCUMULATION, LaunchConfig, passed
+from cfglint.frameworks.accelerate.own_loops import ACCUMULATION, DEEPSPEED, PACKAGE, accumulation, loop_of, of_accelerator
+from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice
+from cfglint.launch.passed_arguments import passed
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.tables import names
 
-PACKAGE = "accelerate"
 MICRO = "train_micro_batch_size_per_gpu"
-STEPS, PLUGIN = "gradient_accumulation_steps", "gradient_accumulation_plugin"
+PLUGIN = "gradient_accumulation_plugin"
 PRECISIONS = ("no", "fp8", "fp16", "bf16")
 # The parameters of accelerate 0.20.0 to 1.15.0 accelerator.py (Accelerator.__init__), and those of earlier releases.
 PARAMETERS = names(
@@ -105,15 +105,15 @@ def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
     plugin = call.find((PLUGIN,))[1] if call is not None else None
     if call is None or plugin is None or call.values[PLUGIN] is None:
         return
-    key, node = call.find((STEPS,))
-    value = call.values.get(STEPS)
+    key, node = call.find((ACCUMULATION,))
+    value = call.values.get(ACCUMULATION)
     if node is not None and type(value) is int and value != 1:
         yield Finding(
-            Setting((STEPS,), value, WRITTEN, call, node, key),
-            f"`{STEPS}` is incompatible with `{PLUGIN}`",
-            exception=f"ValueError: You can only pass one of `{STEPS}` and `{PLUGIN}`. "
+            Setting((ACCUMULATION,), value, WRITTEN, call, node, key),
+            f"`{ACCUMULATION}` is incompatible with `{PLUGIN}`",
+            exception=f"ValueError: You can only pass one of `{ACCUMULATION}` and `{PLUGIN}`. "
             "Please only pass in the created `GradientAccumulationPlugin` object.",
-            help=f"remove `{STEPS}`, and set `num_steps` of the plugin",
+            help=f"remove `{ACCUMULATION}`, and set `num_steps` of the plugin",
         )
 
 

@@ -636,5 +636,5 @@ def test_a_model_that_one_process_has_on_all_gpus_leaves_one_replica(given, gpus
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SPREAD.replace("MAP", given))
     (tmp_path / "run.sh").write_text("python train.py\n")
-    (run,) = Discovery(LaunchFacts(gpus=4)).meant_by("run.sh")
+    (run,) = Discovery(LaunchFacts(gpus=4)).runs(["run.sh"])
     assert (run.facts.gpus, run.resolved["data_parallel"]) == (gpus, gpus)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.frameworks.launch import KIND as LAUNCH
-from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.launch import Launch
 from cfglint.launch.command import not_known
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramCall, ProgramFacts
@@ -19,12 +16,13 @@ from cfglint.launch.programs.literals import COMPUTED, literal
 from cfglint.launch.programs.model_objects import OF_MODELS
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions
-from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of
 from cfglint.launch.programs.scopes import is_caught
 from cfglint.launch.programs.tracing import trace
 from cfglint.launch.programs.trainer_calls import trainer_calls
 from cfglint.launch.programs.trainers import SPREADING
 from cfglint.launch.programs.unread import unread_at, unread_call
+from cfglint.launch.registered import LAUNCH
 from cfglint.source.annotations import Callable, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.record import changed
@@ -72,34 +70,6 @@ class BuiltArguments:
         """The important fields whose final values are unknown."""
         return not_known(self.document.unknown, self.program.changed, known_fields(self.program.arguments))
 
-    def facts(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts of a run with these arguments, whose launch is unknown."""
-        not_read = self.program.not_read
-        if self.kind == LAUNCH:
-            facts = facts.replace(kind_given=facts.kind_given or not self.doubts)
-            return facts.replace(launch=Launch(parser=self.program, code=self.program, doubts=self.doubts, not_read=not_read))
-        if self.kind == "deepspeed":  # the program may pass an optimizer
-            launch = Launch(doubts=self.doubts, passed=self.passed, not_read=not_read)
-            complete = facts.complete or (self.passed == {} and not self.doubts)
-            return facts.replace(kind_given=facts.kind_given or not self.doubts, launch=launch, complete=complete)
-        if self.program.spreads and not self.document.values.get("deepspeed"):
-            facts = facts.replace(gpus=1, gpus_source="`device_map`: one process has all GPUs")
-        return facts.replace(
-            trainer=facts.trainer or self.trainer,
-            launch=Launch(
-                program=self.program,
-                code=self.program,
-                doubts=self.doubts,
-                not_known=self.not_known,
-                not_read=not_read,
-                spreads=self.program.spreads,
-                alternative=self.alternative,
-            ),
-            strict_keys=facts.strict_keys or self.program.complete,
-            kind_given=facts.kind_given or not self.doubts,
-            complete=facts.complete or not self.doubts,
-        )
-
 
 class ParsedArguments(BuiltArguments):
     """The arguments that a parser fills, of a program whose launch line is not known: what it makes of a line without arguments."""
@@ -120,13 +90,6 @@ class ParsedArguments(BuiltArguments):
         self.document.files = frozenset(each.path for each in program.modules.known())
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
-
-
-def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
-    assert program.evaluations is not None
-    found = program.evaluations.under(context)
-    assert isinstance(found, Evaluated)
-    return found
 
 
 def spreads_model(program: ProgramFacts, context: Context) -> str | None:
@@ -182,11 +145,6 @@ def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:
     given = [call.arguments[key][1].data for key in ("config", "config_params") if key in call.arguments]
     name = next((each for each in given[:1] if isinstance(each, str) and each.endswith((".json", ".hjson"))), "")
     return name, not call.conditions
-
-
-def built_arguments(program: ProgramFacts, which: int, reread: Reread, context: Context) -> BuiltArguments | None:
-    """The arguments that one of the calls of a program builds; `reread` parses the program with another content for one file."""
-    return BuiltArguments(program, which, reread, context) if which < len(program.built) else None
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:

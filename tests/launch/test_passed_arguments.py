@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from cases import each_case
 from cfglint.evaluate import Reason, Unknown
-from cfglint.frameworks.arguments.own_parser import given_value, options_of
+from cfglint.launch.passed_arguments import given_value, options_of
 from cfglint.launch.program import Field
 
 
@@ -37,7 +37,7 @@ def field(kind, takes="1", **more):
 )
 def test_the_value_of_an_option(kind, takes, words, expected):
     fields = {"size": field(kind, takes, stored="stored")}
-    command = SimpleNamespace(words={"size": words}, unknown={"size": (Reason("program", "an expression"),)})
+    command = SimpleNamespace(words={"size": words}, unknown={"size": Unknown(Reason("program", "an expression"))})
     value = given_value("size", "size", fields, command)
     assert (value.reasons[0].text if isinstance(value, Unknown) else value) == expected
 

@@ -1,0 +1,227 @@
+"""The launch lines in the scripts of projects, and the programs that these start; each script and program is read once."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+from cfglint.launch.arguments import further_arguments, known_words
+from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.launch_words import listed_below
+from cfglint.launch.line import LaunchLine
+from cfglint.launch.machine import Machine
+from cfglint.launch.program import ProgramFacts
+from cfglint.launch.programs.context import Context, with_texts
+from cfglint.launch.programs.finding import Found, find, program_at
+from cfglint.launch.reader import Reader, ScriptEvaluations
+from cfglint.source.annotations import Callable, Container, Mapping
+from cfglint.source.change import EditRefused
+from cfglint.source.file_source import FileSource
+from cfglint.source.project_files import Project
+from cfglint.source.shell.command import is_all_of_caller
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.shell.placed_text import Text
+
+MOST = 24  # launches of one script that are checked; loops are unrolled up to this number
+MOST_SCRIPTS = 64  # scripts whose launch lines are kept
+MOST_PROGRAMS = 32  # programs whose facts are kept, with the objects that their evaluation has made
+
+
+class Scripts:
+    """The launch lines of scripts that start on a `machine`, with variables of the `environment`. `named` are the files of the command
+    line, which may lie outside of the project.
+    """
+
+    def __init__(
+        self,
+        source: FileSource,
+        machine: Machine,
+        environment: Mapping[str, str],
+        named: Container[str] = (),
+        evaluations: ScriptEvaluations | None = None,
+    ) -> None:
+        self.source = source
+        self.machine = machine
+        self.environment = environment
+        self.named = named
+        self.evaluations = evaluations or ScriptEvaluations()
+        if type(source) is FileSource and not source.texts:
+            self.evaluations.names = cache(listed_below)
+        self.unchecked: dict[str, str] = {}  # scripts and programs that are not checked in full, with the reason
+        self.incomplete: set[str] = set()  # the scripts among them that have further launch lines
+        self.outside: dict[str, None] = {}  # files that scripts or programs name outside of their project, which are not read
+        self.mentions: dict[str, Callable[[str], bool]] = {}  # of pages of which only some blocks count: whether one does
+        self.checked: dict[str, set[int]] = {}  # the launches of a script that are runs of the same command, by their positions
+        self._lines: dict[tuple[str, str], list[LaunchLine]] = {}
+        self._roots: dict[str, str] = {}
+        self._programs: dict[tuple[str, str, tuple[str, ...], str], ProgramFacts | None] = {}
+        self._callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
+
+    def project(self, path: str) -> Project:
+        """The files around a script."""
+        folder = os.path.dirname(os.path.abspath(path))
+        if folder not in self._roots:
+            self._roots[folder] = self.source.root(path)  # relative like the paths of the files
+        project = self.source.project(path, self._roots[folder], self.named)
+        project.outside = self.outside
+        return project
+
+    def reader(self, path: str) -> Reader:
+        return Reader(self.project(path), self.machine, dict(self.environment), self.evaluations)
+
+    def lines(self, path: str, text: str) -> list[LaunchLine]:
+        """The launch lines in the content of a script."""
+        key = (path, text)
+        if key not in self._lines:
+            self._lines[key] = self.reader(path).lines(path, text, self.mentions.get(path))
+            if len(self._lines) > MOST_SCRIPTS:
+                del self._lines[next(iter(self._lines))]
+        return self._lines[key]
+
+    def to_check(self, path: str, text: str, only: int | None = None, *, again: bool = True) -> list[LaunchLine]:
+        """The launch lines of a script that are checked, as many as the limit allows; `only` is the line of the requested one.
+
+        Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
+        """
+        lines = self.lines(path, text)
+        wanted = at_line(lines, only, text) if only is not None else lines
+        if not again:
+            wanted = [line for line in wanted if line.call.called_from is None or self.is_first(line, (path, lines.index(line)))]
+        checked = wanted[:MOST]
+        if path in self.evaluations.incomplete:
+            self.unchecked[path] = "evaluation stopped at the limit of steps, later launches are not checked"
+        elif len(wanted) > MOST:
+            self.unchecked[path] = f"{MOST} of {len(wanted)} launches checked"
+        if path in self.evaluations.incomplete or {line.call.start for line in wanted[MOST:]} - {line.call.start for line in checked}:
+            self.incomplete.add(path)
+        self.checked[path] = {index for index, line in enumerate(lines) if line in checked} if only is None else set()
+        return checked
+
+    def is_first(self, line: LaunchLine, caller: tuple[str, int]) -> bool:
+        """Whether neither the called script itself nor another call of it starts this launch, or one that differs in nothing of effect."""
+        path = line.call.path
+        if any(same_launch(line, other) for other in self.lines(path, self.source.content(path) or "")):
+            return False
+        others = self._callers.setdefault(path, [])
+        first = next((by for other, by in others if same_launch(line, other)), None)
+        if first is None:
+            others.append((line, caller))
+        return first in (None, caller)
+
+    # -- programs
+
+    def program_of(self, line: LaunchLine) -> Found | None:
+        """The file of the program of a line, if the project contains it."""
+        return find(line, self.project(line.call.path))
+
+    def program_at(self, path: str) -> Found:
+        """A program that no line starts."""
+        return program_at(path, self.project(path))
+
+    def facts(self, program: Found) -> ProgramFacts | None:
+        """The facts about a program; None if it cannot be parsed."""
+        key = program.path, program.package, tuple(program.folders), program.entry
+        if key not in self._programs:
+            self._programs[key] = read_found(program, {})
+            if len(self._programs) > MOST_PROGRAMS:
+                del self._programs[next(iter(self._programs))]
+        return self._programs[key]
+
+    def note_further(self, program: ProgramFacts) -> None:
+        """Record the calls of a program that become no runs because there are too many."""
+        if program.further:
+            count = len(program.built)
+            self.unchecked[program.path] = f"{count} of {count + program.further} calls that build arguments checked"
+
+    def note_too_large(self, program: Found) -> None:
+        """Record a program that was not read although it can be parsed."""
+        from cfglint.launch.programs.modules import MOST_MODULES, Modules
+        from cfglint.launch.programs.scopes import MOST_SCOPES
+
+        module = Modules([], program.read).module_of(program.path)
+        if module is not None and module.tree.body:
+            limits = f"more than {MOST_SCOPES} functions or {MOST_MODULES} modules of the project"
+            self.unchecked[program.path] = f"not read, because its code uses {limits}"
+
+    def context(self, line: LaunchLine) -> Context:
+        """The circumstances under which a line starts its program."""
+        project = self.project(line.call.path)
+        folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
+        known = [part for word in known_words(line.arguments) for part in parts_of(word)]
+        further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
+        return Context(
+            tuple(value for value, _ in known),
+            bool(further),
+            {**self.environment, **{name: text.value for name, text in line.call.environment.items() if text.value is not None}},
+            line.processes,
+            project.read,
+            (folder,) if folder is not None else (),
+            spelled=tuple(string for _, string in known),
+            exists=project.exists,
+        )
+
+    def context_without_line(self, path: str) -> Context:
+        """The circumstances of a program that no line starts: no arguments, started from the top of its project or its own folder."""
+        project = self.project(path)
+        folders = tuple(dict.fromkeys((project.root, os.path.dirname(path) or ".")))
+        return Context((), False, dict(self.environment), self.machine.gpus, project.read, folders, exists=project.exists)
+
+
+def read_found(program: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
+    """A program, parsed with other contents for some of its files."""
+    from cfglint.launch.programs.reading import read_program
+
+    read = with_texts(program.read, texts) if texts else program.read
+    return read_program(program.path, program.package, program.folders, read, program.entry)
+
+
+def parts_of(word: Text) -> list[tuple[str | None, str]]:
+    """A word of a line with its value: an option with an unknown value behind `=` is two words, of which only the second is unknown."""
+    name, mark, rest = word.string.partition("=")
+    if word.value is None and mark and name.startswith("--") and name[2:].replace("-", "_").isidentifier():
+        return [(name, name), (None, rest)]
+    return [(word.value, word.string)]
+
+
+def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
+    """Whether two launches are the same: one command, from one folder, in one environment, but for `"$@"` and arguments without effect."""
+    one, two = line.call, other.call
+    if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
+        return False
+    words = words_of_effect(line) == words_of_effect(other)
+    return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
+
+
+def words_of_effect(line: LaunchLine) -> list[tuple[str, bool]]:
+    """The words of a launch, and whether each is known, without those that may be missing and names, folders and seeds."""
+    names = [argument for argument in line.given or () if argument.name in WITHOUT_EFFECT]
+    left = {id(word) for argument in names for word in (argument.word, *argument.texts)}
+    return [(word.string, word.known) for word in line.call.words if id(word) not in left and not is_all_of_caller(word)]
+
+
+def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
+    """The launch lines that include a line of the file, or that it starts by calling their script."""
+    exact = [line for line in lines if line.call.line == number and not line.is_sourced]
+    exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
+    exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
+    if exact:
+        return exact
+    own = [line for line in lines if not line.is_sourced]
+    return [line for line in own if text.count("\n", 0, line.call.start) < number <= text.count("\n", 0, line.call.end) + 1]
+
+
+def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) -> LaunchLine:
+    """A line, one of `lines`, in another version of its script; raises EditRefused if that starts something else."""
+    if len(now) != len(lines):
+        raise EditRefused("the edited script would start something else", line.call.start)
+    return now[lines.index(line)]
+
+
+def refuse_sourced(line: LaunchLine) -> None:
+    """Raise EditRefused for a launch in another file than its script."""
+    if line.is_sourced:
+        how = "called script" if line.call.called_from is not None else "sourced file"
+        place = f"{line.call.path}:{line.call.line}"
+        raise EditRefused(f"the launch is in a {how} ({place}), whose other users are not known; change it there by hand", line.call.start)
