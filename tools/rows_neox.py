@@ -10,7 +10,7 @@ from typing import Any
 
 from extract_rows import rows_of
 from history_rows import Release
-from row_sources import Package
+from row_sources import Package, Ref
 from row_table_text import Function, Table
 
 PACKAGE = "megatron"
@@ -25,6 +25,13 @@ GIVEN: dict[str, Any] = {
     "expand_attention_types": "fact",  # whose loops are as long as a file says
     "validate_types": True,  # a rule has the types of all fields
 }
+BATCH = ("calculate_batch_parameters", "check_batch_parameters")  # which also get a table of their own, for the sizes alone
+SIZES = {
+    "dp_world_size": "world_size",
+    "train_batch": "train_batch_size",
+    "micro_batch": "train_micro_batch_size_per_gpu",
+    "grad_acc": "gradient_accumulation_steps",
+}
 MARKS = re.compile("^\x1b\\[\\d+m\\[FAIL\\]\x1b\\[\\d+m ?|^{FAIL}|\x1b\\[\\d+m")  # colours, and what is in front of a message
 
 
@@ -37,13 +44,28 @@ def table(folders: Mapping[Release, Path]) -> Table:
 
 
 def functions(folder: Path) -> Iterator[Function]:
-    """The constructor of a release."""
+    """The constructor of a release, and what it computes of the batch sizes."""
     package = Package(str(folder), PACKAGE)
     module = package.module(MODULE)
     definition = module.names[CLASS]
     constructor = next(each for each in definition.body if isinstance(each, ast.FunctionDef) and each.name == POST_INIT)
     rows = rows_of(package, module, constructor, (definition, module), given=GIVEN)[0]
     yield Function(CLASS, CONFIG, "", [plain(row) for row in rows if "todo" not in row])
+    methods = [next(each for each in definition.body if isinstance(each, ast.FunctionDef) and each.name == name) for name in BATCH]
+    rows, checks = (
+        rows_of(package, module, OfFields().visit(each), (definition, module), bound={"self": Ref("root")})[0] for each in methods
+    )
+    names = [*SIZES.values()][1:]
+    given = {"when": [], "let": "$given", "be": ["and", *(["is not", ["f", name], None] for name in names)]}
+    whole = [{"when": [["not", ["v", "$given"]]], "set": name, "be": ["call", "int", ["f", name]]} for name in names]
+    yield Function(CLASS, "batch", "", [given, *rows, *whole, *checks])  # what is returned, by hand: integers where one was missing
+
+
+class OfFields(ast.NodeTransformer):
+    """Makes the sizes of a function fields of an object, which change one after the other, as they do where an operator fails."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Attribute(ast.Name("self", ast.Load()), SIZES[node.id], node.ctx) if node.id in SIZES else node
 
 
 def plain(part: Any) -> Any:

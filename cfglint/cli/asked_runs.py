@@ -11,7 +11,7 @@ from cfglint.findings.wording import first_few
 from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.paths import BY_HAND, line_of
+from cfglint.run.paths import BY_HAND, is_program, is_script, line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.file_source import FileSource
 from cfglint.source.root import resolved
@@ -19,10 +19,16 @@ from cfglint.source.root import resolved
 
 def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> list[CheckedRun]:
     """The runs that the paths mean, for a command that answers for each: those of the project that read the one named file, or those of
-    a folder; several files are one run. UsageError names what is missing.
+    a folder; several scripts or programs are runs of their own, other files together one run. UsageError names what is missing.
     """
     paths = arguments.paths
     options = arguments.run or arguments.kind or arguments.section or arguments.args
+    if not options and len(paths) > 1 and all(is_script(line_of(path)[0]) or is_program(path) for path in paths):
+        found = []
+        for arguments.paths in ([path] for path in paths):
+            found += runs_asked(arguments, project, complete)
+        arguments.paths = paths
+        return found
     if options or len(paths) != 1 or paths == ["-"]:
         return [one_run(arguments, project, complete)]
     stats = ScanStats()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
-FOR_SEVERAL = ("text", "json")  # formats of the plans of several runs
+FOR_SEVERAL = ("text", "markdown", "json")  # formats of the plans of several runs
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
@@ -142,7 +142,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace, printed: bool) -> str:
-    """The plans of the runs; as text, those of runs with the same plans once, below their places."""
+    """The plans of the runs; for people, those of runs with the same plans once, below their places."""
     tables = [(run, table(found, pace)) for run, found in planned]
     if len(tables) == 1:
         return _report(form, tables[0][1], tables[0][0], printed)
@@ -151,10 +151,10 @@ def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace
     texts: dict[str, list[str]] = {}
     for run, each in tables:
         texts.setdefault(_report(form, each, run, printed), []).append(run.full_place)
-    shown = [*texts.items()][:MOST_RUNS]
+    shown, gap = [*texts.items()][:MOST_RUNS], "\n" if form == "markdown" else ""
     left = [place for _, places in [*texts.items()][MOST_RUNS:] for place in places]
     rest = [f"not shown: {', '.join(left)}\n"] if left else []
-    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{text}" for text, places in shown), *rest])
+    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{gap}{text}" for text, places in shown), *rest])
 
 
 def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:

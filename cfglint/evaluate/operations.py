@@ -87,7 +87,7 @@ def either(doubt: Unknown, one: object, other: object) -> Any:
     return one if same else unknown(doubt, one, other)
 
 
-def any_or_all(decisive: bool, items: Collection[Any]) -> Any:
+def any_or_all(decisive: bool, items: Collection[Any]) -> bool | Unknown:
     """Whether any item is true (`decisive`), or all of them are."""
     if any(bool(item) == decisive for item in items if not isinstance(item, Unknown)):
         return decisive

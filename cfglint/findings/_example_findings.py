@@ -193,7 +193,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'NEO075': ('AssertionError: If use_mup == True, you must specify either the adam or sgd optimizers. You passed: lion',),
     'NEO076': ('AssertionError: Pipeline parallel is currently unsupported when using any of kto, dpo, rm. Set pipe_parallel_size to 0', 'AssertionError: For KTO training, the train_micro_batch_size_per_gpu must be greater than 1.'),
     'NEO091': ("AttributeError: 'bool' object has no attribute 'lower'", "ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: int8"),
-    'NEO093': ('AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size \n100 != 4 * 1 * 8.0',),
+    'NEO093': ('AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size 100 != 4 * 1 * 8',),
     'NEO094': ("TypeError: unsupported operand type(s) for ** or pow(): 'int' and 'str'",),
     'NEO095': ("KeyError: 'enabled'", 'ElasticityConfigError: Elasticity config missing max_train_batch_size', 'ElasticityConfigError: Elasticity config missing micro_batch_sizes', "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'", 'NotImplementedError: Given sparsity mode, diagonal, has not been implemented yet!'),
     'NEO103': ('ValueError: Unable to load checkpoint for iteration 400. Available iterations: [500]',),

@@ -13,10 +13,10 @@ from cfglint.server.tool_answers import NotAnswered, answer
 from cfglint.version import __version__
 
 INSTRUCTIONS = """\
-cfglint predicts what DeepSpeed, the Hugging Face Trainer, TRL, LLaMA-Factory, axolotl, ms-swift, accelerate, GPT-NeoX or verl would do with
-training configs, launch scripts and programs on a number of GPUs, without running them. An error is an exception at start-up, a warning a
-setting that does not do what it says. No tool writes a file: `fix` returns a diff. Paths are relative to the folder in which the server
-runs."""
+cfglint predicts what DeepSpeed, the Hugging Face Trainer, TRL, LLaMA-Factory, axolotl, ms-swift, accelerate, GPT-NeoX, verl or OpenRLHF
+would do with training configs, launch scripts and programs on a number of GPUs, without running them. An error is an exception at start-up,
+a warning a setting that does not do what it says. No tool writes a file: `fix` returns a diff. Paths are relative to the folder in which
+the server runs."""
 READS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
 
 Paths = Annotated[list[str], Field(description="files or folders: configs, launch scripts, training programs")]

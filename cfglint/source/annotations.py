@@ -25,15 +25,18 @@ if TYPE_CHECKING:
     # A value to which rules apply the operators of the framework's own code, as they stand there: what these raise is the finding, so
     # a type checker has to let every operator pass. Its type is what the parser or the defaults of the framework make of a field.
     Operand: TypeAlias = Any
+    Truth: TypeAlias = bool | Unknown  # whether something holds
     ConfigMapping: TypeAlias = dict[Any, Any]  # a mapping of a file: YAML allows keys that are no strings
     ConfigTable: TypeAlias = dict[str, Any]  # a mapping whose keys are strings
     BinaryFile: TypeAlias = IO[bytes]
 else:
-    Any = Final = NoReturn = TypeAlias = TypeGuard = ConfigValue = Operand = SyntaxNode = ConfigMapping = ConfigTable = BinaryFile = object
+    Any = Final = NoReturn = TypeAlias = TypeGuard = ConfigValue = Operand = SyntaxNode = Truth = ConfigMapping = ConfigTable = (
+        BinaryFile
+    ) = object
 
 # fmt: off
 __all__ = [
     "Any", "BinaryFile", "Callable", "Collection", "ConfigMapping", "ConfigTable", "ConfigValue", "Container", "Final", "Iterable",
-    "Iterator", "Mapping", "NoReturn", "Operand", "Sequence", "Set", "SyntaxNode", "TypeAlias", "TypeGuard",
+    "Iterator", "Mapping", "NoReturn", "Operand", "Sequence", "Set", "SyntaxNode", "Truth", "TypeAlias", "TypeGuard",
 ]
 # fmt: on

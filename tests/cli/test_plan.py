@@ -288,3 +288,13 @@ def test_what_every_card_refuses_is_not_about_the_card(folder, capsys):
 def test_one_value_for_each_card(folder, capsys, arguments, said):
     assert main([*arguments, "train.yaml"]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_tables_of_several_runs_as_markdown(folder, capsys):
+    for name, steps in (("a.sh", 4), ("b.sh", 8)):
+        batch = f"--per_device_train_batch_size 2 --gradient_accumulation_steps {steps}"
+        (folder / name).write_text(f"torchrun --nproc_per_node 8 train.py {batch} --bf16 True --output_dir o\n")
+    assert main(["plan", "a.sh", "b.sh", "--gpus", "8", "--format", "markdown"]) == 0
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if ".sh" in line] == ["a.sh:1", "b.sh:1"]
+    assert printed.count("\n\n| GPUs") == 2

@@ -15,7 +15,7 @@ from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation, Raised
-from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, refused_batch, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator
 from cfglint.source.load_results import copied
@@ -238,7 +238,7 @@ def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterat
     key, steps = "gradient_accumulation_steps", built.get("gradient_accumulation_steps")
     message = f"`{key}` is {steps}, not a positive integer"
     if isinstance(steps, int) and steps < 1:
-        text = f"AssertionError: Gradient accumulation steps: {steps} has to be greater than 0"
+        text = refused_batch(FRAMEWORK.kind, "DeepSpeedConfig", release, (1, 1, steps), 1)
         yield Refusal(OF_PLUGINS, [key], message, text, [f"set `{key}` to a positive number"], PLUGIN)
     elif isinstance(steps, str) and steps != "auto":  # the `Accelerator` reads it as well
         text = f"ValueError: invalid literal for int() with base 10: {steps!r}"

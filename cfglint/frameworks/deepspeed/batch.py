@@ -10,9 +10,9 @@ from __future__ import annotations
 from cfglint.batch.equation import completed
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.deepspeed.checks import refused_batch
+from cfglint.frameworks.deepspeed.checks import CONSTRUCTOR
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
+from cfglint.source.annotations import ConfigTable, ConfigValue, Operand, Sequence
 from cfglint.source.numbers import hollow, is_positive
 from cfglint.source.record import Record
 
@@ -238,7 +238,7 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
             return None
     except (TypeError, ZeroDivisionError, OverflowError) as error:
         raised = error
-    exception = refused_batch(sizes, divisor, config.version)
+    exception = refused(config, sizes, divisor)
     if raised is not None:
         triple.values = dict(zip(KEYS, sizes, strict=True))
         if sizes[2] is None and None in sizes[:2]:
@@ -247,6 +247,13 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
     triple.at = below or TRAIN
     triple.reason = "not-positive" if below and not (below in triple.derived and triple.values[below] == 0) else "mismatch"
     return BatchProblem(triple.reason, blamed(config, triple, written), explain(triple, divisor), exception)
+
+
+def refused(config: DeepSpeedConfig, sizes: Sequence[object], divisor: object) -> str:
+    """The exception of the constructor about three sizes."""
+    from cfglint.frameworks.rows.refusals import refused_batch
+
+    return refused_batch(config.kind, CONSTRUCTOR, config.version, sizes, divisor)
 
 
 def is_elastic(config: DeepSpeedConfig) -> bool:
@@ -301,9 +308,7 @@ def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
     if config.open:
         return None
     key = written[0] if written else MICRO
-    return BatchProblem(
-        "missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", refused_batch((None, None, None), 1, config.version)
-    )
+    return BatchProblem("missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", refused(config, (None, None, None), 1))
 
 
 def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setting:
@@ -368,7 +373,7 @@ def certain_problem(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | N
     for key in written:
         value = triple.values[key]
         if not is_positive(value):
-            exception = refused_batch([value if each == key else 1 for each in KEYS], 1, config.version)
+            exception = refused(config, [value if each == key else 1 for each in KEYS], 1)
             if not isinstance(value, (int, float)):
                 return operand_problem(config, triple, [key], exception)
             return BatchProblem("not-positive", config.setting(key), f"`{key}` is {value}; it must be positive", exception)
@@ -376,6 +381,6 @@ def certain_problem(config: DeepSpeedConfig, triple: Triple) -> BatchProblem | N
     unit = (1 if micro is None else micro) * (1 if steps is None else steps)
     if TRAIN in written and isinstance(total, int) and isinstance(unit, int) and total % unit and not has_sequence_key(config):
         message = f"`{TRAIN}` is {total}, not a multiple of {unit} on any GPU count"
-        exception = refused_batch((total, unit, 1), 1, config.version)
+        exception = refused(config, (total, unit, 1), 1)
         return BatchProblem("mismatch", config.setting(TRAIN), message, exception[: exception.index(" world_size") + len(" world_size")])
     return None

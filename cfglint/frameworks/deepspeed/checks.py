@@ -9,11 +9,9 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
-from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
+from cfglint.frameworks.rows.refusals import BATCH, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
-from cfglint.source.annotations import ConfigTable, Iterable
-from cfglint.source.numbers import hollow
+from cfglint.source.annotations import ConfigTable
 
 CONSTRUCTOR = "DeepSpeedConfig"
 PRECISIONS, SUM, MODULES = "PRC100", "DSP010", "TYP107"
@@ -25,7 +23,6 @@ PLACES = {
     "PRC101": ("fp16.fp16_master_weights_and_grads", "bf16.bf16_optimizer_states", "bf16.bf16_master_weights_and_grads"),
     SUM: ("gradient_allreduce_op",),
 }
-BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")  # which `batch.py` has
 # The pages of keys on which Python fails; other rules have the sections that are no mappings.
 OF_KEYS = {
     "communication_data_type": "TYP104",
@@ -59,16 +56,6 @@ def refusals(config: DeepSpeedConfig) -> list[Refusal]:
         (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
     check = Check(plan(config.version), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
     return [each for each in check.refusals(Words(KEPT, {}, lambda key: True, PLACES)) if is_worded(config, each)]
-
-
-def refused_batch(sizes: Iterable[object], divisor: object, release: Version) -> str:
-    """The exception of the constructor about the three sizes, in the order of `BATCH`; empty if it accepts them."""
-    run = Evaluation({**dict(zip(BATCH, map(hollow, sizes), strict=True)), "world_size": divisor}, lambda *_: None)
-    try:
-        run.run(table_of(FRAMEWORK.kind).rows("batch", CONSTRUCTOR, release))
-    except Raised as raised:
-        return f"{raised.kind}: {raised.message}"
-    return ""
 
 
 def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:

@@ -5,6 +5,7 @@ Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:826-960.
 
 from __future__ import annotations
 
+from cfglint.batch.equation import completed
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
 from cfglint.frameworks.neox.python_errors import describe, is_integer, raised
 from cfglint.source.annotations import Any, Operand
@@ -123,40 +124,33 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: T
         return written, invalid_type(config, data_parallel, written)
     total, micro, _ = written
     if total is None and micro is None:
-        exception = "AssertionError: Either train_batch_size or train_micro_batch_size_per_gpu needs to be provided"
+        exception = refused(written, 1.0)
         text = f"`{TOTAL}` or `{MICRO}` is required, but neither is set"
         return written, BatchProblem("missing", config.setting(TOTAL), text, exception)
     if data_parallel is None:
         return partly(written), None
+    total, micro, accumulation = written
     try:
-        resolved = derive(float(data_parallel), *written)
-    except (ArithmeticError, ValueError) as failed:
-        kept = f"{type(failed).__name__}: {failed}"
+        sizes = completed(total, micro, accumulation, float(data_parallel))
+        resolved: Terms = written if None not in written else (int(sizes[0]), int(sizes[1]), int(sizes[2]))
+    except (ArithmeticError, ValueError):
+        exception = refused(written, float(data_parallel))
         setting = config.setting(MICRO if not micro and micro is not None else ACCUMULATION)
-        return written, BatchProblem("not-positive", setting, f"`{setting.name}` is {describe(setting.value)}; it must be positive", kept)
+        text = f"`{setting.name}` is {describe(setting.value)}; it must be positive"
+        return written, BatchProblem("not-positive", setting, text, exception)
     problem = check(config, float(data_parallel), written, resolved)
     if problem is not None and not certain(config) and not (problem.reason == "not-positive" and problem.setting.value in resolved):
         problem = problem if never_fits(config, data_parallel, written) else None
     return resolved, problem
 
 
-def derive(data_parallel: float, total: Operand, micro: Operand, accumulation: Operand) -> Terms:
-    """Fill in missing values by floor division, as calculate_batch_parameters does (arguments.py:827-863)."""
-    if total is not None and micro is not None and accumulation is not None:
-        return total, micro, accumulation
-    if total is not None and micro is not None:
-        accumulation = total // micro // data_parallel
-    elif total is not None:
-        micro = total // data_parallel
-        if accumulation is None:
-            accumulation = 1
-        else:
-            micro //= accumulation
-    elif accumulation is not None:
-        total = micro * accumulation * data_parallel
-    else:
-        total, accumulation = micro * data_parallel, 1
-    return int(total), int(micro), int(accumulation)
+def refused(sizes: Terms, data_parallel: float) -> str:
+    """The exception of the framework about three sizes; empty if it accepts them."""
+    from cfglint.frameworks.neox import KIND, NEWEST
+    from cfglint.frameworks.releases.versions import parse_version
+    from cfglint.frameworks.rows.refusals import refused_batch
+
+    return refused_batch(KIND, "NeoXArgs", parse_version(NEWEST), sizes, data_parallel)
 
 
 def partly(written: Terms) -> Terms:
@@ -168,23 +162,19 @@ def partly(written: Terms) -> Terms:
 
 
 def check(config: NeoXConfig, data_parallel: float, written: Terms, resolved: Terms) -> BatchProblem | None:
-    """Apply the four assertions on a derived batch (arguments.py:866-883)."""
-    labels = (("Train batch size", TOTAL), ("Micro batch size per gpu", MICRO), ("Gradient accumulation steps", ACCUMULATION))
-    for (label, name), value in zip(labels, resolved, strict=True):
-        if not value > 0:
-            text = f"`{name}` is {value}; it must be greater than 0"
-            return BatchProblem("not-positive", culprit(config, name), text, f"AssertionError: {label}: {value} has to be greater than 0")
+    """What is wrong with a derived batch."""
     total, micro, accumulation = resolved
-    if total == micro * accumulation * data_parallel:
+    low = next((name for name, value in zip((TOTAL, MICRO, ACCUMULATION), resolved, strict=True) if not value > 0), None)
+    if low is None and total == micro * accumulation * data_parallel:
         return None
+    exception = refused(written, data_parallel)
+    if low is not None:
+        value = resolved[(TOTAL, MICRO, ACCUMULATION).index(low)]
+        return BatchProblem("not-positive", culprit(config, low), f"`{low}` is {value}; it must be greater than 0", exception)
     equation = f"micro batch {micro} x accumulation {accumulation} x data parallel {int(data_parallel)}"
     text = f"`{TOTAL}` is {total}, but {equation} = {int(micro * accumulation * data_parallel)}"
     if written[2] is not None and ACCUMULATION not in config.values:
         text += f"; `{ACCUMULATION}` is not set and defaults to 1"
-    exception = (
-        "AssertionError: Check batch related parameters. train_batch_size is not equal to "
-        f"micro_batch_per_gpu * gradient_acc_step * world_size \n{total} != {micro} * {accumulation} * {data_parallel}"
-    )
     return BatchProblem("mismatch", culprit(config, TOTAL), text, exception)
 
 
@@ -198,12 +188,11 @@ def culprit(config: NeoXConfig, name: str) -> Setting:
 
 def invalid_type(config: NeoXConfig, data_parallel: Operand, written: Terms) -> BatchProblem:
     """The problem of a batch size that is not a number, with the exception that the arithmetic raises."""
-    terms = [hollow(value) for value in written]
     names = (TOTAL, MICRO, ACCUMULATION)
     name, value = next(pair for pair in zip(names, written, strict=True) if pair[1] is not None and not is_number(pair[1]))
 
     text = f"`{name}` is {describe(value)}, not an integer"
-    exception = raised(lambda: all(each > 0 for each in derive(float(data_parallel or 1), *terms)))
+    exception = refused(written, float(data_parallel or 1))
     return BatchProblem("type", config.setting(name), text, exception or "TypeError")
 
 

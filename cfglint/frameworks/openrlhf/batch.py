@@ -10,13 +10,14 @@ from math import ceil
 
 from cfglint.findings.setting import Batch, BatchProblem, Layout, derived
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
+from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.rows.refusals import refused_batch
 
 TWICE: Version = (0, 7, 1)  # before, an actor with a pretraining loss has two backward passes a step
 BY_SAMPLES: Version = (0, 4)  # from here on the steps of an epoch are samples / global batch,
 BY_LOADER: Version = (0, 11, 2)  # and those of `train_sft` micro batches / accumulation again from here on
 DIVIDED = "ZeroDivisionError: integer division or modulo by zero"
-NOT_EQUAL = "Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size"
 
 
 class Sizes:
@@ -68,23 +69,27 @@ def problem(config: OpenRlhfConfig, sizes: Sizes) -> BatchProblem | None:
     if sizes.total is None or sizes.micro is None or sizes.is_dynamic is not False or not sizes.replica or not sizes.gpus:
         return None
     total, micro = config.setting(config.key("train_batch_size")), config.setting(config.key("micro_train_batch_size"))
+    doubled = 2 if is_twice(config) else 1
     whole, counts = sizes.total * sizes.replica, not config.uses_ray and config.program != "ppo"  # the steps of its data first
     if sizes.micro == 0:
         return BatchProblem("not-positive", micro, f"`{micro.name}` is 0; it must be positive", DIVIDED, "init")
-    for setting, title, value in ((total, "Train batch size", whole), (micro, "Micro batch size per gpu", sizes.micro)):
+    for setting, value in ((total, whole), (micro, sizes.micro)):
         if value <= 0:
-            text = DIVIDED if value == 0 and counts else f"AssertionError: {title}: {value} has to be greater than 0"
+            text = DIVIDED if value == 0 and counts else refused(config, sizes, doubled * whole)
             return BatchProblem("not-positive", setting, f"`{setting.name}` is {setting.value}; it must be positive", text, "init")
-    doubled = 2 if is_twice(config) else 1
     accumulation = doubled * whole // sizes.micro // sizes.gpus
     if accumulation > 0 and accumulation * sizes.micro * sizes.gpus == doubled * whole:
         return None
-    text = f"AssertionError: {NOT_EQUAL} {doubled * whole} != {sizes.micro} * {accumulation} * {sizes.gpus}"
-    if not accumulation:
-        text = DIVIDED if counts and counts_loader(config) else "AssertionError: Gradient accumulation steps: 0 has to be greater than 0"
+    text = DIVIDED if not accumulation and counts and counts_loader(config) else refused(config, sizes, doubled * whole)
     parallel = f"data parallel {sizes.parallel}" if sizes.parallel is not None else f"{sizes.gpus} GPUs / {sizes.replica}"
     message = f"`{total.name}` is {sizes.total}, not a multiple of micro batch {sizes.micro} x {parallel}"
     return BatchProblem("mismatch", total if total.node is not None else micro, message, text, "init")
+
+
+def refused(config: OpenRlhfConfig, sizes: Sizes, total: int) -> str:
+    """The exception of DeepSpeed about the batch that it gets."""
+    release = config.facts.version("deepspeed", RELEASES["deepspeed"])
+    return refused_batch("deepspeed", "DeepSpeedConfig", release, (total, sizes.micro, None), sizes.gpus)
 
 
 def is_twice(config: OpenRlhfConfig) -> bool:

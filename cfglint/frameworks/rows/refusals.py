@@ -7,17 +7,31 @@ from cfglint.evaluate.operations import all_of
 from cfglint.findings.rule import pages_of_checks
 from cfglint.frameworks.refusal import FAILURE, Refusal, Words
 from cfglint.frameworks.rows.evaluation import CODE, Evaluation, Raised, cannot_fail, every, truth_of, walk
+from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence, Set
 from cfglint.source.load_results import copied
+from cfglint.source.numbers import hollow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind, Stage
+    from cfglint.frameworks.releases.versions import Version
     from cfglint.frameworks.rows.evaluation import Row
 
 PROCESSES = Unknown(Reason("machine", "the number of processes"))
+BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 FIELDS = (["f"], ["f?"], ["f!"], ["has"])
 ASKED = (["fact"], ["self"], ["?"], ["env"])  # what is not known from the fields that are named
+
+
+def refused_batch(kind: str, function: str, release: Version, sizes: Sequence[object], world_size: object) -> str:
+    """The exception of the rows of a constructor about the global batch, micro batch and accumulation; empty if it accepts them."""
+    run = Evaluation({**dict(zip(BATCH, map(hollow, sizes), strict=True)), "world_size": world_size}, lambda *_: None)
+    try:
+        run.run(table_of(kind).rows("batch", function, release))
+    except Raised as raised:
+        return f"{raised.kind}: {raised.message}"
+    return ""
 
 
 def unknown_field(name: str) -> Unknown:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from cfglint.source.annotations import Callable, Sequence, SyntaxNode
+from cfglint.evaluate import Unknown
+from cfglint.evaluate.operations import any_or_all, negated
+from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
 from cfglint.source.shell.conditions import Condition, tokens_of
 from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
-from cfglint.source.shell.reasons import OF_CALL, UNDECIDED
+from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
@@ -21,15 +23,15 @@ EQUAL = ("=", "==", "-eq")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
 
 
-def in_subshell(shell: Execution, node: SyntaxNode) -> bool | None:
+def in_subshell(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow statements in a subshell, which change nothing outside."""
     return shell.apart(shell.block, node)
 
 
-def pipeline(shell: Execution, node: SyntaxNode) -> bool | None:
+def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow commands joined by pipes; each receives the output of the one before, as far as it is needed."""
     stages = [child for child in node.children if child.is_named and child.type != "comment"]
-    status: bool | None = None
+    status: Truth = UNCLEAR
     stdin = shell.stdin
     for index, stage in enumerate(stages):
         if shell.captured is None:
@@ -47,31 +49,31 @@ def pipeline(shell: Execution, node: SyntaxNode) -> bool | None:
     return status
 
 
-def and_or(shell: Execution, node: SyntaxNode) -> bool | None:
+def and_or(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `a && b`, `a || b`."""
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
     status, by_call = shell.tested([left])
     if operator not in ("&&", "||"):
         return shell.statement(right)
-    if by_call and status is not None:
+    if by_call and not isinstance(status, Unknown):
         goes_on = status == (operator == "&&")
         found = alternatives(shell, [partial(shell.statement, right), nothing], 0 if goes_on else 1)
         return found if goes_on else status
-    if status is None:
+    if isinstance(status, Unknown):
         external = not decides(left) and left.id != shell.undecided
         if operator == "&&" and external:  # an external command is assumed to succeed
             return shell.statement(right)
         if operator == "||" and external:
             shell.explore(right)
-            return None
+            return status
         status = shell.perhaps(shell.statement, right)
         shell.undecided = node.id
         return status
     return decided(shell, right) if status == (operator == "&&") else status
 
 
-def decided(shell: Execution, node: SyntaxNode) -> bool | None:
+def decided(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
     try:
         return shell.statement(node)
@@ -79,21 +81,20 @@ def decided(shell: Execution, node: SyntaxNode) -> bool | None:
         if not shell.from_outside():
             raise
         shell.state.needs_caller = True
-        return None
+        return UNCLEAR
 
 
-def negation(shell: Execution, node: SyntaxNode) -> bool | None:
+def negation(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `! a`."""
-    status = shell.statement(node.children[-1])
-    return None if status is None else not status
+    return negated(shell.statement(node.children[-1]))
 
 
-def compound(shell: Execution, node: SyntaxNode) -> bool | None:
+def compound(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `{ ...; }` and `(( ... ))`."""
     return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
-def test(shell: Execution, node: SyntaxNode) -> bool | None:
+def test(shell: Execution, node: SyntaxNode) -> Truth:
     """Evaluate a test; its assumptions are recorded for the statement around it."""
     expander = shell.expander()
     expander.assuming = True
@@ -102,23 +103,23 @@ def test(shell: Execution, node: SyntaxNode) -> bool | None:
     return status
 
 
-def if_statement(shell: Execution, node: SyntaxNode) -> bool | None:
+def if_statement(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `if`, with its `elif` and `else`."""
     first_that_holds(shell, clauses(node))
-    return None
+    return UNCLEAR
 
 
-def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> bool | None:
+def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
     """Follow the first clause whose condition is true; the others are followed as well, marked conditional."""
     if not clauses_left:
-        return None
+        return UNCLEAR
     condition, body = clauses_left[0]
     if not condition:  # `else`
         return shell.statements(body)
     status, by_call = shell.tested(condition)
-    if status is None or by_call:
+    if isinstance(status, Unknown) or by_call:
         ways = [partial(shell.statements, body), partial(first_that_holds, shell, clauses_left[1:])]
-        alternatives(shell, ways, None if status is None else int(not status))
+        alternatives(shell, ways, None if isinstance(status, Unknown) else int(not status))
     elif status:
         for test_of_other, other in clauses_left[1:]:
             shell.explore(*other, given=required(shell, test_of_other))
@@ -126,7 +127,7 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> bool | Non
     else:
         shell.explore(*body, given=required(shell, condition))
         taken_otherwise(shell, clauses_left[1:], body)
-    return None
+    return UNCLEAR
 
 
 def required(shell: Execution, condition: list[SyntaxNode]) -> dict[str, Text]:
@@ -171,17 +172,17 @@ def taken_otherwise(shell: Execution, rest: list[Clause], body: list[SyntaxNode]
         shell.statements(body)
 
 
-def nothing() -> bool | None:
+def nothing() -> Truth:
     """Follow a branch that is empty."""
     return True
 
 
-def alternatives(shell: Execution, branches: Sequence[Callable[[], bool | None]], likely: int | None = None) -> bool | None:
+def alternatives(shell: Execution, branches: Sequence[Callable[[], Truth]], likely: int | None = None) -> Truth:
     """Follow all branches of a condition that is unknown, or that the arguments of the script decide: then a call without arguments takes
     the `likely` one, whose status is returned, and only the others are conditional.
     """
     before, outside = shell.state, shell.captured
-    status: bool | None = None
+    status: Truth = UNCLEAR
     ends: list[State] = []
     left: dict[int, EarlyEnd] = {}
     ways: list[State] = []
@@ -231,7 +232,7 @@ def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
     return ShellReturn() if any(isinstance(end, ShellReturn) for end in ends) else Stop()
 
 
-def case(shell: Execution, node: SyntaxNode) -> bool | None:
+def case(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `case`: the first item whose pattern matches."""
     expander = shell.expander()
     expander.assuming = True
@@ -248,7 +249,7 @@ def case(shell: Execution, node: SyntaxNode) -> bool | None:
         else:
             shell.explore(*body, given=of_variable(shell, subject, patterns[0]) if len(patterns) == 1 else NOTHING)
     if fitting is None:
-        return True if is_clear else None
+        return True if is_clear else UNCLEAR
     before = shell.copied()
     try:
         return shell.statements(found[fitting][1])
@@ -257,7 +258,7 @@ def case(shell: Execution, node: SyntaxNode) -> bool | None:
             raise
         shell.state.take(before)
         shell.state.needs_caller = True
-        return None
+        return UNCLEAR
 
 
 def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[Clause], int | None, bool]:
@@ -270,17 +271,16 @@ def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[C
         after = max((child.end_byte for child in patterns), default=item.start_byte)
         body = [child for child in item.children if child.is_named and child.start_byte >= after and child not in patterns]
         matches = any_fits(shell.expander(), patterns, value) if fitting is None and is_clear and value is not None else False
-        is_clear = is_clear and matches is not None
+        is_clear = is_clear and not isinstance(matches, Unknown)
         if matches:
             fitting = len(found)
         found.append((patterns, body))
     return found, fitting, is_clear
 
 
-def any_fits(expander: Expander, patterns: list[SyntaxNode], value: str) -> bool | None:
-    """Whether a string matches one of the patterns of an item; None if that is unknown."""
-    found = [fits(expander.pattern(each.start_byte, each.end_byte), value, expander.budget) for each in patterns]
-    return True if True in found else None if None in found else False
+def any_fits(expander: Expander, patterns: list[SyntaxNode], value: str) -> Truth:
+    """Whether a string matches one of the patterns of an item."""
+    return any_or_all(True, [fits(expander.pattern(each.start_byte, each.end_byte), value, expander.budget) for each in patterns])
 
 
 def decides(node: SyntaxNode) -> bool:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 
-from cfglint.source.annotations import Callable
+from cfglint.source.annotations import Callable, Truth
 from cfglint.source.shell import filters
 from cfglint.source.shell.arithmetic import NotArithmetic, is_name
 from cfglint.source.shell.execution import Execution, Leave, ShellReturn, Stop
 from cfglint.source.shell.expansion import Unknowable
 from cfglint.source.shell.nested_scripts import sourced
 from cfglint.source.shell.placed_text import Text, any_number, literal, split, unknown
-from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OPTION, computed, parameter
+from cfglint.source.shell.reasons import FOLDER, FROM_INPUT, OPTION, UNCLEAR, computed, parameter
 
-Builtin = Callable[[Execution, list[Text]], bool | None]
+Builtin = Callable[[Execution, list[Text]], Truth]
 
 
-def cd(shell: Execution, words: list[Text]) -> bool | None:
+def cd(shell: Execution, words: list[Text]) -> Truth:
     """Follow `cd` and `pushd`."""
     targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
     if not targets:
@@ -28,23 +28,23 @@ def cd(shell: Execution, words: list[Text]) -> bool | None:
     return True
 
 
-def exit_script(shell: Execution, words: list[Text]) -> bool | None:
+def exit_script(shell: Execution, words: list[Text]) -> Truth:
     """Follow `exit`."""
     raise Stop
 
 
-def return_from(shell: Execution, words: list[Text]) -> bool | None:
+def return_from(shell: Execution, words: list[Text]) -> Truth:
     """Follow `return`, with a status or without."""
     status = words[0].value if words else None
-    raise ShellReturn(None if status is None or not status.isdigit() else not int(status[:4]))
+    raise ShellReturn(UNCLEAR if status is None or not status.isdigit() else not int(status[:4]))
 
 
-def continue_loop(shell: Execution, words: list[Text]) -> bool | None:
+def continue_loop(shell: Execution, words: list[Text]) -> Truth:
     """Follow `continue`, `continue 2`."""
     raise Leave(True, levels(shell, words))
 
 
-def break_loop(shell: Execution, words: list[Text]) -> bool | None:
+def break_loop(shell: Execution, words: list[Text]) -> Truth:
     """Follow `break`, `break 2`."""
     raise Leave(False, levels(shell, words))
 
@@ -55,17 +55,17 @@ def levels(shell: Execution, words: list[Text]) -> int:
     return min(int(count[:4]), max(shell.loops, 1)) if count is not None and count.isdigit() and int(count[:4]) else 1
 
 
-def succeed(shell: Execution, words: list[Text]) -> bool | None:
+def succeed(shell: Execution, words: list[Text]) -> Truth:
     """Follow a builtin that succeeds without an effect here."""
     return True
 
 
-def fail(shell: Execution, words: list[Text]) -> bool | None:
+def fail(shell: Execution, words: list[Text]) -> Truth:
     """Follow `false`."""
     return False
 
 
-def shift(shell: Execution, words: list[Text]) -> bool | None:
+def shift(shell: Execution, words: list[Text]) -> Truth:
     """Follow `shift`."""
     count = words[0].value if words else "1"
     given = shell.state.positional
@@ -73,14 +73,14 @@ def shift(shell: Execution, words: list[Text]) -> bool | None:
         return True
     if not count or not count.isdigit():
         shell.state.positional = [any_number(computed("shift"))]
-        return None
+        return UNCLEAR
     if int(count[:4]) > len(given):
         return False
     shell.state.positional = given[int(count[:4]) :]
     return True
 
 
-def set_options(shell: Execution, words: list[Text]) -> bool | None:
+def set_options(shell: Execution, words: list[Text]) -> Truth:
     """Follow `set`; after `--` it sets the parameters, `-u` refuses unset variables."""
     for index, word in enumerate(words):
         text = word.value or ""
@@ -93,7 +93,7 @@ def set_options(shell: Execution, words: list[Text]) -> bool | None:
     return True
 
 
-def read_input(shell: Execution, words: list[Text]) -> bool | None:
+def read_input(shell: Execution, words: list[Text]) -> Truth:
     """Follow `read`: its input is unknown, except for a here-string or a here-document."""
     text = shell.stdin
     names = [word.value for word in words if word.value and is_name(word.value)]
@@ -139,27 +139,27 @@ def blanks_of(separators: str) -> str:
     return "".join(each for each in separators if each.isspace()) + "\n" if separators else ""
 
 
-def assign_unknown(shell: Execution, names: list[str], is_array: bool = False) -> bool | None:
+def assign_unknown(shell: Execution, names: list[str], is_array: bool = False) -> Truth:
     """Mark the variables that receive an unknown input."""
     for name in names:
         shell.state.assign(name, [any_number(FROM_INPUT)] if is_array else unknown(FROM_INPUT))
-    return None
+    return UNCLEAR
 
 
-def read_lines(shell: Execution, words: list[Text]) -> bool | None:
+def read_lines(shell: Execution, words: list[Text]) -> Truth:
     """Follow `mapfile`, `readarray`: the lines of a here-string or a here-document."""
     names = [word.value for word in words if word.value and is_name(word.value)]
     text = shell.stdin
     strips = any(word.value == "-t" for word in words)
     if text is None or not text.known or not strips or not names or len(words) > 2:
         shell.state.assign(names[-1] if names else "MAPFILE", [any_number(FROM_INPUT)])
-        return None
+        return UNCLEAR
     body = text[: len(text) - 1] if text.string.endswith("\n") else text
     shell.state.assign(names[-1], split_lines(body))
     return True
 
 
-def getopts(shell: Execution, words: list[Text]) -> bool | None:
+def getopts(shell: Execution, words: list[Text]) -> Truth:
     """Follow `getopts`: options of the call, none for a script that is called without arguments."""
     given = shell.state.positional
     if given is not None and (not given or (given[0].known and not given[0].string.startswith("-"))):
@@ -168,17 +168,17 @@ def getopts(shell: Execution, words: list[Text]) -> bool | None:
     names = [word.value for word in words[1:2] if word.value is not None and is_name(word.value)]
     for name in (*names, "OPTARG", "OPTIND"):
         shell.state.assign(name, unknown(parameter("an option of the script") if given is None else OPTION))
-    return False if given is None else None
+    return False if given is None else UNCLEAR
 
 
-def echo(shell: Execution, words: list[Text]) -> bool | None:
+def echo(shell: Execution, words: list[Text]) -> Truth:
     """Follow `echo` and `printf`, which matter if their output is used."""
     if shell.captured is not None:
         shell.captured.append(filters.echo(words))
     return True
 
 
-def printf(shell: Execution, words: list[Text]) -> bool | None:
+def printf(shell: Execution, words: list[Text]) -> Truth:
     """Follow `printf`; with `-v` it sets a variable."""
     if words and words[0].value == "-v" and len(words) > 2:
         shell.state.assign(words[1].string, filters.output([literal("printf"), *words[2:]], None, None))
@@ -187,7 +187,7 @@ def printf(shell: Execution, words: list[Text]) -> bool | None:
     return True
 
 
-def pwd(shell: Execution, words: list[Text]) -> bool | None:
+def pwd(shell: Execution, words: list[Text]) -> Truth:
     """Follow `pwd`."""
     if shell.captured is not None:
         folder = shell.state.folder
@@ -195,20 +195,20 @@ def pwd(shell: Execution, words: list[Text]) -> bool | None:
     return True
 
 
-def let(shell: Execution, words: list[Text]) -> bool | None:
+def let(shell: Execution, words: list[Text]) -> Truth:
     """Follow `let`."""
     for word in words:
         expander = shell.expander()
         try:
             expander.computed(word.value or "")
         except (Unknowable, NotArithmetic):
-            return None
+            return UNCLEAR
     return True
 
 
-def test_command(shell: Execution, words: list[Text]) -> bool | None:
+def test_command(shell: Execution, words: list[Text]) -> Truth:
     """Follow `test` as a plain command."""
-    return None
+    return UNCLEAR
 
 
 def split_lines(text: Text) -> list[Text]:

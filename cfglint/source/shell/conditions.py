@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Callable, SyntaxNode
+from cfglint.evaluate import Unknown, distinct
+from cfglint.evaluate.operations import any_or_all, negated
+from cfglint.source.annotations import Callable, SyntaxNode, Truth
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.matching import SPECIAL
 from cfglint.source.shell.patterns import contains, fits
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.reasons import UNCLEAR
 
 COMPARISONS = {
     "-eq": lambda a, b: a == b,
@@ -37,23 +40,23 @@ class Condition:
         self.tokens: list[SyntaxNode] = []
         self.at = 0
 
-    def holds(self, node: SyntaxNode) -> bool | None:
-        """Whether a test command succeeds; None if that is unknown."""
+    def holds(self, node: SyntaxNode) -> Truth:
+        """Whether a test command succeeds."""
         if self.text.startswith("((", node.start_byte):
             return self.arithmetic(node.start_byte + 2, node.end_byte - 2)
         self.patterns = self.text.startswith("[[", node.start_byte)
         self.tokens = tokens_of(node)
         if not self.tokens or any(token.type == "ERROR" for token in self.tokens):
-            return None
+            return UNCLEAR
         value = self.any_of(0)
-        return value if self.at == len(self.tokens) else None
+        return value if self.at == len(self.tokens) else UNCLEAR
 
-    def arithmetic(self, start: int, end: int) -> bool | None:
+    def arithmetic(self, start: int, end: int) -> Truth:
         """Whether an arithmetic expression is not 0."""
         try:
             return self.expander.number(start, end) != 0
         except (Unknowable, NotArithmetic, RecursionError):
-            return None
+            return UNCLEAR
 
     def peek(self, ahead: int = 0) -> str:
         """The source of a token that is not taken yet, empty after the last one."""
@@ -65,31 +68,31 @@ class Condition:
         self.at += 1
         return self.tokens[self.at - 1]
 
-    def any_of(self, depth: int) -> bool | None:
+    def any_of(self, depth: int) -> Truth:
         """`a || b`."""
         value = self.all_of(depth)
         while self.peek() in ("||", "-o") and self.peek(1):
             self.take()
-            value = either(value, self.all_of(depth))
+            value = any_or_all(True, (value, self.all_of(depth)))
         return value
 
-    def all_of(self, depth: int) -> bool | None:
+    def all_of(self, depth: int) -> Truth:
         """`a && b`, which binds closer than `||`."""
         value = self.negated(depth)
         while self.peek() in ("&&", "-a") and self.peek(1):
             self.take()
-            value = both(value, self.negated(depth))
+            value = any_or_all(False, (value, self.negated(depth)))
         return value
 
-    def negated(self, depth: int) -> bool | None:
+    def negated(self, depth: int) -> Truth:
         negations = 0
         while self.peek() == "!" and self.peek(1):
             self.take()
             negations += 1
         value = self.primary(depth)
-        return value if value is None or negations % 2 == 0 else not value
+        return negated(value) if negations % 2 else value
 
-    def primary(self, depth: int) -> bool | None:
+    def primary(self, depth: int) -> Truth:
         """An expression in parentheses, a comparison, a test of one operand, or a string."""
         if self.peek() in ("(", "\\(") and depth < DEEPEST:
             self.take()
@@ -109,30 +112,31 @@ class Condition:
         """The string value of an operand."""
         return self.expander.string(node.start_byte, node.end_byte)
 
-    def unary(self, operator: str, operand: Text) -> bool | None:
+    def unary(self, operator: str, operand: Text) -> Truth:
         """`-z a`, `-v a`, `-f a`."""
         if operator in ("-z", "-n"):
             value = filled(operand)
-            return value if value is None or operator == "-n" else not value
+            return value if operator == "-n" else negated(value)
         if operator in ("-v", "-R") and operand.value:
             return self.is_set(operand.value)
         if operator in FILES and operand.value is not None:
-            return self.exists(operand.value)
-        return None
+            exists = self.exists(operand.value)
+            return UNCLEAR if exists is None else exists
+        return UNCLEAR
 
-    def is_set(self, name: str) -> bool | None:
-        """Whether a variable is set; None if that is unknown, as after a branch that sets it."""
+    def is_set(self, name: str) -> Truth:
+        """Whether a variable is set; unknown after a branch that sets it."""
         found = self.expander.found(name)
-        if found is not None:
-            return True if found.known else None
-        return False if self.expander.absent(name).known else None
+        value = self.expander.absent(name) if found is None else found
+        return found is not None if value.known else Unknown(*value.reasons)
 
-    def compared(self, first: SyntaxNode, between: SyntaxNode, second: SyntaxNode) -> bool | None:
+    def compared(self, first: SyntaxNode, between: SyntaxNode, second: SyntaxNode) -> Truth:
         """Whether a comparison is true."""
         operator = self.text[between.start_byte : between.end_byte]
-        left, right = self.operand(first).value, self.operand(second).value
+        operands = self.operand(first), self.operand(second)
+        left, right = (operand.value for operand in operands)
         if left is None or right is None:
-            return None
+            return Unknown(*distinct(reason for operand in operands for reason in operand.reasons))
         if operator in COMPARISONS:
             try:
                 numbers = self.expander.computed(left or "0"), self.expander.computed(right or "0")
@@ -141,21 +145,21 @@ class Condition:
             return bool(COMPARISONS[operator](*numbers))
         if operator in ("=", "==", "!="):
             equal = self.equal(left, right, second)
-            return equal if equal is None or operator != "!=" else not equal
+            return negated(equal) if operator == "!=" else equal
         if operator in ("<", ">"):
             return left < right if operator == "<" else left > right
-        return self.matches(left, second) if operator == "=~" else None
+        return self.matches(left, second) if operator == "=~" else UNCLEAR
 
-    def equal(self, left: str, right: str, second: SyntaxNode) -> bool | None:
+    def equal(self, left: str, right: str, second: SyntaxNode) -> Truth:
         """`a = b`, where `b` is a pattern in `[[ ]]`."""
         if not self.patterns:
             return left == right
         return fits(self.expander.pattern(second.start_byte, second.end_byte), left, self.expander.budget)
 
-    def matches(self, value: str, second: SyntaxNode) -> bool | None:
+    def matches(self, value: str, second: SyntaxNode) -> Truth:
         """`a =~ b`; what is quoted in `b` stands for itself."""
-        pattern = self.expander.pattern(second.start_byte, second.end_byte, SPECIAL).value
-        return contains(pattern, value, self.expander.budget) if pattern is not None else None
+        pattern = self.expander.pattern(second.start_byte, second.end_byte, SPECIAL)
+        return contains(pattern.value, value, self.expander.budget) if pattern.value is not None else Unknown(*pattern.reasons)
 
 
 def tokens_of(node: SyntaxNode) -> list[SyntaxNode]:
@@ -171,22 +175,8 @@ def tokens_of(node: SyntaxNode) -> list[SyntaxNode]:
     return found
 
 
-def filled(text: Text) -> bool | None:
+def filled(text: Text) -> Truth:
     """Whether a string is not empty; a known part is sufficient."""
     if any(part.text for part in text.parts):
         return True
-    return False if text.known else None
-
-
-def both(left: bool | None, right: bool | None) -> bool | None:
-    """The `and` of two values that may be unknown."""
-    if left is False or right is False:
-        return False
-    return True if left and right else None
-
-
-def either(left: bool | None, right: bool | None) -> bool | None:
-    """The `or` of two values that may be unknown."""
-    if left or right:
-        return True
-    return False if left is False and right is False else None
+    return False if text.known else Unknown(*text.reasons)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 
-from cfglint.evaluate import Reason
-from cfglint.source.annotations import Callable, Mapping, SyntaxNode
+from cfglint.evaluate import Reason, Unknown
+from cfglint.source.annotations import Callable, Mapping, SyntaxNode, Truth
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.project_files import in_folder
 from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.placed_text import EMPTY, Text, literal, unknown
-from cfglint.source.shell.reasons import TOO_DEEP, UNDECIDED
+from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
@@ -25,7 +25,10 @@ from cfglint.source.shell.word_spans import whole_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Handler = Callable[["Execution", SyntaxNode], bool | None]
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
+    Handler = Callable[["Execution", SyntaxNode], Truth]
 
 MOST_CALLS = 2_000
 PER_STEP = 16  # parts of strings that are put together in one step
@@ -49,9 +52,9 @@ class Stop(EarlyEnd):
 
 
 class ShellReturn(EarlyEnd):
-    """Raised where a function or sourced file ends; `status` is None if it is unknown."""
+    """Raised where a function or sourced file ends."""
 
-    def __init__(self, status: bool | None = None) -> None:
+    def __init__(self, status: Truth = UNCLEAR) -> None:
         super().__init__()
         self.status = status
 
@@ -146,19 +149,19 @@ class Execution:
         finally:
             self.script, self.open_quote = outside
 
-    def block(self, node: SyntaxNode) -> bool | None:
+    def block(self, node: SyntaxNode) -> Truth:
         """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
-    def statements(self, nodes: list[SyntaxNode]) -> bool | None:
+    def statements(self, nodes: list[SyntaxNode]) -> Truth:
         """Follow several statements; return the status of the last one."""
-        status: bool | None = True
+        status: Truth = True
         for node in nodes:
             status = self.statement(node)
         return status
 
-    def statement(self, node: SyntaxNode) -> bool | None:
-        """Follow one statement: True or False if its status is known, None if not."""
+    def statement(self, node: SyntaxNode) -> Truth:
+        """Follow one statement, and return its status."""
         self.budget.spend()
         if len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -172,23 +175,23 @@ class Execution:
                 status = self.loop(handler, node) if node.type in LOOPS else handler(self, node)
                 self.keep_status(node, status)
                 return status
-            return self.block(node) if node.type in ("program", "do_group", "ERROR") else None
+            return self.block(node) if node.type in ("program", "do_group", "ERROR") else UNCLEAR
         finally:
             self.depth -= 1
             self.node = outer
 
-    def keep_status(self, node: SyntaxNode, status: bool | None) -> None:
+    def keep_status(self, node: SyntaxNode, status: Truth) -> None:
         """Store the value of `$?` after a statement; programs are assumed to succeed, and a compound statement has the status of its
         last one.
         """
-        if status is not None:
+        if not isinstance(status, Unknown):
             self.state.unclear_status = not status
         elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):
             self.state.unclear_status = True
         elif node.type in PROGRAMS:
             self.state.unclear_status = False
 
-    def loop(self, handler: Handler, node: SyntaxNode) -> bool | None:
+    def loop(self, handler: Handler, node: SyntaxNode) -> Truth:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
         before, first = self.conditional, len(self.ways_out)
         self.loops += 1
@@ -206,19 +209,19 @@ class Execution:
         self.budget.spend((len(self.state.variables) + len(self.state.functions)) // COPIED)
         return self.state.copy()
 
-    def apart(self, action: Callable[..., bool | None], *arguments: object) -> bool | None:
+    def apart(self, action: Callable[..., Result], *arguments: object) -> Result | Unknown:
         """Run an action in a copy of the state."""
         before, first = self.state, len(self.ways_out)
         self.state = self.copied()
         try:
             return action(*arguments)
         except (Stop, ShellReturn):
-            return None
+            return UNCLEAR
         finally:
             self.state = before
             del self.ways_out[first:]
 
-    def perhaps(self, action: Callable[..., bool | None], *arguments: object) -> bool | None:
+    def perhaps(self, action: Callable[..., Truth], *arguments: object) -> Truth:
         """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
         out.
         """
@@ -232,7 +235,7 @@ class Execution:
             self.note_way(end, self.state)
             self.state = before
             self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
-            return None
+            return UNCLEAR
         finally:
             self.conditional -= 1
             if outside is not None:
@@ -240,9 +243,9 @@ class Execution:
             self.captured = outside
         after, self.state = self.state, before
         self.join(after)
-        return None
+        return UNCLEAR
 
-    def tested(self, condition: list[SyntaxNode]) -> tuple[bool | None, bool]:
+    def tested(self, condition: list[SyntaxNode]) -> tuple[Truth, bool]:
         """(status of a condition, whether the arguments of the script decide it)."""
         outside, self.by_call = self.by_call, False
         status = self.statements(condition)

@@ -6,7 +6,7 @@ import os
 
 from cfglint.evaluate import Reason
 from cfglint.source import files
-from cfglint.source.annotations import Sequence, SyntaxNode
+from cfglint.source.annotations import Sequence, SyntaxNode, Truth
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell.filters import TOOLS
 from cfglint.source.shell.interpreter import ShellInterpreter
@@ -43,7 +43,7 @@ class Follower(ShellInterpreter):
     folders: Sequence[str] = ()
     limit: int | None = None  # steps after which it is suspended
 
-    def statement(self, node: SyntaxNode) -> bool | None:
+    def statement(self, node: SyntaxNode) -> Truth:
         if self.limit is not None and self.budget.spent > self.limit:
             raise Suspended
         return super().statement(node)
@@ -113,7 +113,7 @@ class Follower(ShellInterpreter):
         for call in self.calls[start:]:
             call.words = [*wrappers, *call.words]
 
-    def in_environment(self, environment: dict[str, Text], text: Text, node: SyntaxNode) -> bool | None:
+    def in_environment(self, environment: dict[str, Text], text: Text, node: SyntaxNode) -> Truth:
         """Run a string as a script with the exported variables."""
         self.state.variables = dict(environment)
         self.state.exported = set(environment)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from functools import partial
 
-from cfglint.source.annotations import Callable, SyntaxNode
+from cfglint.evaluate import Unknown
+from cfglint.source.annotations import Callable, SyntaxNode, Truth
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.branches import alternatives, nothing
 from cfglint.source.shell.execution import COMPARED, CONTINUE, Execution, Leave
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.placed_text import Text, unknown
-from cfglint.source.shell.reasons import UNDECIDED
+from cfglint.source.shell.reasons import UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import part_of
 
 MOST_ROUNDS = 100
 
 
-def for_loop(shell: Execution, node: SyntaxNode) -> bool | None:
+def for_loop(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `for name in words`."""
     name = shell.source(part_of(node, "variable"))
     body = part_of(node, "body")
@@ -27,7 +28,7 @@ def for_loop(shell: Execution, node: SyntaxNode) -> bool | None:
     if not known:
         reason = next((value.reasons for value in values if not value.known), (UNDECIDED,))
         shell.perhaps(goes_on, shell, run_round, shell, name, unknown(*reason), body)
-        return None
+        return UNCLEAR
     for value in values[:MOST_ROUNDS]:
         if not goes_on(shell, run_round, shell, name, value, body):
             return True
@@ -36,13 +37,13 @@ def for_loop(shell: Execution, node: SyntaxNode) -> bool | None:
     return True
 
 
-def run_round(shell: Execution, name: str, value: Text, body: SyntaxNode) -> bool | None:
+def run_round(shell: Execution, name: str, value: Text, body: SyntaxNode) -> Truth:
     """Follow one iteration of a loop."""
     shell.state.assign(name, value)
     return shell.block(body)
 
 
-def goes_on(shell: Execution, iteration: Callable[..., bool | None], *arguments: object) -> bool:
+def goes_on(shell: Execution, iteration: Callable[..., Truth], *arguments: object) -> bool:
     """Follow one iteration of a loop; whether the loop continues after it, at least in one of its branches."""
     first = len(shell.ways_out)
     left: Leave | None = None
@@ -59,7 +60,7 @@ def goes_on(shell: Execution, iteration: Callable[..., bool | None], *arguments:
     return left is None
 
 
-def counting_loop(shell: Execution, node: SyntaxNode) -> bool | None:
+def counting_loop(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `for ((i = 0; i < 3; i++))`."""
     body = part_of(node, "body")
     text = shell.script.text
@@ -74,7 +75,7 @@ def counting_loop(shell: Execution, node: SyntaxNode) -> bool | None:
             if evaluated(expander, first + 1, second) == 0:
                 break
             if not goes_on(shell, shell.block, body):
-                return None
+                return UNCLEAR
             expander = shell.expander()
             evaluated(expander, second + 1, end)
         else:
@@ -82,7 +83,7 @@ def counting_loop(shell: Execution, node: SyntaxNode) -> bool | None:
     except (Unknowable, NotArithmetic):
         expander.forget(text[second + 1 : end])  # so many rounds as nobody knows
         shell.perhaps(goes_on, shell, shell.block, body)
-    return None
+    return UNCLEAR
 
 
 def evaluated(expander: Expander, start: int, end: int) -> int:
@@ -90,7 +91,7 @@ def evaluated(expander: Expander, start: int, end: int) -> int:
     return expander.number(start, end) if expander.script.text[start:end].strip() else 1
 
 
-def while_loop(shell: Execution, node: SyntaxNode) -> bool | None:
+def while_loop(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `while` and `until`; a loop over the caller's parameters has no iteration in a call without arguments."""
     body = part_of(node, "body")
     fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
@@ -98,22 +99,22 @@ def while_loop(shell: Execution, node: SyntaxNode) -> bool | None:
     negated = node.children[0].type == "until"
     for count in range(MOST_ROUNDS // 3):
         status, by_call = shell.tested(conditions)
-        if status is None:
+        if isinstance(status, Unknown):
             if not count:
                 shell.perhaps(goes_on, shell, shell.block, body)
-            return None
+            return status
         if status == negated and by_call:
             alternatives(shell, [partial(goes_on, shell, shell.block, body), nothing], 1)
-            return None
+            return UNCLEAR
         if status == negated:
             if not count and body is not None:
                 shell.explore(body)
-            return None
+            return UNCLEAR
         shell.budget.spend(len(shell.state.variables) // COMPARED)
         before = {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}
         if not goes_on(shell, shell.block, body):
-            return None
+            return UNCLEAR
         if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
-            return None  # nothing changes, so the loop would never end
+            return UNCLEAR  # nothing changes, so the loop would never end
     shell.perhaps(goes_on, shell, shell.block, body)  # more rounds than are followed
-    return None
+    return UNCLEAR

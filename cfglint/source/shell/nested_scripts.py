@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import SyntaxNode
+from cfglint.source.annotations import SyntaxNode, Truth
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_to_be_filled_in
 from cfglint.source.shell.execution import DEEPEST_CALL, RETURN, Execution, ShellReturn
 from cfglint.source.shell.placed_text import Text, joined
+from cfglint.source.shell.reasons import UNCLEAR
 from cfglint.source.shell.script import Script, part_of
 from cfglint.source.shell.started_command import Runner, second_word
 from cfglint.source.shell.state import Saved, State
@@ -16,23 +17,23 @@ FILE = 10  # steps for opening another script
 PARSED = 500  # characters that are read and parsed in one step
 
 
-def define(shell: Execution, node: SyntaxNode) -> bool | None:
+def define(shell: Execution, node: SyntaxNode) -> Truth:
     name, body = part_of(node, "name"), part_of(node, "body")
     if name is not None and body is not None:
         shell.state.functions[shell.source(name)] = (shell.script, body, shell.state.files[0])
     return True
 
 
-def evaluated(shell: Execution, words: list[Text], node: SyntaxNode) -> bool | None:
+def evaluated(shell: Execution, words: list[Text], node: SyntaxNode) -> Truth:
     """Follow `eval`: the words are a script of their own."""
     text = joined(words)
     shell.state.knows_environment &= text.known
     if not any(part.text for part in text.parts):
-        return None
+        return UNCLEAR
     return run_inner(shell, Script(shell.script.path, "", parts=text), node)
 
 
-def run_inner(shell: Execution, script: Script, node: SyntaxNode) -> bool | None:
+def run_inner(shell: Execution, script: Script, node: SyntaxNode) -> Truth:
     """Follow a script that this one composes."""
     before, shell.runner = shell.runner, shell.runner or Runner(shell.script, node)
     shell.call_depth += 1
@@ -43,13 +44,13 @@ def run_inner(shell: Execution, script: Script, node: SyntaxNode) -> bool | None
     finally:
         shell.runner = before
         shell.call_depth -= 1
-    return None
+    return UNCLEAR
 
 
-def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | None:
+def call_function(shell: Execution, name: str, arguments: list[Text]) -> Truth:
     script, body, file = shell.state.functions[name]
     if shell.call_depth > DEEPEST_CALL:
-        return None
+        return UNCLEAR
     positional, shell.state.positional = shell.state.positional, arguments
     before, shell.script = shell.script, script
     entered, shell.state.entered = shell.state.entered, (file, *shell.state.entered)
@@ -69,12 +70,12 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> bool | 
         shell.locals.pop().restore(shell.state)
 
 
-def sourced(shell: Execution, words: list[Text]) -> bool | None:
+def sourced(shell: Execution, words: list[Text]) -> Truth:
     """Follow `source file`: its statements run here."""
     located, text = script_at(shell, words[0]) if words else ("", None)
     if text is None or shell.call_depth > DEEPEST_CALL:
         shell.state.knows_environment = False
-        return None
+        return UNCLEAR
     count(shell, text)
     shell.sourced_files.append(shell.readable(located))
     shell.call_depth += 1
@@ -90,7 +91,7 @@ def sourced(shell: Execution, words: list[Text]) -> bool | None:
         shell.join_ways(first, RETURN)
         shell.call_depth -= 1
         shell.state.positional, shell.state.entered = positional, entered
-    return None
+    return UNCLEAR
 
 
 def script_at(shell: Execution, path: Text) -> tuple[str, str | None]:

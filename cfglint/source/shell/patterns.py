@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Callable
+from cfglint.evaluate import Unknown
+from cfglint.source.annotations import Callable, Truth
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.shell import matching
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.reasons import UNCLEAR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,24 +79,25 @@ def substituted(value: str, automaton: matching.Automaton, replacement: str, eve
     return "".join([*found, value[kept:]])
 
 
-def fits(pattern: Text, value: str, budget: Budget) -> bool | None:
-    """Whether a string matches a pattern; None if that is unknown."""
+def fits(pattern: Text, value: str, budget: Budget) -> Truth:
+    """Whether a string matches a pattern."""
     known = pattern.value
     if known is None:
-        return None
+        return Unknown(*pattern.reasons)
     if PLAIN(known):
         return known == value
     automaton = matching.glob(known)
     if automaton is None:
-        return None
+        return UNCLEAR
     ends = limited(budget, lambda part: automaton.ends(value, 0, part))
-    return None if ends is None else bool(ends) and ends[-1] == len(value)
+    return UNCLEAR if ends is None else bool(ends) and ends[-1] == len(value)
 
 
-def contains(pattern: str, value: str, budget: Budget) -> bool | None:
-    """Whether a part of a string matches an extended regular expression; None if that is unknown."""
+def contains(pattern: str, value: str, budget: Budget) -> Truth:
+    """Whether a part of a string matches an extended regular expression."""
     automaton = matching.expression(pattern)
-    return limited(budget, lambda part: automaton.is_in(value, part)) if automaton is not None else None
+    holds = limited(budget, lambda part: automaton.is_in(value, part)) if automaton is not None else None
+    return UNCLEAR if holds is None else holds
 
 
 def escaped(text: str, marks: str = GLOB_MARKS) -> str:

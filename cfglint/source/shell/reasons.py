@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 
 OF_CALL = Reason("branch", "the arguments of the script")  # a branch sets it that these decide
 UNDECIDED = Reason("branch", "branches that are not decided")
+UNCLEAR = Unknown(UNDECIDED)  # a status that is not known
 FROM_INPUT = Reason("environment", "the input of the script")
 FROM_RUN_TO_RUN = Reason("environment", "what changes from run to run", "date, $RANDOM, process id")
 FOLDER = Reason("environment", "the working folder")

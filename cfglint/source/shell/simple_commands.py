@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import Sequence, SyntaxNode
+from cfglint.source.annotations import Sequence, SyntaxNode, Truth
 from cfglint.source.shell.builtin_commands import BUILTINS
 from cfglint.source.shell.execution import Execution
 from cfglint.source.shell.nested_scripts import call_function, evaluated
 from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.reasons import UNCLEAR
 from cfglint.source.shell.redirections import (
     PLACEHOLDER,
     WORD_TYPES,
@@ -29,7 +30,7 @@ COMMAND_TYPES = WORD_TYPES | {"command_name", "variable_assignment"}
 CHANGES = re.compile(r"\$\{\w+:?[=?]|\(\(").search  # expansions that change the state
 
 
-def redirected(shell: Execution, node: SyntaxNode) -> bool | None:
+def redirected(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow a statement with redirections; a here-document or here-string is its input."""
     body = part_of(node, "body")
     extra: list[Span] = []
@@ -59,7 +60,7 @@ def redirected(shell: Execution, node: SyntaxNode) -> bool | None:
         shell.stdin, shell.placeholder = before, False
 
 
-def command(shell: Execution, node: SyntaxNode, extra: Sequence[Span] = ()) -> bool | None:
+def command(shell: Execution, node: SyntaxNode, extra: Sequence[Span] = ()) -> Truth:
     """Follow a simple command: its assignments, then its words, the `extra` ones of which stand behind redirections."""
     if shell.captured is None and only_prints(shell, node):
         return True
@@ -94,7 +95,7 @@ def only_prints(shell: Execution, node: SyntaxNode) -> bool:
     return prints and CHANGES(text, node.start_byte, node.end_byte) is None
 
 
-def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> bool | None:
+def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> Truth:
     """Run a builtin or function, or record a command."""
     name = words[0].value
     if name in shell.state.functions and name is not None:
@@ -112,4 +113,4 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
         shell.note(words, environment, node)
     else:
         shell.captured.append(shell.printed(words))
-    return None
+    return UNCLEAR

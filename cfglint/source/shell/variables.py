@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Callable, SyntaxNode
+from cfglint.source.annotations import Callable, SyntaxNode, Truth
 from cfglint.source.shell.arithmetic import is_name
 from cfglint.source.shell.command import is_in_page, is_to_be_filled_in
 from cfglint.source.shell.execution import PER_STEP, Execution
@@ -13,7 +13,7 @@ from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
 
 
-def assignments(shell: Execution, node: SyntaxNode) -> bool | None:
+def assignments(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `A=1 B=2` on a line of its own."""
     for child in node.children:
         if child.type == "variable_assignment":
@@ -21,7 +21,7 @@ def assignments(shell: Execution, node: SyntaxNode) -> bool | None:
     return True
 
 
-def assignment(shell: Execution, node: SyntaxNode) -> bool | None:
+def assignment(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
     assign(shell, node)
     return True
@@ -115,7 +115,7 @@ def assign_element(shell: Execution, target: str, value: SyntaxNode | None, adds
         shell.state.assign(name, [any_number(computed(f"{name}[{key}]"))])
 
 
-def declaration(shell: Execution, node: SyntaxNode) -> bool | None:
+def declaration(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `export`, `local`, `declare`, `typeset`, `readonly`."""
     what = shell.source(node.children[0])
     exports = what == "export"
@@ -166,7 +166,7 @@ def hide(shell: Execution, name: str) -> None:
         shell.state.remove(name)
 
 
-def unset(shell: Execution, node: SyntaxNode) -> bool | None:
+def unset(shell: Execution, node: SyntaxNode) -> Truth:
     """Follow `unset name`."""
     for child in node.children[1:]:
         text = shell.source(child).strip("\"'")
@@ -215,7 +215,7 @@ def prefixes(shell: Execution, node: SyntaxNode) -> dict[str, Text]:
     return environment
 
 
-def within(shell: Execution, environment: dict[str, Text], action: Callable[..., bool | None], *arguments: object) -> bool | None:
+def within(shell: Execution, environment: dict[str, Text], action: Callable[..., Truth], *arguments: object) -> Truth:
     """Run an action with exported variables that are in effect for it alone: `BATCH=4 launch`, where `launch` is a function."""
     before = Saved()
     for name, value in environment.items():

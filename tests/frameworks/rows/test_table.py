@@ -51,7 +51,7 @@ def test_defaults_count_as_nothing():
 def test_functions_of_a_release():
     table = Table({
         "rows": {"one": {"when": [], **RAISE}, "two": {"when": [], "drop": "x"}},
-        "before": {"a": [[[1, 0, 0], [1, 2, 0], ["one"]], [[1, 2, 0], None, ["two", "one"]]], "b seed": [[[1, 1, 0], None, ["one"]]]},
+        "before": {"a": [[[1, 0, 0], [1, 2, 0], "one"], [[1, 2, 0], None, "two one"]], "b seed": [[[1, 1, 0], None, "one"]]},
         "orders": {"before": [[[1, 0, 0], ["a", "*", "b seed"]], [[1, 2, 0], ["b seed", "*", "a"]]]},
     })  # fmt: skip
     named = {

@@ -9,7 +9,10 @@ from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
 from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice, rename, replace
+from cfglint.frameworks.rows.refusals import refused_batch
 from cfglint.frameworks.validation.pydantic import Fault
 from cfglint.source.annotations import Collection, ConfigMapping, Iterator, Operand
 from cfglint.source.numbers import is_number
@@ -174,10 +177,7 @@ def extra_args_batch_mismatch(config: NeoXConfig) -> Iterator[Finding]:
     if not (is_number(total) and is_number(micro) and is_number(accumulation)):
         return
     if total != micro * accumulation * data_parallel or total <= 0 or micro <= 0:
-        text = (
-            "AssertionError: Check batch related parameters. train_batch_size is not equal to "
-            f"micro_batch_per_gpu * gradient_acc_step * world_size \n{total} != {micro} * {accumulation} * {float(data_parallel)}"
-        )
+        text = refused_batch("deepspeed", "DeepSpeedConfig", parse_version(RELEASES["deepspeed"]), sizes, data_parallel)
         equation = f"micro batch {micro} x accumulation {accumulation} x data parallel {data_parallel}"
         message = f"`{TOTAL}` is {total} in the config that DeepSpeed gets, but {equation} = {micro * accumulation * data_parallel}"
         yield Finding(setting, message, exception=text, help=remove_key(f"deepspeed_extra_args.{names[0]}"))
