@@ -138,6 +138,7 @@ NEO095 DeepSpeedConfigError: Checkpoint config contains invalid tag_validation v
 NEO095 DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '2' is invalid, expecting: true or false
 NEO102 RuntimeError: mat1 and mat2 shapes cannot be multiplied
 PFT001 ValueError: Target module mlp is not supported. Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ...
+PFT006 TypeError: __init__() got an unexpected keyword argument 'load_in_4bit'
 PRC103 NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO
 PRC200 ValueError: At most one of fp16 and bf16 can be True, but not both
 PRC201 ValueError: At most one of fp16 and bf16 can be True for full eval, but not both

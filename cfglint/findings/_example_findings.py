@@ -575,7 +575,6 @@ REMEDIES: dict[str, tuple[str, ...]] = {
     'LLF106': ('set `ray_storage_filesystem` to s3, gs or gcs',),
     'LLF107': ('set `val_size: 0.1`, or set `val_size: 1` for one sample',),
     'LLF108': ('set `mix_strategy: concat`, or set `mix_strategy: interleave_over`',),
-    'LLF110': ('pass --num-examples 10000, or remove `max_samples`',),
     'NEO002': ('rename one of the two files',),
     'NEO010': ('set `optimizer.params: {}`', 'set `optimizer.type: Adam`', 'remove `scheduler`'),
     'NEO011': ('set `fp16.enabled: true`, or set `fp16.enabled: false`',),
