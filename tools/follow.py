@@ -55,6 +55,8 @@ from row_expressions import every
 from schema_source import SourceError, Tree, release
 from source_checks import Change, Check
 
+from cfglint.findings.rule import pages_of_checks
+
 ROOT = schema_merge.ROOT
 EXAMPLES = ("tests/rules", "tests/test_rules_doc.py::test_what_the_examples_say_is_current")
 RECORDS = (  # what shows the findings of examples, after these; and what shows defaults
@@ -152,10 +154,13 @@ class Following:
         path = self.target.with_name(row_table_text.NAME)
         return self.kind not in rebuild_tables.WITH_ROWS or self.rows().text() == path.read_text(encoding="utf-8")
 
-    def is_row(self, check: Check) -> bool:
-        """Whether a check is one of the rows, which need no rule."""
+    def covering(self, check: Check) -> str:
+        """Why a check needs no rule: it is one of the rows, or its condition names no field; empty if it may need one."""
         pattern = re.compile(re.escape(check.text).replace(re.escape("{}"), ".*"), re.DOTALL)
-        return any(pattern.match(text) for text in self.messages)  # the text of a check may be cut off
+        if any(pattern.match(text) for text in self.messages):  # the text of a check may be cut off
+            return "a row"
+        fields = {name for section in self.facts.sections.values() for name in section}
+        return "" if check.kind == "validator" or fields.intersection(re.findall(r"\w+", check.condition)) else "none: no field decides it"
 
     @functools.cached_property
     def messages(self) -> list[str]:
@@ -332,7 +337,7 @@ def report_checks(given: Following, changed: list[Change] | None) -> Iterator[st
         rules = rules_of(each.check, given)
         if each.before is not None:
             rules = rules or [f"{rule} (its former words)" for rule in covering_rules.rules_of(each.before, given.package)]
-        why = source_checks.reason(each.check, notes) or ("a row" if given.is_row(each.check) else "")
+        why = source_checks.reason(each.check, notes) or given.covering(each.check)
         print(f"  {each.what:8}{each.check.place}: {each.check.text[:SHOWN]}")
         print(f"{details(each)}          rule: {', '.join(rules) or why or 'none'}")
         if each.what != "removed":
@@ -407,7 +412,13 @@ def rows(given: Following) -> list[str]:
     given.target.with_name(row_table_text.NAME).write_text(table.text(), encoding="utf-8")
     asked = table.questions(given.release) - table.questions(given.neighbour)
     by_hand = [f"by hand: {line}" for line in table.unread(given.release, given.neighbour)]
-    return [*by_hand, *(f"question to the environment that is new: {question}" for question in sorted(asked))]
+    pages = pages_of_checks(given.kind)
+    gone = table.spoken_of(given.neighbour, pages) - table.spoken_of(given.release, pages)
+    return [
+        *by_hand,
+        *(f"question to the environment that is new: {question}" for question in sorted(asked)),
+        *(f"page whose checks are gone: {code}" for code in sorted(gone)),
+    ]
 
 
 def take_into_schema(given: Following) -> list[str]:

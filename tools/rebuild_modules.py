@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the names of the modules of every architecture of transformers to cfglint/frameworks/peft/_modules_4.py or _modules_5.py.
+"""Writes the names of the modules of every architecture of transformers to cfglint/frameworks/peft/_modules.py.
 
     python tools/rebuild_modules.py
 
-Runs in an environment with torch and transformers, whose major release decides which file is written; the names are those of this release.
+Runs in an environment with torch and transformers, for whose major release it writes the rows anew; those of the others stay.
 Each model is built from the defaults of its config on torch's meta device, so without weights and downloads. Keys of the config that are
 numbers of layers get different values, which tell what each list of modules has one for. `VARIANTS` are configs with other names.
 """
@@ -17,6 +17,7 @@ import re
 import warnings
 from pathlib import Path
 
+import history_rows
 import torch
 import transformers
 from torch import nn
@@ -24,7 +25,9 @@ from transformers import AutoConfig
 from transformers.models.auto import modeling_auto
 from transformers.pytorch_utils import Conv1D
 
-ROOT = Path(__file__).parent.parent
+PATH = Path(__file__).parent.parent / "cfglint" / "frameworks" / "peft" / "_modules.py"
+MAJORS = ((4,), (5,))
+CLASSES = "classes"
 COUNTS = (
     "num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_decoder_layers num_encoder_layers depth"
     " num_global_layers"
@@ -178,8 +181,8 @@ def build(name: str, config: object) -> nn.Module:
         return made._from_config(config)
 
 
-def described(name: str, model_type: str) -> list[tuple[str, str, str, str]]:
-    """The blocks of a class of models, as `cfglint/frameworks/peft/modules.py` reads them, the output layer first."""
+def described(name: str, model_type: str) -> tuple[list[tuple[str, str, str, str]], str]:
+    """The blocks of a class of models, as `cfglint/frameworks/peft/modules.py` reads them, and its output layer."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     variants = VARIANTS.get(model_type, {"": {}})
     everywhere: dict[tuple[str, str, str], dict[str, list[str]]] = {}
@@ -201,56 +204,73 @@ def described(name: str, model_type: str) -> list[tuple[str, str, str, str]]:
             condition = "" if len(where) == len(variants) else f"?{where[0]}"
             words.append(f"{each}{'' if kind == '-' else ':' + kind}{condition}")
         rows.append((*block, " ".join(words)))
-    return [("", "output", "", output), *rows]
+    return rows, output
 
 
 def main() -> None:
     """Build every model and write the module."""
     warnings.simplefilter("ignore")
     transformers.logging.set_verbosity_error()
-    classes: dict[str, list[tuple[str, str, str, str]]] = {}
-    by_auto: dict[str, dict[str, str]] = {}
-    failed = []
+    sections: history_rows.Sections = {CLASSES: {}}
     for auto, table in MAPPINGS.items():
         for model_type, names in getattr(modeling_auto, table).items():
             name = names if isinstance(names, str) else names[0]
             if auto in SKIPPED and model_type not in WITH_HEADS:
                 continue
             try:
-                if name not in classes:
-                    classes[name] = described(name, model_type)
-                if sum(len(row[3]) for row in classes[name]) <= LONGEST:
-                    by_auto.setdefault(auto, {})[model_type] = name
-                else:
-                    failed.append(f"{model_type} {name}: too long")
+                blocks, output = sections[CLASSES].get(name) or described(name, model_type)
             except Exception as error:
-                failed.append(f"{model_type} {name}: {type(error).__name__}: {str(error)[:100]}")
-    classes = {name: rows for name, rows in classes.items() if sum(len(row[3]) for row in rows) <= LONGEST}
-    major = transformers.__version__.partition(".")[0]
-    shared: dict[str, int] = {}
+                print(f"{model_type} {name}: {type(error).__name__}: {str(error)[:100]}")
+                continue
+            if sum(len(block[3]) for block in blocks) > LONGEST:
+                print(f"{model_type} {name}: too long")
+                continue
+            sections[CLASSES][name] = (blocks, output)
+            sections.setdefault(auto, {})[model_type] = (name, None)
+    major = (int(transformers.__version__.partition(".")[0]),)
+    PATH.write_text(text({**committed(), major: sections}), encoding="utf-8")
+
+
+def committed() -> dict[history_rows.Release, history_rows.Sections]:
+    """The sections of each major release, with the names of the modules of each block."""
+    tables: dict[str, object] = {}
+    exec(PATH.read_text(encoding="utf-8"), tables)
+    releases = {major: history_rows.sections_at(major, tables["FIELDS"], {}) for major in MAJORS}
+    for sections in releases.values():
+        for name, (blocks, output) in sections[CLASSES].items():
+            sections[CLASSES][name] = ([(*block[:3], tables["NAMES"][block[3]]) for block in blocks], output)
+    return releases
+
+
+def text(releases: dict[history_rows.Release, history_rows.Sections]) -> str:
+    """The text of the module; equal names of modules stand there once."""
+    places: dict[str, int] = {}
+    for _, sections in sorted(releases.items()):
+        for name, (blocks, output) in sections[CLASSES].items():
+            placed = [(*block[:3], places.setdefault(block[3], len(places))) for block in blocks]
+            sections[CLASSES][name] = (placed, output)
     lines = [
-        f'"""Generated by tools/rebuild_modules.py from transformers {transformers.__version__}; do not edit."""\n\n',
-        "# ruff: noqa\n# fmt: off\n\n",
-        "from __future__ import annotations\n\n",
+        '"""Generated by tools/rebuild_modules.py; do not edit."""',
+        "",
+        "# ruff: noqa",
+        "# fmt: off",
+        "",
+        "from __future__ import annotations",
+        "",
+        "TYPE_CHECKING = False",
+        "if TYPE_CHECKING:",
+        "    from typing import Any",
+        "",
+        "# The names of modules: NAME, NAME:KIND, NAME:KIND?CONDITION.",
+        "NAMES = (",
+        *(f"    {history_rows.literal(names)}," for names in places),
+        ")",
+        "",
+        "# Of a class its blocks (prefix, key of the number of layers, kind of the layers, place in NAMES) and its output layer; of one",
+        "# that chooses by the model type, the class of each.",
+        *history_rows.table("FIELDS", "dict[str, tuple[tuple[Any, ...], ...]]", history_rows.rows(releases)),
     ]
-    for rows in classes.values():
-        for row in rows:
-            shared.setdefault(row[3], len(shared))
-    lines.append("# The names of modules: NAME, NAME:KIND, NAME:KIND?CONDITION.\nNAMES = (\n")
-    lines += [f"    {text!r},\n" for text in shared]
-    lines.append(")\n# class -> its blocks: prefix, key of the number of layers, kind of the layers, place in NAMES\nCLASSES = {\n")
-    for name, rows in classes.items():
-        lines.append(f"    {name!r}: ({', '.join(repr((*row[:3], shared[row[3]])) for row in rows)},),\n")
-    lines.append("}\n# class of transformers that chooses by the model type -> model type -> class\nAUTO = {\n")
-    for auto, types in by_auto.items():
-        lines.append(
-            f"    {auto!r}: {{\n" + "".join(f"        {model_type!r}: {name!r},\n" for model_type, name in types.items()) + "    },\n"
-        )
-    lines.append("}\n")
-    path = ROOT / "cfglint" / "frameworks" / "peft" / f"_modules_{major}.py"
-    path.write_text("".join(lines).replace("'", '"'), encoding="utf-8")
-    print("\n".join(failed))
-    print(f"{len(classes)} classes, {len(failed)} failed, {path.stat().st_size} bytes")
+    return "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

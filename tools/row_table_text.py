@@ -6,7 +6,7 @@ import bisect
 import hashlib
 import json
 import runpy
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from history_rows import Release
 from row_expressions import walk
 
 from cfglint.frameworks.rows.evaluation import cannot_fail
+from cfglint.frameworks.rows.refusals import words_of
 
 Row = dict[str, Any]
 NAME = "_rows.py"  # of the table's module in the folder of a kind
@@ -80,9 +81,19 @@ class Table:
 
     def questions(self, release: Release) -> set[str]:
         """What the rows of a release ask the environment."""
-        keys = {row for functions in self.functions.values() for found in functions.values() for row in found.get(release, ())}
-        parts = (part for key in keys for row in every([self.rows[key]]) for part in row.values())
+        parts = (part for row in self.of(release) for part in row.values())
         return {each[1] for part in parts for each in walk(part) if isinstance(each, (list, tuple)) and each[:1] in (["fact"], ("fact",))}
+
+    def of(self, release: Release) -> Iterator[Row]:
+        """The rows of a release, with those of loops, each once."""
+        keys = {row for functions in self.functions.values() for found in functions.values() for row in found.get(release, ())}
+        return every(self.rows[key] for key in sorted(keys))
+
+    def spoken_of(self, release: Release, pages: Mapping[str, Iterable[str]]) -> set[str]:
+        """The pages whose `checks` name a function of a release, or have words of one of its rows."""
+        names = {name.partition(" ")[0] for functions in self.functions.values() for name, found in functions.items() if found.get(release)}
+        words = [*map(words_of, self.of(release))]
+        return {code for code, marks in pages.items() if any(mark in names or any(mark in each for each in words) for mark in marks)}
 
     def add(self, release: Release, functions: Iterable[Function]) -> None:
         """Add the functions of a release."""

@@ -21,6 +21,12 @@ ARGS, TRAIN, STRATEGY, DATA, RAY = "args", "train", "DeepspeedStrategy", "blendi
 NESTED = "hierarchize"  # makes objects of the parts of names with dots
 NAMESPACES = ("Namespace", "types.SimpleNamespace")  # of the parser, and of these objects
 DECIDED = ("raise", "let", "set", "put", "try")  # rows that refuse, and what these need
+# What fails on None in the place of its first argument of the line: the data sets, whose names are split first, and what loads the model.
+NO_MODEL = ("OSError", "None is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'")
+FAILURES = {
+    DATA: ("AttributeError", "'NoneType' object has no attribute 'split'"),
+    **dict.fromkeys(("get_tokenizer", "init_model_from_pretrained"), NO_MODEL),
+}
 OF_FIELD = {"attr": "f", "getattr": "f?"}
 # What functions are: a start with Ray and DeepSpeed, whose objects no row reads.
 GIVEN: dict[str, Any] = dict.fromkeys(("get_strategy", "create_vllm_engines", "get_tokenizer", "patch_hub"))
@@ -96,11 +102,14 @@ def with_missing(body: Iterable[ast.stmt], values: Collection[str], nested: bool
 
 
 def with_data(statement: ast.stmt) -> Iterator[ast.stmt]:
-    """What Python raises where a statement reads the data sets that an argument names, which are split before anything else."""
+    """What Python and transformers raise where a statement reads a data set or a model whose name is not given."""
     for node in ast.walk(statement) if is_simple(statement) else ():
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == DATA and node.args and (name := argument_of(node.args[0])):
-            text = "'NoneType' object has no attribute 'split'"
-            yield ast.parse(f"if {ARGS}.{name} is None:\n    raise AttributeError({text!r})").body[0]
+        called = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+        failure = FAILURES.get(called.removeprefix("async_"))
+        name = next(filter(None, map(argument_of, node.args)), "") if failure and isinstance(node, ast.Call) else ""
+        if failure and name:
+            kind, message = failure
+            yield ast.parse(f"if {ARGS}.{name} is None:\n    raise {kind}({message!r})").body[0]
 
 
 def read_by_actors(package: Package) -> list[ast.stmt]:

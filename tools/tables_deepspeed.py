@@ -7,12 +7,13 @@ What a release has is read by `schema_deepspeed.facts`. A key that is read outsi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import schema_deepspeed
-from history_rows import Fact, Facts, Release, Sections, present_at, rows, sections_at, spans, spans_of, table
+from history_rows import Fact, Facts, Release, Sections, present_at, rows, sections_at, spans, spans_of, steps, table, value_at
 from schema_merge import NOTES, OTHER_PACKAGE
 from schema_source import Tree
 
@@ -47,6 +48,7 @@ ROWS = "dict[str, tuple[tuple[Any, ...], ...]]"
 
 
 PYDANTIC = "pydantic"  # a single value: the major release of pydantic that the models are written for
+MODULE = "module of "  # a single value: where the class of a model is defined
 KEYS, REFUSED = "looked up: ", "refused"  # sections that are tables of their own; the others are models
 OPTIMIZERS, SCHEDULERS = "optimizers", "schedulers"  # names that DeepSpeed has classes of its own for
 TITLES, NULLABLE, IGNORING, CHOICES, REPLACED = "titles", "nullable", "ignoring", "choices", "replaced"  # once, of the newest release
@@ -68,7 +70,7 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
         **{KEYS + name: keys_of(raw["properties"]) for name, raw in looked_up.items() if raw["properties"]},
         REFUSED: refused,
     }
-    lasting = {
+    lasting: dict[str, Any] = {
         TITLES: {name: raw["x-model"] for name, raw in models.items()}
         | {raw["x-parent-model"]: raw["x-parent-model"] for raw in models.values() if "x-parent-model" in raw},
         NULLABLE: sorted(name for name, raw in models.items() if "null" in (notes.get(name, raw).get("type") or raw["type"])),
@@ -76,7 +78,17 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
         CHOICES: {each: values for each, values in all_choices(properties, notes).items() if ".".join(each[:-1]) in looked_up},
         REPLACED: {name: made for name, raw in models.items() if (made := replaced(raw["properties"]))},
     }
-    return Facts(sections, own_classes(tree), {PYDANTIC: "2" if has_pydantic_2(tree) else "1"}, lasting)
+    values = {PYDANTIC: "2" if has_pydantic_2(tree) else "1", **modules_of(tree, lasting[TITLES].values())}
+    return Facts(sections, own_classes(tree), values, lasting)
+
+
+def modules_of(tree: Tree, titles: Iterable[str]) -> dict[str, str]:
+    """The modules in which the classes of models are defined."""
+    files = sorted(tree.root.rglob("*.py"), key=lambda path: path.name.endswith("config.py"))  # these win where a name occurs twice
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    places = {title: path for path, text in texts.items() for title in re.findall(r"^class (\w+)\(", text, re.MULTILINE)}
+    dotted = {each: ".".join(places[each].relative_to(tree.root.parent).with_suffix("").parts) for each in titles if each in places}
+    return {MODULE + title: module for title, module in dotted.items()}
 
 
 def own_classes(tree: Tree) -> dict[str, set[str]]:
@@ -103,7 +115,10 @@ def known(tables: Any) -> dict[Release, Facts]:
         version: Facts(
             {name: found for name, found in sections_at(version, rows_of, tables.SPANS).items() if found or name == REFUSED},
             {OPTIMIZERS: present_at(version, tables.OPTIMIZERS), SCHEDULERS: present_at(version, tables.SCHEDULERS)},
-            {PYDANTIC: "2" if version >= tables.PYDANTIC_2_SINCE else "1"},
+            {
+                PYDANTIC: "2" if version >= tables.PYDANTIC_2_SINCE else "1",
+                **{MODULE + title: module for title, history in tables.MODULES.items() if (module := value_at(version, history))},
+            },
             lasting,
         )
         for version in tables.RELEASES
@@ -123,6 +138,9 @@ def text(found: Mapping[Release, Facts]) -> str:
     spans_of_models = spans({version: {name: {} for name in each.sections if name in models} for version, each in found.items()})
     pydantic_2 = next(version for version in order if found[version].values[PYDANTIC] == "2")
     refused = {tuple(row[0].split(".")): (row[3], row[1]) for row in made.get(REFUSED, ())}
+    modules = {
+        title: tupled(steps({version: each.values.get(MODULE + title, "") for version, each in found.items()})) for title in titles.values()
+    }
     return HEAD + "\n".join(
         [
             "",
@@ -134,6 +152,9 @@ def text(found: Mapping[Release, Facts]) -> str:
             "",
             "# section: (its model's class, whether it may be null); `DeepSpeedMonitorConfig` holds sections of the top level.",
             f"MODELS: dict[str, tuple[str, bool]] = {display({name: (title, name in nullable) for name, title in titles.items()})}",
+            "",
+            "# class of a model: the modules that define it, each with the first release; empty before there is one.",
+            f"MODULES: dict[str, tuple[tuple[Version, str], ...]] = {display(modules)}",
             "",
             "# section: rows (name, how its value is read, default, since, until, the name that files use).",
             *table("FIELDS", ROWS, models),

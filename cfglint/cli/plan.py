@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("text", "json", "markdown", "csv", "html")
+USUAL = (1, 2, 4, 8, 16, 32, 64)  # GPU counts that are tried for a target where neither the run nor the command line states one
 FOR_SEVERAL = ("text", "markdown", "json")  # formats of the plans of several runs
 MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
@@ -115,7 +116,9 @@ def run(arguments: Namespace) -> int:
                     return fail("\n".join(each.bug_reports))
                 place = f"{each.written_at}: " if len(runs) > 1 else ""
                 try:
-                    found = plan(each, gpu_counts or [None], arguments.global_batch, arguments.max_micro_batch, pace_of_card)
+                    is_open = not gpu_counts and arguments.global_batch is not None and current_gpus(each, each.facts) is None
+                    counts = USUAL if is_open else gpu_counts or [None]
+                    found = plan(each, counts, arguments.global_batch, arguments.max_micro_batch, pace_of_card)
                 except MissingFactError as error:
                     problems.append(f"{place}{error.for_command_line}")
                 except EditRefused as error:

@@ -205,7 +205,7 @@ TRL032 ValueError: 'generation_batch_size' and 'steps_per_generation' can not be
 TRL033 ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided 1, which is less than the minimum required.
 TRL039 ValueError: batch_size should be a positive integer value, but got batch_size=0
 TRL039 ValueError: maxlen must be non-negative
-TRL041 ValueError: When `padding_free=True` without packing, `max_length` is not enforced.
+TRL041 ValueError: When `padding_free=True` without packing, `max_length` is not enforced. Either enable packing (e.g., `packing=True, packing_strategy='bfd'`), provide already truncated inputs, or set `max_length=None`.
 TRL053 ValueError: `precompute_ref_log_probs=True` is not supported with IterableDataset.
 TRL054 ValueError: Loss type `'kto'` estimates the KL divergence term and requires `train_sampling_strategy='sequential'`
 TRL055 ValueError: Iterable datasets require `dispatch_batches=False`, but it is set to `True` in `accelerator_config`.
@@ -220,8 +220,8 @@ TRL085 TypeError: list indices must be integers or slices, not str
 TRL086 TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'
 TYP101 ValidationError: 1 validation error for DeepSpeedZeroConfig: reduce_bucket_size: Input should be greater than 0
 TYP102 ValidationError: 1 validation error for DeepSpeedZeroConfig: stage: Input should be 0, 1, 2, 3 or 3
-TYP103 TypeError: argument after ** must be a mapping, not bool
-TYP103 TypeError: argument after ** must be a mapping, not int
+TYP103 TypeError: deepspeed.runtime.precision_config.DeepSpeedFP16Config() argument after ** must be a mapping, not bool
+TYP103 TypeError: deepspeed.utils.config.DeepSpeedThroughputTimerConfig() argument after ** must be a mapping, not int
 TYP116 AssertionError: Invalid row pruning method. Supported types: [l1, topk]
 TYP116 AssertionError: Invalid row_pruning method
 TYP116 AssertionError: bits must be specified for activation_quantization group a

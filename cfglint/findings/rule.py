@@ -192,7 +192,7 @@ def rule(code: str) -> Callable[[Check], Check]:
     return register
 
 
-def pages_of_checks(kind: Kind) -> dict[str, tuple[str, ...]]:
+def pages_of_checks(kind: str) -> dict[str, tuple[str, ...]]:
     """The pages of a kind that speak of the framework's own checks: their codes, with the names of the checks."""
     of_kind = {code: dict(further) for code, (*_, kinds, _, further) in HEADS.items() if further and kinds[:1] == (kind,)}
     return {code: further["checks"] for code, further in of_kind.items() if "checks" in further}

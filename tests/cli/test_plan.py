@@ -298,3 +298,9 @@ def test_the_tables_of_several_runs_as_markdown(folder, capsys):
     printed = capsys.readouterr().out
     assert [line for line in printed.splitlines() if ".sh" in line] == ["a.sh:1", "b.sh:1"]
     assert printed.count("\n\n| GPUs") == 2
+
+
+def test_without_a_gpu_count_a_target_is_tried_on_the_usual_ones(folder, capsys):
+    assert main(["plan", "train.yaml", "--global-batch", "2048", "--format", "json"]) == 0
+    plans = json.loads(capsys.readouterr().out)["plans"]
+    assert [each["gpus"] for each in plans] == [1, 2, 4, 8, 16, 32, 64]

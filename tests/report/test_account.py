@@ -54,7 +54,7 @@ Trainer(args=args).train()
 )
 def test_the_values_of_several_branches_are_told_with_the_branch(test, batch, shown, cause):
     sources = FileSource({"run.sh": BRANCH.format(test=test, batch=batch), "train.py": PARSER})
-    told = " ".join(render_account("text", RunSummary(Discovery(LaunchFacts(), source=sources).one(["run.sh"]))).split())
+    told = " ".join(render_account("text", RunSummary(Discovery(LaunchFacts(), source=sources).together(["run.sh"])[0])).split())
     assert f"micro batch {shown} run.sh" in told
     assert cause in told
 

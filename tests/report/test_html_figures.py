@@ -63,8 +63,3 @@ def test_an_unknown_term_is_at_odds_with_nothing():
     run = numbers(micro_batch=4, accumulation=4, global_batch=1024)
     assert (run.product, run.at_odds) == (None, False)
     assert [(each.label, each.needs) for each in run.terms if each.value is None] == [("data parallel", "--gpus N")]
-
-
-def test_the_table_leaves_out_what_says_nothing():
-    run = numbers(8, tensor_parallel=1, pipeline_parallel=2, micro_batch=4, consumed_batch=16, global_batch=16)
-    assert [(each.label, each.value) for each in run.table] == [("GPUs", 8), ("pipeline", 2), ("micro batch", 4), ("global batch", 16)]

@@ -119,7 +119,7 @@ def changed(wheel):
             out.write(
                 f"def {name}(): ...\n"
                 if name == "made_up_before"
-                else f"def {name}():\n    raise ValueError('The made-up text is refused')\n"
+                else f"def {name}(args):\n    if args.packing:\n        raise ValueError('The made-up text is refused')\n"
             )
     path = wheel / "trl" / "trainer" / "sft_config.py"
     text = path.read_text()

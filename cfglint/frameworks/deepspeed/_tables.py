@@ -117,6 +117,29 @@ MODELS: dict[str, tuple[str, bool]] = {
     'zero_optimization.leaf_module': ('DeepSpeedZeroLeafModuleConfig', True),
 }
 
+# class of a model: the modules that define it, each with the first release; empty before there is one.
+MODULES: dict[str, tuple[tuple[Version, str], ...]] = {
+    'DeepSpeedZeroConfig': (((), 'deepspeed.runtime.zero.config'),),
+    'DeepSpeedZeroOffloadParamConfig': (((), 'deepspeed.runtime.zero.offload_config'),),
+    'DeepSpeedZeroOffloadOptimizerConfig': (((), 'deepspeed.runtime.zero.offload_config'),),
+    'CommsLoggerConfig': (((), 'deepspeed.comm.config'),),
+    'TensorBoardConfig': (((), 'deepspeed.monitor.config'),),
+    'WandbConfig': (((), 'deepspeed.monitor.config'),),
+    'CSVConfig': (((), 'deepspeed.monitor.config'),),
+    'HybridEngineConfig': (((), 'deepspeed.runtime.config'),),
+    'DeepSpeedMonitorConfig': (((), 'deepspeed.monitor.config'),),
+    'WeightQuantConfig': (((), 'deepspeed.inference.config'),),
+    'CompileConfig': (((), ''), ((0, 13, 2), 'deepspeed.runtime.compiler'), ((0, 14, 4), ''), ((0, 16, 6), 'deepspeed.compile.config')),
+    'CometConfig': (((), ''), ((0, 14, 3), 'deepspeed.monitor.config')),
+    'DeepSpeedThroughputTimerConfig': (((), ''), ((0, 14, 3), 'deepspeed.utils.config')),
+    'TPTrainingConfig': (((), ''), ((0, 16, 4), 'deepspeed.runtime.tensor_parallel.config')),
+    'TPConfig': (((), ''), ((0, 16, 4), 'deepspeed.runtime.tensor_parallel.config')),
+    'DeepSpeedFP16Config': (((), ''), ((0, 17, 1), 'deepspeed.runtime.precision_config')),
+    'DeepSpeedBF16Config': (((), ''), ((0, 17, 1), 'deepspeed.runtime.precision_config')),
+    'ZenFlowConfig': (((), ''), ((0, 17, 5), 'deepspeed.runtime.zenflow.zenflow_config')),
+    'DeepSpeedZeroLeafModuleConfig': (((), ''), ((0, 18, 0), 'deepspeed.runtime.zero.leaf_module_config')),
+}
+
 # section: rows (name, how its value is read, default, since, until, the name that files use).
 FIELDS: dict[str, tuple[tuple[Any, ...], ...]] = {
     "zero_optimization": (

@@ -26,7 +26,7 @@ KEPT = (
     "zero_stage",
     "ds.zero_stage",
 )
-DATA = "ORL012"  # the page of a data set that is not named
+NOT_NAMED = ("ORL012", "ORL013")  # the pages of a data set and a model that are not named
 FAILED = "ORL011"  # the page of what Python itself refuses
 
 
@@ -53,7 +53,7 @@ def failed(config: OpenRlhfConfig) -> list[Refusal]:
         lacking = [key for key in dict.fromkeys((*each.keys, *each.read)) if key in config.known and config.own(key) is None]
         if each.failed and "'NoneType'" in each.exception and len(lacking) == 1:
             each.message, each.help = f"`{lacking[0]}` is not set: {each.exception.partition(': ')[2]}", [f"set `--{lacking[0]}`"]
-        if each.kind == DATA:
+        if each.kind in NOT_NAMED:
             each.message, each.help = f"`{each.key}` is not set", [f"add `--{each.key}` with a name or a path"]
         each.kind = FAILED if each.failed else each.kind
     return found

@@ -1,19 +1,20 @@
-"""The names of the modules of a model, from the `config.json` of its checkpoint; the tables are those of transformers 4 and 5.
+"""The names of the modules of a model, from the `config.json` of its checkpoint; the table has those of transformers 4 and 5.
 
-`tools/rebuild_modules.py` builds every architecture and writes the tables. Modules that only some layers have, or that depend on a key of
+`tools/rebuild_modules.py` builds every architecture and writes the table. Modules that only some layers have, or that depend on a key of
 the config, are in the table with their condition; where the config does not decide it, they are taken for present.
 """
 
 from __future__ import annotations
 
+from cfglint.frameworks.releases.history import DEFAULT, TYPE, Fields, History
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterator
+from cfglint.source.annotations import ConfigMapping, ConfigTable, Iterator, Mapping
 from cfglint.source.record import Record
 
 LINEAR, OF_LINEAR, CONV1D, EMBEDDING, CONVOLUTION, ATTENTION, CONTAINER = "L", "S", "C", "E", "K", "A", "-"
 ALL_LINEAR = (LINEAR, OF_LINEAR, CONV1D)
 SUPPORTED = (*ALL_LINEAR, EMBEDDING, CONVOLUTION, ATTENTION)
-FIRST_OF_5 = (5, 0)
+CLASSES = "classes"  # the section of the classes of models; the others are classes that choose one
 MOST_LAYERS = 200
 DENSE, SPARSE = "dense", "sparse"
 
@@ -41,15 +42,16 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or "auto_map" in config:
         return None
-    tables = tables_of(transformers)
-    name = class_of(config, model_type, auto, tables)
-    blocks = tables.CLASSES.get(name)
-    if blocks is None:
+    from cfglint.frameworks.peft._modules import FIELDS, NAMES
+
+    name = class_of(config, model_type, auto, chosen_by(transformers))
+    found = History(FIELDS).fields(CLASSES, transformers).get(name)
+    if found is None:
         return None
     kinds: dict[str, str] = {}
     parameters: dict[str, int] = {}
-    for prefix, key, label, place in blocks[1:]:
-        words = [each for each in map(parsed, tables.NAMES[place].split(" ")) if each[0] and holds(each[2], config)]
+    for prefix, key, label, place in found[TYPE]:
+        words = [each for each in map(parsed, NAMES[place].split(" ")) if each[0] and holds(each[2], config)]
         for start in starts(prefix, key, label, config):
             for each, kind, _ in words:
                 if kind[0] == "P":
@@ -58,34 +60,33 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
                     kinds.setdefault(start + each, kind)
             if prefix:
                 kinds.setdefault(start.rstrip("."), CONTAINER)
-    return Modules(model_type, kinds, parameters, tables.NAMES[blocks[0][3]])
+    return Modules(model_type, kinds, parameters, found[DEFAULT])
 
 
-def tables_of(transformers: Version) -> Any:
-    """The generated names of a release's modules."""
-    if transformers >= FIRST_OF_5:
-        from cfglint.frameworks.peft import _modules_5 as tables
-    else:
-        from cfglint.frameworks.peft import _modules_4 as tables  # type: ignore[no-redef]
-    return tables
+def chosen_by(transformers: Version) -> dict[str, Fields]:
+    """The classes that those of transformers which choose one have for each model type, in a release."""
+    from cfglint.frameworks.peft._modules import FIELDS
+
+    releases = History(FIELDS)
+    return {auto: releases.fields(auto, transformers) for auto in FIELDS if auto != CLASSES}
 
 
 def class_prefix(model_type: str, transformers: Version) -> str:
     """How the classes of a causal language model begin: `Llama` of LlamaForCausalLM; empty for an unknown type."""
-    name = class_of({}, model_type, "AutoModelForCausalLM", tables_of(transformers))
+    name = class_of({}, model_type, "AutoModelForCausalLM", chosen_by(transformers))
     return next((name.partition(suffix)[0] for suffix in ("For", "LMHeadModel") if suffix in name), "")
 
 
-def class_of(config: ConfigMapping, model_type: str, auto: str, tables: Any) -> str:
+def class_of(config: ConfigMapping, model_type: str, auto: str, chosen: Mapping[str, Fields]) -> str:
     """The class of a model: that which the program chooses by the model type, else the one that the config names."""
-    if auto in tables.AUTO:
-        return str(tables.AUTO[auto].get(model_type, ""))
+    if auto in chosen:
+        return str(chosen[auto][model_type][TYPE]) if model_type in chosen[auto] else ""
     named = config.get("architectures")
     if auto and not auto.startswith("Auto"):
         return auto
     if isinstance(named, list) and named:
         return str(named[0])
-    return next((str(types[model_type]) for types in tables.AUTO.values() if model_type in types), "")
+    return next((str(types[model_type][TYPE]) for types in chosen.values() if model_type in types), "")
 
 
 def parsed(word: str) -> tuple[str, str, str]:

@@ -50,11 +50,16 @@ class Pages:
 
     def __call__(self, row: Row) -> str:
         """The page of a row: the one with the longest words."""
-        say = row.get("say", "")
-        text = say if isinstance(say, str) else "".join(part for part in say[1:] if isinstance(part, str))
-        fields = dict.fromkeys(each[1] for each in walk(row["when"]) if isinstance(each, list) and each[:1] == ["f"])
-        words = f"{text} [{', '.join(fields)}]" if "raise" in row else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
+        words = words_of(row)
         return max(((len(mark), code) for mark, code in self.marks if mark in words), default=(0, self.others))[1]
+
+
+def words_of(row: Row) -> str:
+    """What `checks` of pages are compared with: the message of a row with the fields of its condition, or what it sets."""
+    say = row.get("say", "")
+    text = say if isinstance(say, str) else "".join(part for part in say[1:] if isinstance(part, str))
+    fields = dict.fromkeys(each[1] for each in walk(row["when"]) if isinstance(each, list) and each[:1] == ["f"])
+    return f"{text} [{', '.join(fields)}]" if "raise" in row else f"put {row['key']}" if "put" in row else f"set {row.get('set')}"
 
 
 _pages: dict[Kind, Pages] = {}

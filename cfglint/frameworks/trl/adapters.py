@@ -34,11 +34,9 @@ def adapters(config: TrlConfig) -> list[Place]:
 
 
 def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refused]]:
-    """What is refused of the quantization that the file asks for."""
+    """What is refused of the quantization that the file asks for; with 8 bits nothing else is passed on, both are TRL020."""
     values = config.values
-    if config.facts.launch.program is not None or not (values.get("load_in_4bit") or values.get("load_in_8bit")):
-        return
-    if values.get("load_in_4bit") and values.get("load_in_8bit"):  # TRL020
+    if config.facts.launch.program is not None or not values.get("load_in_4bit") or values.get("load_in_8bit"):
         return
     key = "dtype" if "dtype" in values else "torch_dtype"
     given = {"load_in_4bit": values.get("load_in_4bit"), STORAGE: values.get(STORAGE), COMPUTE: values.get(key)}

@@ -7,6 +7,7 @@ import operator
 import re
 
 from cfglint.evaluate import Choice, Reason, Unknown
+from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.modules import External, Modules, ProgramModule
@@ -45,7 +46,7 @@ from cfglint.launch.programs.objects import (
     unknown_from,
 )
 from cfglint.launch.programs.scopes import dotted
-from cfglint.source.annotations import Any, Callable, Iterable, Iterator
+from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Truth
 from cfglint.source.budget import Budget
 
 NOT_UNDERSTOOD = Reason("program", "what code that is not understood may change")
@@ -317,7 +318,7 @@ class Expressions:
         inner = self.evaluate(node.operand, frame)
         if isinstance(node.op, ast.Not):
             holds = self.truth(inner)
-            return unknown_from(inner) if holds is None else Value(not holds)
+            return unknown_from(inner) if isinstance(holds, Unknown) else Value(not holds)
         if not isinstance(inner.data, (bool, int, float)):
             return unknown_from(inner)
         if isinstance(node.op, ast.USub):
@@ -334,7 +335,7 @@ class Expressions:
             value = self.evaluate(each, frame)
             found.append(value)
             holds = self.truth(value)
-            if holds is None:
+            if isinstance(holds, Unknown):
                 unclear = unclear or value
             elif holds is stops:
                 if unclear is None:
@@ -343,8 +344,8 @@ class Expressions:
                 return Value(stops) if isinstance(value.data, bool) else one_of(found, *unclear.reasons, node=unclear.node)
         return value if unclear is None else one_of(found, *unclear.reasons, node=unclear.node)
 
-    def truth(self, value: Value) -> bool | None:
-        """Whether a value is true; None if that is unknown."""
+    def truth(self, value: Value) -> Truth:
+        """Whether a value is true."""
         data = value.data
         if isinstance(data, PLAIN):
             return bool(data)
@@ -354,11 +355,11 @@ class Expressions:
             parts = data.items.values() if isinstance(data, Mapping) else data.items
             if not all(each.may_be_absent for each in parts):
                 return True
-            return None if parts or data.is_open else False
-        return None
+            return Unknown() if parts or data.is_open else False
+        return data if isinstance(data, Unknown) else Unknown()
 
-    def holds(self, node: ast.expr, frame: Frame) -> bool | None:
-        """Whether a condition holds; None if that is unknown."""
+    def holds(self, node: ast.expr, frame: Frame) -> Truth:
+        """Whether a condition holds."""
         return self.truth(self.evaluate(node, frame))
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Value:
@@ -369,18 +370,17 @@ class Expressions:
             part = self.compared(operation, left, right)
             if part is False:
                 return Value(False)
-            doubts += [left, right] if part is None else ()
+            doubts += [left, right] if isinstance(part, Unknown) else ()
             left = right
         return unknown(*unknown_from(*doubts).reasons) if doubts else Value(True)
 
-    def compared(self, operation: ast.cmpop, left: Value, right: Value) -> bool | None:
-        """Whether a comparison of two values holds; None if that is unknown."""
+    def compared(self, operation: ast.cmpop, left: Value, right: Value) -> Truth:
+        """Whether a comparison of two values holds."""
         if isinstance(operation, (ast.NotEq, ast.IsNot, ast.NotIn)):
             positive = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}[type(operation)]()
-            found = self.compared(positive, left, right)
-            return None if found is None else not found
+            return negated(self.compared(positive, left, right))
         if not left.known or not right.known:
-            return None
+            return Unknown()
         if isinstance(operation, ast.In):
             return self._contained(left, right)
         if isinstance(operation, ast.Is) and isinstance(left.data, PLAIN) and type(left.data) is not type(right.data):
@@ -392,11 +392,11 @@ class Expressions:
         if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind != "set":
             one, other = plain(left), plain(right)
         try:
-            return None if test is None or isinstance(one, Container) else bool(test(one, other))
+            return Unknown() if test is None or isinstance(one, Container) else bool(test(one, other))
         except TypeError:
-            return None
+            return Unknown()
 
-    def _equal(self, left: Value, right: Value) -> bool | None:
+    def _equal(self, left: Value, right: Value) -> Truth:
         """Whether two values are equal."""
         one, other = left.data, right.data
         if isinstance(one, PLAIN) and isinstance(other, PLAIN):
@@ -411,30 +411,30 @@ class Expressions:
             first, second = plain(left), plain(right)
             if not isinstance(first, Unknown) and not isinstance(second, Unknown):
                 return bool(first == second) if one.kind != "set" else len(first) == len(second) and all(each in second for each in first)
-        return None
+        return Unknown()
 
-    def _contained(self, left: Value, right: Value) -> bool | None:
+    def _contained(self, left: Value, right: Value) -> Truth:
         inside = right.data
         if isinstance(inside, str):
-            return left.data in inside if isinstance(left.data, str) else None
+            return left.data in inside if isinstance(left.data, str) else Unknown()
         if not isinstance(left.data, PLAIN):
-            return None
+            return Unknown()
         if are_parameters(right):
             return is_parameter(inside.name, left.data)
         if isinstance(inside, Mapping):
             found = inside.items.get(left.data)
             if found is not None and found.may_be_absent:
-                return None
-            return True if found is not None else None if inside.is_open else False
+                return Unknown()
+            return Unknown() if found is None and inside.is_open else found is not None
         if isinstance(inside, Sequence):
             if any(each.is_plain and each.data == left.data for each in inside.items):
                 return True
-            return None if inside.is_open or not all(each.is_plain for each in inside.items) else False
-        return None
+            return Unknown() if inside.is_open or not all(each.is_plain for each in inside.items) else False
+        return Unknown()
 
     def _ifexp(self, node: ast.IfExp, frame: Frame) -> Value:
         holds = self.holds(node.test, frame)
-        if holds is not None:
+        if not isinstance(holds, Unknown):
             return self.evaluate(node.body if holds else node.orelse, frame)
         found = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
         return found[0] if same(found[0], found[1]) else one_of(found, Computed(node.test, frame.module, "branch"))
@@ -543,7 +543,7 @@ class Expressions:
         mapping = Mapping()
         inside = Frame(frame.module, frame)
         for turn in self._turns(node.generators, inside):
-            if turn is None:
+            if isinstance(turn, Unknown):
                 mapping.slots[OPEN] = True
                 continue
             key = self.evaluate(node.key, inside) if turn else unknown()
@@ -552,9 +552,9 @@ class Expressions:
             mapping.slots[key.data] = self.evaluate(node.value, inside)
         return Value(mapping)
 
-    def _turns(self, generators: list[ast.comprehension], frame: Frame, iterated: Value | None = None) -> Iterator[bool | None]:
-        """The turns of a comprehension; False for what cannot be evaluated, None for a turn whose condition is unknown. `iterated` is
-        what the first generator goes through, if it was evaluated.
+    def _turns(self, generators: list[ast.comprehension], frame: Frame, iterated: Value | None = None) -> Iterator[Truth]:
+        """The turns of a comprehension, by whether their conditions hold; False for what cannot be evaluated. `iterated` is what the
+        first generator goes through, if it was evaluated.
         """
         if not generators:
             yield True
@@ -566,12 +566,10 @@ class Expressions:
             return
         for each in items:
             self.assign(first.target, each, frame)
-            conditions = [self.holds(test, frame) for test in first.ifs]
-            if False in conditions:
-                continue
-            if None in conditions:
-                yield None
-            else:
+            holds = any_or_all(False, [self.holds(test, frame) for test in first.ifs])
+            if isinstance(holds, Unknown):
+                yield holds
+            elif holds:
                 yield from self._turns(generators[1:], frame)
 
     def iterated(self, value: Value) -> list[Value] | None:
@@ -662,15 +660,15 @@ def are_parameters(value: Value) -> bool:
     return isinstance(value.data, External) and value.data.name.endswith(PARAMETERS)
 
 
-def is_parameter(name: str, key: object) -> bool | None:
-    """Whether a framework's class has a parameter in every release, by the name of its parameters; None if only some releases have it."""
+def is_parameter(name: str, key: object) -> Truth:
+    """Whether a framework's class has a parameter, by the name of its parameters; unknown if only some releases have it."""
     for mark in PARAMETERS:
         name = name.removesuffix(mark)
     fields = base_fields()
     if isinstance(key, str) and key in fields and fields[key][2:] == ((), ()):
         return True
     last = name.rpartition(".")[2]
-    return False if kind_of_class(last) and key not in fields and key not in fields_of_class(last) else None
+    return False if kind_of_class(last) and key not in fields and key not in fields_of_class(last) else Unknown()
 
 
 def calculated(operation: ast.operator, one: Any, other: Any) -> Value:

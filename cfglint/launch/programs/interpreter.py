@@ -291,7 +291,7 @@ class Interpreter(Branches):
     def _do_if(self, node: ast.If, frame: Frame) -> None:
         value = self.evaluate(node.test, frame)
         holds = self.truth(value)
-        if holds is not None:
+        if not isinstance(holds, Unknown):
             self.block(node.body if holds else node.orelse, frame)
             return
         self._undecided(node, value, frame)

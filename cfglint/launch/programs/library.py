@@ -10,6 +10,7 @@ import os
 import posixpath
 
 from cfglint.evaluate import Reason
+from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters, short
 from cfglint.launch.programs.interpreter import Interpreter
@@ -209,8 +210,7 @@ def converted(run: Interpreter, name: str, given: Given) -> Value:
     """A conversion of a number or string."""
     contents = [each.data.text if isinstance(each.data, FilePath) and name == "str" else each.data for each in given]
     if name == "bool" and len(given) == 1 and isinstance(given[0].data, (Mapping, Sequence)):
-        holds = run.truth(given[0])
-        return Value(holds) if holds is not None else unknown()
+        return Value(run.truth(given[0]))
     if not all(isinstance(each, PLAIN) for each in contents) or (
         name == "pow" and any(not isinstance(each, (int, float)) or abs(each) > 1000 for each in contents)
     ):
@@ -272,9 +272,7 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if items is None or named or not items:
         return unknown_from(*given)
     if name in ("any", "all"):
-        truths = [run.truth(each) for each in items]
-        decides = name == "any"
-        return Value(decides) if decides in truths else unknown() if None in truths else Value(not decides)
+        return Value(any_or_all(name == "any", [run.truth(each) for each in items]))
     if not all(isinstance(each.data, (int, float)) for each in items):
         return unknown_from(*items)
     numbers = [each.data for each in items]

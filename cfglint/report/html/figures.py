@@ -20,20 +20,6 @@ AXES = (
     ("sequence parallel", "sequence_parallel"),
     ("pipeline", "pipeline_parallel"),
 )
-ROWS = (  # the table below the batch
-    ("GPUs", "gpus"),
-    *AXES,
-    ("data parallel", "data_parallel"),
-    ("micro batch", "micro_batch"),
-    ("accumulation", "accumulation"),
-    ("global batch", "global_batch"),
-    ("samples per step", "consumed_batch"),
-    ("tokens per sample", "seq_length"),
-    ("tokens per step", "tokens_per_step"),
-    ("steps per epoch", "steps_per_epoch"),
-    ("total steps", "total_steps"),
-    ("warm-up steps", "warmup_steps"),
-)
 
 
 @dataclass
@@ -169,15 +155,6 @@ class Numbers:
         """The samples per optimizer step, if they differ from the global batch."""
         consumed = self.resolved.get("consumed_batch")
         return consumed if consumed != self.total.value else None
-
-    @property
-    def table(self) -> list[Number]:
-        """Every informative number: sizes of 1 are left out."""
-        repeated = "samples per step" if self.consumed is None else ""  # the global batch
-        numbers = [self.number(label, key) for label, key in ROWS if label != repeated]
-        plain = {label for label, _ in AXES}
-        shown = [each for each in numbers if each.value is not None or each.needs]
-        return [each for each in shown if each.label not in plain or each.value != 1]
 
 
 def many(count: int, thing: str) -> str:

@@ -11,6 +11,8 @@ from cfglint.frameworks.releases.history import DEFAULT
 ADAM = {"optimizer": {"type": "Adam", "params": {"lr": 1e-4}}}
 CPU = {"device": "cpu"}
 
+NO_MAPPING = "argument after ** must be a mapping, not NoneType"
+
 
 def zero(stage, **more):
     return {"zero_optimization": {"stage": stage, **more}}
@@ -39,9 +41,9 @@ class TestSections:
     @each_case(
         ("key", "exception"),
         [
-            ("zero_optimization", "TypeError: argument after ** must be a mapping, not NoneType"),
-            ("fp16", "TypeError: argument after ** must be a mapping, not NoneType"),
-            ("bfloat16", "TypeError: argument after ** must be a mapping, not NoneType"),
+            ("zero_optimization", f"TypeError: deepspeed.runtime.zero.config.DeepSpeedZeroConfig() {NO_MAPPING}"),
+            ("fp16", f"TypeError: deepspeed.runtime.precision_config.DeepSpeedFP16Config() {NO_MAPPING}"),
+            ("bfloat16", f"TypeError: deepspeed.runtime.precision_config.DeepSpeedBF16Config() {NO_MAPPING}"),
             ("optimizer", "AttributeError: 'NoneType' object has no attribute 'keys'"),
             ("pipeline", "AttributeError: 'NoneType' object has no attribute 'items'"),
             ("checkpoint", "AttributeError: 'NoneType' object has no attribute 'get'"),

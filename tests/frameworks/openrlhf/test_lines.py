@@ -106,7 +106,7 @@ def test_the_release_is_the_newest_that_has_the_arguments(report, words, release
 
 
 def test_arguments_of_a_fork_are_no_error(report):
-    found = report(f"{SFT} --train_batch_size 128 --dataset d --kl_mixture_coefficient 0.001")
+    found = report(f"{SFT} --train_batch_size 128 --dataset d --pretrain m --kl_mixture_coefficient 0.001")
     assert [(each["code"], each["severity"]) for each in found["diagnostics"]] == [("ORL001", "warning")]
     assert found["runs"][0]["verdict"] is None
 

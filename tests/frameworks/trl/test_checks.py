@@ -200,3 +200,8 @@ def test_the_release_that_removed_a_key_is_that_of_the_class_of_the_run(trl, tra
 def test_a_key_that_only_an_experimental_class_has_again_stays_removed(trl, codes, release):
     """The class for distillation got `max_prompt_length` in 1.1.0 and lost it in 1.10.0."""
     assert "TRL011" in codes(trl(HEAD + "max_prompt_length: 64\n", "grpo", release=release))
+
+
+@each_case(("bits", "expected"), [("load_in_4bit", ["PFT004"]), ("load_in_8bit", [])])
+def test_the_storage_is_passed_on_with_4_bits_only(trl, codes, bits, expected):
+    assert codes(trl(HEAD + f"use_peft: true\n{bits}: true\nbnb_4bit_quant_storage: cpu\n"), "error") == expected

@@ -139,7 +139,9 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
     if zenflow(config) is None or optimizer is None or not builds_stage_1_or_2(config) or config.offload == "none":
         return
     if optimizer.params is None:
-        raised = "TypeError: ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
+        raised = (
+            "TypeError: deepspeed.ops.adam.zenflow_torch_adam.ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
+        )
         yield Finding(
             config.setting("optimizer"),
             "`zenflow` requires `optimizer.params`",

@@ -82,7 +82,9 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     params = scheduler.params
     if not isinstance(params, dict):
-        raised = f"TypeError: {scheduler.name}() argument after ** must be a mapping, not {type(params).__name__}"
+        raised = (
+            f"TypeError: deepspeed.runtime.lr_schedules.{scheduler.name}() argument after ** must be a mapping, not {type(params).__name__}"
+        )
         text = f"{scheduler.name} requires `params` to be an object"
         yield Finding(config.setting("scheduler", "params"), text, exception=raised, help='add `"params": {}` for the defaults')
         return

@@ -6,8 +6,10 @@ from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.deepspeed._tables import MODELS, MODULES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import ESCAPED
+from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
 from cfglint.frameworks.deepspeed.rules.checks import refused
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 from cfglint.frameworks.remedies import mistyped, not_attribute
@@ -29,6 +31,7 @@ LOOKED_UP = {
     "aio": "get",
     "tensor_parallel": "get",
 }
+TENSOR_PARALLEL_READ = (0, 18, 6)  # from here on `initialize` looks a key up in it before it becomes a model
 ASSUMED_SIZE = "the hidden size of the model is assumed to be 4096; pass --model for the real one"
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")
 
@@ -105,15 +108,16 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in UNPACKED:
         value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, (dict, bool) if key == "zero_optimization" else dict):
-            yield no_mapping(config, key, unpacking(value))
+            yield no_mapping(config, key, unpacking(config, key, value))
     section = config.section_key("bf16")
     value = values.get(section)
     if not isinstance(value, dict) and (value is not None or (section == "bfloat16" and section in values)):
-        yield no_mapping(config, section, unpacking(value))
+        yield no_mapping(config, section, unpacking(config, "bf16", value))
     for key, look in LOOKED_UP.items():
         value = values.get(key, {}) if config.looks_up(key) else {}
         if not isinstance(value, dict) and not (value is None and key == "aio"):
-            yield no_mapping(config, key, not_attribute(value, look))
+            is_unpacked = key == "tensor_parallel" and config.version < TENSOR_PARALLEL_READ
+            yield no_mapping(config, key, unpacking(config, key, value) if is_unpacked else not_attribute(value, look))
     yield from specially_parsed_sections(config)
 
 
@@ -126,16 +130,25 @@ def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
     if isinstance(timers, dict):
         inner = timers.get("throughput", {})
         if not isinstance(inner, dict):
-            yield mistyped(config.setting("timers", "throughput"), "an object", unpacking(inner), remove_key("timers.throughput"))
+            yield mistyped(
+                config.setting("timers", "throughput"),
+                "an object",
+                unpacking(config, "timers.throughput", inner),
+                remove_key("timers.throughput"),
+            )
     elif not isinstance(timers, (str, list)):
         yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
     elif "throughput" in timers:
         yield no_mapping(config, "timers", f"TypeError: {type(timers).__name__} indices must be integers, not 'str'")
 
 
-def unpacking(value: object) -> str:
-    """The error that `Model(**value)` raises."""
-    return f"TypeError: argument after ** must be a mapping, not {type(value).__name__}"
+def unpacking(config: DeepSpeedConfig, section: str, value: object) -> str:
+    """The error that `Model(**value)` raises; before there was a model, that of the first look-up of a key."""
+    if not MODEL_HISTORY.has_section(section, config.version):
+        return not_attribute(value, "get")
+    title = MODELS[section][0]
+    module = next(name for since, name in reversed(MODULES[title]) if since <= config.version)
+    return f"TypeError: {module}.{title}() argument after ** must be a mapping, not {type(value).__name__}"
 
 
 def no_mapping(config: DeepSpeedConfig, key: str, exception: str) -> Finding:

@@ -16,6 +16,7 @@ from cfglint.source.numbers import is_number
 CHECKPOINT_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop")
 TRAINER_ARGUMENTS = ("every_n_layers", "offload")  # what the Trainer itself takes out of the mapping
 TRAINER_TAKES = (5, 16)
+COMPILE_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 COMPILERS = tuple(
     """
     no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt tensorrt aot_torchxla_trace_once
@@ -107,6 +108,18 @@ def unknown_compile_backend(config: TrainerConfig) -> Iterator[Finding]:
             f"`torch_compile_backend` is {shown(value)}, which is not a backend of accelerate",
             exception=text,
             help=choice("torch_compile_backend", value, COMPILERS),
+        )
+
+
+@rule("HFT091")
+def unknown_compile_mode(config: TrainerConfig) -> Iterator[Finding]:
+    value, backend = config.arguments["torch_compile_mode"], config.arguments["torch_compile_backend"]
+    if isinstance(value, str) and value not in ("", *COMPILE_MODES) and backend in (None, "inductor") and config.deepspeed is None:
+        yield Finding(
+            of(config, "torch_compile_mode"),
+            f"`torch_compile_mode` is {shown(value)}, which is not a mode of torch's compiler",
+            exception=f"RuntimeError: Unrecognized mode={value}, should be one of: {', '.join(COMPILE_MODES)}",
+            help=choice("torch_compile_mode", value, COMPILE_MODES),
         )
 
 

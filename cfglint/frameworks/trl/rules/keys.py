@@ -117,7 +117,8 @@ def refusal(key: str, value: object, config: TrlConfig) -> str:
         return not_used(config, key)
     if config.trl_version in OLD_REFUSAL:
         return f"ValueError: Some specified config arguments are not used by the TrlParser: {{{key!r}: {value!r}}}"
-    return f"ValueError: Unknown arguments from config file: ['--{key}', {str(value)!r}]. Please remove them, add them to the dataclass"
+    remedy = "Please remove them, add them to the dataclass, or set `fail_with_unknown_args=False`."
+    return f"ValueError: Unknown arguments from config file: ['--{key}', {str(value)!r}]. {remedy}"
 
 
 def is_removed(key: str, config: TrlConfig) -> bool:

@@ -56,7 +56,7 @@
 
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open]):not(.aside)")];
+    closed = [...document.querySelectorAll("details:not([open])")];
     closed.forEach((each) => (each.open = true));
   });
   addEventListener("afterprint", () => closed.forEach((each) => (each.open = false)));
