@@ -62,6 +62,7 @@ HFT048 ValueError: num_workers option should be non-negative; use num_workers=0 
 HFT048 ValueError: persistent_workers option needs num_workers > 0
 HFT054 OSError: [Errno 9] Bad file descriptor
 HFT082 ValueError: Invalid for universal checkpoint: out/checkpoint-500/latest_universal does not exist
+HFT092 KeyError: 'momentum'
 KEY100 DeepSpeedConfigError: Elastic training has been removed; the 'elasticity' configuration block is no longer supported.
 KEY100 DeepSpeedConfigError: Sparse compression of dense torch.nn.Embedding gradients has been removed.
 KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: compute_grad_norm: Extra inputs are not permitted

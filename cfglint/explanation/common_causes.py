@@ -37,6 +37,8 @@ PACKAGES = "packages whose releases do not fit each other: compare the release t
 OVERRIDDEN = "a method that the program overrides: the installed release passes it an argument that its signature does not have"
 CALLED = "packages whose releases do not fit each other: the caller is of another release than the function"
 UNPICKLED = "worker processes that are spawned and need a copy of it: set `dataloader_num_workers: 0` (and no processes for the data set)"
+SIZES = "two sizes that do not divide: make the first a multiple of the second (batch, GPUs, parallel sizes, layers, heads, experts)"
+CLASSES = "labels that are not below the number of classes (`num_labels`), or that are not counted from 0"
 SIGNATURE = "a call with a keyword that is misspelt, or without one that is required: compare it with the signature"
 KEY = "a key that a config, a checkpoint or a chat template does not have"
 COMMAND = "a program that is not installed, or not on the `PATH` of the run"
@@ -59,6 +61,7 @@ CAUSES = tuple(
     (re.compile(pattern), causes)
     for pattern, causes in (
         (r"^IndexError: (?:list|tuple|string) index out of range|^IndexError: pop from", (ROW, "a list of a config that is too short")),
+        (r"^IndexError: Target -?\d+ is out of bounds", (CLASSES,)),
         (r"^IndexError: index out of range in self", (VOCABULARY, LONG)),
         (r"^TypeError: '[<>]=?' not supported between instances of", (NUMBER, EMPTY)),
         (r"^TypeError: unsupported operand type\(s\) for", (NUMBER, EMPTY)),
@@ -68,7 +71,10 @@ CAUSES = tuple(
         (r"^ValueError: (?:invalid literal for int|could not convert string to float)", (OF_TEXT, UNFILLED)),
         (r"^ValueError: (?:not enough|too many) values to unpack", (VALUES, ROW)),
         (r"^ZeroDivisionError", (FEW, ZERO)),
-        (r"^RuntimeError: (?:mat1 and mat2 shapes|The size of tensor a|shape '.*' is invalid|size mismatch)", (SHAPES, LENGTHS, MODEL)),
+        (
+            r"^RuntimeError: (?:mat1 and mat2 shapes|The (?:expanded )?size of (?:the )?tensor\b|shape '.*' is invalid|size mismatch)",
+            (SHAPES, LENGTHS, MODEL),
+        ),
         (r"^ValueError: Expected input batch_size", (LABELS, VALUES, LENGTHS)),
         (r"^RuntimeError: shape mismatch: value tensor", (CUT, LENGTHS)),
         (
@@ -101,6 +107,7 @@ CAUSES = tuple(
 WITHOUT_RULE = tuple(
     (re.compile(pattern), causes)
     for pattern, causes in (
+        (r"\b(?:divisible by|be a multiple of)\b", (SIZES,)),
         (r"^TypeError: (?:\w+\.)+(?!__init__)\w+\(\) got an unexpected keyword argument", (OVERRIDDEN, CALLED)),
         (r"^TypeError: [\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required)", (CALLED, SIGNATURE)),
         (r"^KeyError: (?:'[\w-]+'|None|\d+)$", (ROW, KEY)),

@@ -109,7 +109,7 @@ def _old_values(section: FsdpSection, config: TrainerConfig) -> Iterator[Finding
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
 
 
-@rule("HFT092")
+@rule("HFT099")
 def misspelt_layer_class(config: TrainerConfig) -> Iterator[Finding]:
     section = FsdpSection(config)
     written = (
