@@ -222,6 +222,10 @@ def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) 
 def refuse_sourced(line: LaunchLine) -> None:
     """Raise EditRefused for a launch in another file than its script."""
     if line.is_sourced:
-        how = "called script" if line.call.called_from is not None else "sourced file"
         place = f"{line.call.path}:{line.call.line}"
-        raise EditRefused(f"the launch is in a {how} ({place}), whose other users are not known; change it there by hand", line.call.start)
+        if line.call.called_from is not None:
+            remedy = f"`cfglint fix {line.call.path}` changes it for all that call it"
+            raise EditRefused(f"the launch is in a called script ({place}); {remedy}", line.call.start)
+        raise EditRefused(
+            f"the launch is in a sourced file ({place}), whose other users are not known; change it there by hand", line.call.start
+        )

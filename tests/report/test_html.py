@@ -114,6 +114,14 @@ class TestCheck:
         assert [given["id"] for given in page.named("article")] == ["run-2", "run-1"]
         assert "1 of 2 runs would not start, bad/batch-mismatch.json: train_batch_size is 1024, but" in page.says
 
+    def test_many_runs_are_folded_below_what_they_have_in_common(self, printed):
+        for number in range(21):
+            with open(f"many-{number}.json", "w", encoding="utf-8") as file:
+                file.write('{"train_batch_size": 8, "zero_optimization": {"stage": 2}, "gradient_cliping": 1.0}')
+        text = printed("check", *(f"many-{number}.json" for number in range(21)))
+        sound(text)
+        assert text.index("<summary>21 places") < text.index("<summary>21 runs with their findings") < text.index("<article")
+
     def test_all_examples(self, printed):
         page = sound(printed("check", ".", "--gpus", "8", "--num-examples", "128770"))
         assert {"severity", "code", "file", "kind"} == {given.get("name") for _, given in page.elements} & {

@@ -8,6 +8,7 @@ from cfglint.source.annotations import ConfigTable
 from cfglint.source.root import root_of
 
 CONFIG_FILE = "config.json"
+OWN_MODULES = ("minicpm-v", "minicpm-o", "llava-onevision-qwen2")  # published models of the shape of another one, built by their own code
 
 
 def config_of(name: object, origin: str, here: bool = False) -> ConfigTable | None:
@@ -26,6 +27,8 @@ def config_of(name: object, origin: str, here: bool = False) -> ConfigTable | No
     from cfglint.batch.shapes import config_of as published_config
     from cfglint.batch.shapes import published
 
+    if name.rpartition("/")[2].lower().startswith(OWN_MODULES):
+        return None
     found = published(name)
     return dict(published_config(found.name)) if found is not None and not found.assumed and not found.quantised else None
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MOST_TRAININGS = 2  # of a log, in the headline
 LESS = ("data-parallel", "steps/epoch", "tokens/step")  # columns that a narrow page leaves out
 MOST_TARGETS = 3  # releases that the line below the headline names; each run names its own
+MANY = 20  # of more runs with findings the page has what they have in common, and the runs folded below it
 FEW = 5  # up to this many runs are shown; of more, those without findings are folded
 
 
@@ -50,6 +51,7 @@ def render(outcomes: list[Outcome]) -> str:
         runs=[each for each in shown if each.findings or len(shown) <= FEW],
         clean=[each for each in shown if not each.findings] if len(shown) > FEW else [],
         groups=views.groups(outcomes, shown) if len(shown) > 1 else [],
+        folded=sum(bool(each.findings) for each in shown) > MANY,
     )
 
 
@@ -65,6 +67,8 @@ def verdict(runs: list[views.RunView]) -> str:
     if failing:
         return f"{len(failing)} of {len(runs)} runs would not start"
     unknown = sum(each.answer == views.UNKNOWN for each in runs)
+    if unknown == len(runs):
+        return f"Whether the {unknown} runs would start is not known"
     if unknown:
         return f"{len(runs) - unknown} of {len(runs)} runs should start; not known of {unknown}"
     return f"All {len(runs)} runs should start"

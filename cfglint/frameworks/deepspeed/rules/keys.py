@@ -158,6 +158,8 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
         return "", None
     candidate = found[0]
     if candidate.path[:-1] != section:
+        if candidate.path[-1] == setting.path[-1] and config.has(*candidate.path):
+            return f"; `{'.'.join(candidate.path)}` is set, too", None
         return suggestion_elsewhere(setting, candidate), move_to_section(config, setting, candidate)
     hint = f"; did you mean `{candidate.path[-1]}`?"
     if config.has(*candidate.path):

@@ -37,7 +37,7 @@
       const links = [...group.querySelectorAll("a")];
       group.hidden = !links.some((link) => ids.has(link.hash.slice(1)));
     });
-    document.querySelectorAll("details.clean").forEach((each) => {
+    document.querySelectorAll("details.folded").forEach((each) => {
       if (words.length) each.open = true;
     });
     form.querySelector("output").textContent = `${shown.length} of ${data.findings.length} findings`;
