@@ -66,6 +66,7 @@ def launch_of(kind, named, folder, example):
         model=named_model(example["model"]) if example.get("model") else None,
         gpu_memory=example.get("gpu_memory"),
         seq_length=example.get("seq_length"),
+        here=example.get("here", False),
         trainer=example.get("trainer"),
         expected_numbers=example.get("expected_numbers") or {},
         policies=PolicySchemas({"": example["policies"]}) if "policies" in example else None,

@@ -208,7 +208,7 @@ def plan(
     from cfglint.rewrite import plan as planning
 
     counts, most = counted(gpus), positive("max_micro_batch", max_micro_batch)
-    pace = planning.Pace(number("seconds_per_step", seconds_per_step), number("tokens_per_second", tokens_per_second))
+    pace = planning.Pace(number("seconds_per_step", seconds_per_step), number("tokens_per_second", tokens_per_second), row=seq_length)
     project = configuration(settings)
     facts = launch_facts(
         kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,

@@ -91,7 +91,7 @@ def pace_given(arguments: Namespace, price: float | None) -> Pace:
     from cfglint.rewrite.plan import Pace
 
     if arguments.log is None:
-        return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=price)
+        return Pace(arguments.time_per_step, arguments.tokens_per_second, gpu_price=price, row=arguments.seq_length)
     from cfglint.explanation.log_file import Log
     from cfglint.source.files import FileProblem
 

@@ -83,7 +83,7 @@ def cards_with_pace(arguments: Namespace) -> list[tuple[str | None, Pace]]:
             raise UsageError("--log: the speed of a log is that of one card; pass --time-per-step with a value for each")
         return [(named[0], pace_given(arguments, columns[-1][0]))]
     return [
-        (name.strip() if name else None, Pace(step, tokens, gpu_price=price))
+        (name.strip() if name else None, Pace(step, tokens, gpu_price=price, row=arguments.seq_length))
         for name, step, tokens, price in zip(named, *columns, strict=True)
     ]
 

@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 class PartialOutcomes:
     """A part of the outcomes, by position, and what was found on the way.
 
-    `perhaps` are outcomes of files that other files may name, by position and path, each with its own statistics: they count
-    only if no file names them. `taken` are the files that were named.
+    `tentative` are outcomes of files that other files may name, by position and path, and of launches that the calls of other scripts may
+    start as well, each with its own statistics: they count only if no file names them, and for the first call. `taken` are the files that
+    were named.
     """
 
     def __init__(self) -> None:
         self.found: list[tuple[int, Outcome]] = []
-        self.tentative: list[tuple[int, Outcome, str, ScanStats]] = []
+        self.tentative: list[tuple[int, Outcome, str | None, ScanStats, tuple[object, ...]]] = []
         self.stats = ScanStats()
         self.taken: set[str] = set()
 
@@ -103,14 +104,14 @@ def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -
         part = PartialOutcomes()
         discovery.request.stats, discovery.taken = part.stats, part.taken
         for index, run, path in discovery.looked_at(block):
-            outcome = outcome_of(run, arguments)
-            if path is None:
+            outcome, launch = outcome_of(run, arguments), called(run, discovery)
+            if path is None and not launch:
                 part.stats.count(run)
                 part.found.append((index, outcome))
             else:
                 stats = ScanStats()
                 stats.count(run)
-                part.tentative.append((index, outcome, path, stats))
+                part.tentative.append((index, outcome, path, stats, launch))
         return part
 
     numbered = discovery.numbered(paths)
@@ -132,12 +133,27 @@ def outcomes_of_declared_runs(
     return part, left
 
 
+def called(run: CheckedRun, discovery: Discovery) -> tuple[object, ...]:
+    """The launch of a script that another one calls, which was not named, and may be called by several; empty for other runs."""
+    line = run.launch.line
+    if line is None or line.call.called_from is None or line.script_path in discovery.request.named:
+        return ()
+    from cfglint.launch.scripts import identity_of
+
+    return identity_of(line)
+
+
 def check_unreferenced(parts: list[PartialOutcomes], discovery: Discovery) -> None:
-    """Check the files that no other file names, once all references are known."""
+    """Check the files that no other file names, and the first of equal launches, once all references and calls are known."""
     taken = discovery.identities(set().union(*(part.taken for part in parts)))
-    for part in parts:
-        for index, outcome, path, stats in part.tentative:
-            if not taken or discovery.source.identity(path) not in taken:
+    first: dict[tuple[object, ...], tuple[int, int]] = {}
+    for number, part in enumerate(parts):
+        for index, _, _, _, launch in part.tentative:
+            first[launch] = min(first.get(launch, (index, number)), (index, number))
+    for number, part in enumerate(parts):
+        for index, outcome, path, stats, launch in part.tentative:
+            is_taken = path is not None and bool(taken) and discovery.source.identity(path) in taken
+            if not is_taken and (not launch or first[launch] == (index, number)):
                 part.found.append((index, outcome))
                 part.stats.add(stats)
 

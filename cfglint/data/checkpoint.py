@@ -1,4 +1,4 @@
-"""The folder of a checkpoint: what the names and the JSON files in it say. Nothing that is pickled is opened.
+"""The folder of a checkpoint: what the names and the JSON files in it say. Nothing that is pickled is run.
 
 This package is imported only for a run that resumes.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 
 from cfglint.source.annotations import ConfigMapping, ConfigValue
-from cfglint.source.files import FileProblem, read_bytes
+from cfglint.source.files import FileProblem, open_regular, read_bytes
 from cfglint.source.record import Record
 from cfglint.source.root import is_inside, places_of, root_of
 
 STATE_FILE = "trainer_state.json"
+OPTIMIZER_FILE = "optimizer.pt"
 LARGEST_STATE = 20_000_000  # bytes of JSON: its `log_history` grows with the run
 LARGEST_CONFIG = 100_000
 NUMBERED = "checkpoint-"
@@ -76,6 +77,27 @@ class Checkpoint(Record):
             return read_bytes(path, LARGEST_CONFIG, self.root or None).decode("utf-8", "replace")
         except FileProblem:
             return None
+
+    def words_of_optimizer(self) -> frozenset[str]:
+        """The strings in the saved state of the optimizer, whose pickle is read as a list of instructions, as far as possible."""
+        import io
+        import pickletools
+        import zipfile
+
+        words: set[str] = set()
+        try:
+            with os.fdopen(open_regular(os.path.join(self.folder, OPTIMIZER_FILE), self.root or None), "rb") as file:
+                data = file.read(LARGEST_CONFIG)
+                if data[:2] == b"PK":
+                    with zipfile.ZipFile(file) as archive:
+                        [member] = [each for each in archive.infolist() if each.filename.endswith("/data.pkl")]
+                        data = archive.read(member) if member.file_size < LARGEST_STATE else b""
+            stream = io.BytesIO(data)
+            while stream.tell() < len(data):  # before torch 1.6 several pickles, one after another
+                words.update(argument for _, argument, _ in pickletools.genops(stream) if isinstance(argument, str))
+        except (FileProblem, OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile):
+            pass
+        return frozenset(words)
 
     def text(self, name: str) -> str:
         """The content of a short file of the checkpoint; empty if there is none."""

@@ -52,7 +52,9 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 def unknown(*values: object) -> Unknown | None:
     """One unknown value with the reasons of all that are unknown; None if every value is known."""
     found = [value for value in values if isinstance(value, Unknown)]
-    return Unknown(*distinct(reason for value in found for reason in value.reasons)) if found else None
+    if len(found) < 2:
+        return found[0] if found else None
+    return Unknown(*distinct(reason for value in found for reason in value.reasons))
 
 
 def inside(value: object, depth: int = 0) -> Unknown | None:

@@ -7,6 +7,7 @@ from functools import cache
 
 from cfglint.frameworks import framework, kinds
 from cfglint.frameworks.base import Framework
+from cfglint.launch.registered import LAUNCHER
 from cfglint.source.annotations import Iterable, Iterator, Sequence
 
 VALUE = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
@@ -54,7 +55,7 @@ OLDER = (
 FILE = re.compile(r"[\w/]+\.py")
 CHECKED = re.compile(r"(?:Value error|Assertion failed), (.*?)(?: \[type=|$)")  # a validator's own message
 VERL = "/verl/"
-LAUNCHER = "/accelerate/commands/"
+OF_LAUNCHER = "/accelerate/commands/"
 
 
 @cache
@@ -175,8 +176,8 @@ def model_of(text: str) -> str:
 def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     """The rules of the framework whose code raised an exception, of those that predict it; each once."""
     path = " ".join(files)
-    if LAUNCHER in path:
-        codes = [code for code in codes if code.startswith(families([framework("accelerate")]))] or codes
+    if OF_LAUNCHER in path:
+        codes = [code for code in codes if code.startswith(families([framework(LAUNCHER)]))] or codes
     marked = [each for each in map(framework, kinds()) if each.source_paths]
     special = families(marked)
     ours = families(each for each in marked if any(mark in path for mark in each.source_paths))

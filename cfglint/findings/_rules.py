@@ -217,6 +217,7 @@ RULES: dict[str, Head] = {
     "HFT089": ("checkpoint-of-another-form", "error", "init", ("huggingface",), "combination", (("releases", (((4, 31, 0), (), "", ""),)),)),
     "HFT090": ("moved-in-data", "warning", None, ("huggingface",), "combination", ()),
     "HFT091": ("unknown-compile-mode", "error", "first-step", ("huggingface",), "combination", ()),
+    "HFT092": ("optimizer-of-another-class", "error", "first-step", ("huggingface",), "combination", (("raises", "KeyError: 'momentum'"),)),
     "HSE001": ("policy-violation", "warning", None, (), "expectation", (("scope", "run"), ("old_names", ("house-rule",)))),
     "KEY001": ("duplicate-key", "warning", None, (), "value", ()),
     "KEY010": ("written-for-fork", "warning", None, ("neox",), "value", ()),

@@ -44,7 +44,7 @@ CERTAIN_SUBJECTS: tuple[Subject, ...] = (KEY, VALUE, LAUNCH, ARGUMENT, CODE)  # 
 class Finding(Record):
     """The result of a rule: a setting and, in one line, what is wrong with it.
 
-    `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy.
+    `related` are the other settings involved, `note` a consequence that is not an exception, `help` the remedy, or what computes it.
     `exception`, `fails_at` and `severity` default to those of the rule. `depends_on` is what is not known and decides whether an error is
     one (`rules.reasons` adds what holds for every rule). `on_key` points at the key, not the value.
     `for_any_parser`: the run fails on it, regardless of how the program parses its arguments.
@@ -60,7 +60,7 @@ class Finding(Record):
     depends_on: Iterable[Reason] = ()
     on_key: bool = False
     note: str | None = None
-    help: Remedy | str | None = None
+    help: Remedy | str | Callable[[], Remedy | str | None] | None = None
     for_any_parser: bool = False
 
 

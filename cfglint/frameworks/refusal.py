@@ -10,8 +10,11 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeAlias
+
     from cfglint.findings.vocabulary import Stage
 
+    Steps: TypeAlias = "Sequence[Remedy | str | Removal]"
 
 FAILURE = "type"  # the kind of a refusal where Python itself fails on a value
 
@@ -32,7 +35,7 @@ class Refusal(Exception):
         keys: Sequence[str],
         message: str,
         exception: str = "",
-        help: Sequence[Remedy | str | Removal] = (),  # noqa: A002
+        help: Steps | Callable[[], Steps] = (),  # noqa: A002
         fails_at: Stage = "config",
     ) -> None:
         super().__init__(message)
@@ -40,8 +43,19 @@ class Refusal(Exception):
         self.paths = [tuple(key.split(".")) for key in keys]
         self.message = message
         self.exception = exception
-        self.help = help
+        self._help = help
         self.fails_at = fails_at
+
+    @property
+    def help(self) -> Steps:
+        """The remedy; a function is called when it is asked for, as trying changes takes longer than the check itself."""
+        if callable(self._help):
+            self._help = self._help()
+        return self._help
+
+    @help.setter  # noqa: A003
+    def help(self, steps: Steps) -> None:
+        self._help = steps
 
     @property
     def failed(self) -> bool:
@@ -68,7 +82,7 @@ class Refusal(Exception):
             related=[each for each in others if each.written],
             exception=self.exception,
             fails_at=self.fails_at,
-            help=self.help_for(values),
+            help=lambda: self.help_for(values),
             **more,
         )
 

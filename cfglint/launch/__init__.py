@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.launch.registered import ENGINE
 from cfglint.source.annotations import Mapping
 from cfglint.source.record import Record
 
@@ -65,7 +66,7 @@ class Launch(Record):
     @property
     def lacks_engine(self) -> bool:
         """Whether a program was read that gets a config of DeepSpeed, and the code that makes the engine was not found."""
-        return self.consumer == "deepspeed" and self.parser is not None and self.parser.evaluations is not None and self.loop is None
+        return self.consumer == ENGINE and self.parser is not None and self.parser.evaluations is not None and self.loop is None
 
 
 NO_LAUNCH = Launch()

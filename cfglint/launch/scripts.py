@@ -57,7 +57,8 @@ class Scripts:
         self._lines: dict[tuple[str, str], list[LaunchLine]] = {}
         self._roots: dict[str, str] = {}
         self._programs: dict[tuple[str, str, tuple[str, ...], str], ProgramFacts | None] = {}
-        self._callers: dict[str, list[tuple[LaunchLine, tuple[str, int]]]] = {}  # launches of called scripts, with script and position
+        self._called: dict[str, set[tuple[object, ...]]] = {}  # the launches of called scripts without their callers
+        self._callers: dict[tuple[object, ...], tuple[str, int]] = {}  # script and position of the first call that starts a launch
 
     def project(self, path: str) -> Project:
         """The files around a script."""
@@ -102,13 +103,10 @@ class Scripts:
     def is_first(self, line: LaunchLine, caller: tuple[str, int]) -> bool:
         """Whether neither the called script itself nor another call of it starts this launch, or one that differs in nothing of effect."""
         path = line.call.path
-        if any(same_launch(line, other) for other in self.lines(path, self.source.content(path) or "")):
-            return False
-        others = self._callers.setdefault(path, [])
-        first = next((by for other, by in others if same_launch(line, other)), None)
-        if first is None:
-            others.append((line, caller))
-        return first in (None, caller)
+        if path not in self._called:
+            self._called[path] = {identity_of(other) for other in self.lines(path, self.source.content(path) or "")}
+        identity = identity_of(line)
+        return identity not in self._called[path] and self._callers.setdefault(identity, caller) == caller
 
     # -- programs
 
@@ -185,13 +183,13 @@ def parts_of(word: Text) -> list[tuple[str | None, str]]:
     return [(word.value, word.string)]
 
 
-def same_launch(line: LaunchLine, other: LaunchLine) -> bool:
-    """Whether two launches are the same: one command, from one folder, in one environment, but for `"$@"` and arguments without effect."""
-    one, two = line.call, other.call
-    if (one.line, one.folder, line.processes, {*one.environment}) != (two.line, two.folder, other.processes, {*two.environment}):
-        return False
-    words = words_of_effect(line) == words_of_effect(other)
-    return words and all(value.string == two.environment[name].string for name, value in one.environment.items())
+def identity_of(line: LaunchLine) -> tuple[object, ...]:
+    """What two launches have in common that are the same: one command, from one folder, in one environment, but for `"$@"` and arguments
+    without effect.
+    """
+    call = line.call
+    environment = sorted((name, text.string) for name, text in call.environment.items())
+    return call.path, call.line, call.folder, line.processes, *environment, *words_of_effect(line)
 
 
 def words_of_effect(line: LaunchLine) -> list[tuple[str, bool]]:

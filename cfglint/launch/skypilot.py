@@ -8,16 +8,18 @@ from __future__ import annotations
 import re
 
 from cfglint.batch.cards import find, of_instance
+from cfglint.evaluate import Reason
 from cfglint.launch.cells import CellScript
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterator
 from cfglint.source.document import MAPPING, SCALAR, Document, Node
 from cfglint.source.parse import parse
-from cfglint.source.shell.placed_text import Text, TextPart
+from cfglint.source.shell.placed_text import Text, TextPart, unknown
 
 SUFFIXES = (".yaml", ".yml")
 RUN = re.compile(r"^run:[ \t]*\|[-+0-9]*[ \t]*(?:#.*)?\n((?:[ \t]*\n|[ \t]+.*\n?)*)", re.MULTILINE).search
 RESOURCES = re.compile(r"^(?:resources|num_nodes):", re.MULTILINE).search
+NULL = ("null", "~", "")
 NAMES = {"gpus-per-node": "accelerators", "nodes": "num_nodes"}
 ACCELERATORS = ("resources", "accelerators")
 
@@ -48,25 +50,25 @@ class TaskHeader(Header):
 
     def variables(self) -> dict[str, Text]:
         """The variables that the job starts with."""
-        found = {
+        values = {
             "SKYPILOT_NODE_RANK": "0",
             "SKYPILOT_NODE_IPS": "\n".join(f"node{rank}" for rank in range(self.nodes)),
             "SKYPILOT_NUM_NODES": str(self.nodes),
         }
         if self.gpus_per_node:
-            found["SKYPILOT_NUM_GPUS_PER_NODE"] = str(self.gpus_per_node)
-        return {name: self.written(name, value) for name, value in found.items()}
+            values["SKYPILOT_NUM_GPUS_PER_NODE"] = str(self.gpus_per_node)
+        return {name: self.written(name, value) for name, value in values.items()}
 
 
 def script(path: str, text: str) -> CellScript:
     """The commands of a task, behind assignments of its `envs` and of the variables of the job."""
-    document, found = parse(path, text, "yaml"), RUN(text)
-    variables = {**given(document, "envs"), **given(document, "secrets"), **header(path, text).variables()}
+    document, commands = parse(path, text, "yaml"), RUN(text)
+    variables = {**variables_in(document, "envs"), **variables_in(document, "secrets"), **header(path, text).variables()}
     parts: list[TextPart] = []
     for name, value in variables.items():
         parts += [TextPart(f"export {name}='"), *value.parts, TextPart("'\n")]
-    at = found.start(1) if found is not None else 0
-    lines = (found[1] if found is not None else "").splitlines(keepends=True)
+    at = commands.start(1) if commands is not None else 0
+    lines = (commands[1] if commands is not None else "").splitlines(keepends=True)
     indent = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     for line in lines:
         content = line[indent:] if line.strip() else "\n"
@@ -75,12 +77,15 @@ def script(path: str, text: str) -> CellScript:
     return CellScript(path, text, parts)
 
 
-def given(document: Document, section: str) -> dict[str, Text]:
+def variables_in(document: Document, section: str) -> dict[str, Text]:
     """The variables of a section with their values."""
     node = document.find((section,))[1]
     pairs = node.resolved().pairs() if node is not None and node.kind == MAPPING else ()
     known = ((key.raw, value) for key, value in pairs if value.kind == SCALAR and key.raw.isidentifier() and "'" not in value.raw)
-    return {name: Text((written(document, value),)) for name, value in known}
+    return {
+        name: Text((written(document, value),)) if value.raw not in NULL else unknown(Reason("environment", f"`{name}` of `{section}`"))
+        for name, value in known
+    }
 
 
 def header(path: str, text: str) -> TaskHeader:
@@ -89,7 +94,11 @@ def header(path: str, text: str) -> TaskHeader:
     nodes, requested = document.find(("num_nodes",))[1], document.find(ACCELERATORS)[1]
     if nodes is not None and nodes.kind == SCALAR:
         options["nodes"] = Text((written(document, nodes),))
-    choices = [*accelerators(document, requested.resolved())] if requested is not None else []
+    choices = (
+        [*accelerators(document, requested.resolved())]
+        if requested is not None and (requested.kind != SCALAR or requested.raw not in NULL)
+        else []
+    )
     counts = {choice.string.rpartition(":")[2] if ":" in choice.string else "1" for choice in choices}
     if len(counts) == 1:
         options["gpus-per-node"] = choices[0]
@@ -101,7 +110,7 @@ def header(path: str, text: str) -> TaskHeader:
 
 def accelerators(document: Document, node: Node) -> Iterator[Text]:
     """`A100:8` for each choice of `accelerators`: a string, a mapping of names to counts, or a list of strings."""
-    if node.kind == SCALAR:
+    if node.kind == SCALAR and node.raw not in NULL:
         name, mark, count = node.raw.partition(":")
         place = written(document, node)
         yield Text((place.cut(0, len(name) + len(mark)), place.cut(len(name) + len(mark), len(node.raw))) if count else (place,))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isclose, sqrt
 
+from cfglint.launch.registered import ENGINE
 from cfglint.review.batch_consequences import growth
 from cfglint.review.consequence import NOTEWORTHY, Consequence, approximate_ratio, as_written, changed, number, percent, quotient, ratio
 from cfglint.review.snapshot import Side
@@ -103,7 +104,7 @@ def schedule(old: Side, new: Side) -> list[Consequence]:
 def one_sided_line(what: str, label: str, name: str, old: Side, new: Side) -> list[Consequence]:
     """A number that only one version of a DeepSpeed config sets: the program, which is not known, may set the other one."""
     sides = old, new
-    if any(side.outcome.consumer != "deepspeed" for side in sides) or sum(label in side.lines for side in sides) != 1:
+    if any(side.outcome.consumer != ENGINE for side in sides) or sum(label in side.lines for side in sides) != 1:
         return []
     values = [side.line(label) for side in sides]
     before, after = (each if isinstance(each, int) else number(each) for each in values)

@@ -33,7 +33,8 @@ SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 
 class Pace(Record):
     """The speed of the run as it was measured on the current number of GPUs; both values are None if unknown.
 
-    `share`: the samples of a GPU and step in the run of the log `source`, if it was measured there.
+    `share`: the samples of a GPU and step in the run of the log `source`, if it was measured there. `row`: the tokens of a sample that the
+    user states.
     """
 
     seconds_per_step: float | None = None
@@ -42,6 +43,7 @@ class Pace(Record):
     gpu_price: float | None = None  # of a GPU for an hour
     share: float | None = None
     source: str = ""
+    row: int | None = None
 
     def cost(self, hours: float | None, gpus: int | None) -> float | None:
         """The price of the hours of so many GPUs; None without a price."""
@@ -56,7 +58,9 @@ class Pace(Record):
 
     def hours(self, numbers: dict[str, int | None], work: float) -> float | None:
         """The hours of the entire run, whose GPUs have `work` times as many samples per step as measured; None for unknown steps."""
-        total, tokens = numbers["total_steps"], numbers["tokens_per_step"]
+        total, tokens, samples = numbers["total_steps"], numbers["tokens_per_step"], numbers.get("consumed_batch")
+        if tokens is None and self.row is not None and samples is not None:
+            tokens = samples * self.row
         if total is None:
             return None
         if self.seconds_per_step is not None:
@@ -200,8 +204,8 @@ def basis(plans: list[Plan], pace: Pace) -> str:
         return ""
     timed = [each for each in plans if each.hours is not None]
     if not timed:
-        if pace.tokens_per_second is not None and all(each.numbers["tokens_per_step"] is None for each in plans):
-            return "unknown: the files do not give the tokens per sample; pass --time-per-step instead"
+        if pace.tokens_per_second is not None and pace.row is None and all(each.numbers["tokens_per_step"] is None for each in plans):
+            return "unknown: the files do not give the tokens per sample; pass --seq-length N, or --time-per-step"
         if any(each.numbers["total_steps"] is not None for each in plans):
             return f"unknown: pass --from-gpus N, the GPU count on which {pace.measured} were measured"
         return "unknown: the total steps are needed (--num-examples N)"

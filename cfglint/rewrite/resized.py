@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
+from cfglint.launch.registered import LAUNCHER
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
@@ -18,8 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.nodes import Size
 
-ACCELERATE = "accelerate"
-
 
 class Resized(Record):
     """A run on its new number of GPUs, the new contents of its files, and each changed value."""
@@ -33,7 +32,7 @@ def without_line(run: CheckedRun, gpus: int, wanted: Size | None = None) -> Resi
     """A run that no line starts, on so many GPUs."""
     resized = Resized(run)
     for document, kind in zip(run.documents, run.kinds, strict=True):
-        if kind == ACCELERATE:
+        if kind == LAUNCHER:
             machines = [] if wanted is None else count_changes(document, "num_machines", wanted.nodes)
             take(resized, document, [*machines, *device_changes(document, wanted.per_node if wanted is not None else gpus)])
     return on(resized, documents_on(run, gpus), run.facts.replace(gpus=gpus))

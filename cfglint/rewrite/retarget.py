@@ -353,7 +353,7 @@ def is_recorded(run: CheckedRun, gpus: int) -> bool:
 
 def is_filled_elsewhere(run: CheckedRun) -> bool:
     """Whether a run is a single file whose batch sizes a trainer fills in."""
-    return len(run.documents) == 1 and bool(run.configs) and run.configs[0].kind == "deepspeed" and bool(open_terms(run))
+    return len(run.documents) == 1 and bool(run.configs) and run.configs[0].framework.is_engine and bool(open_terms(run))
 
 
 def open_terms(run: CheckedRun) -> list[str]:
@@ -366,7 +366,7 @@ def open_terms(run: CheckedRun) -> list[str]:
         return []
     if "micro_batch" not in config.batch_keys:
         return ["micro_batch", "accumulation"]
-    if config.kind != "deepspeed":
+    if not config.framework.is_engine:
         return []
     raw = {role: raw_text(config.setting(key)) for role, key in config.batch_keys.items()}
     if not any(written and written != AUTO for written in raw.values()):

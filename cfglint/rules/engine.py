@@ -142,12 +142,14 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     setting = setting.at_key if finding.on_key else setting.at_value
     if finding.fix is not None and finding.fix.safe and rule.by_version and not config.facts.is_known(config.package):
         finding.fix.safe, finding.fix.by_release = False, True
-    advice, fix = finding.help, finding.fix
+    advice, fix = None if config.without_remedies else finding.help, finding.fix
+    if callable(advice):
+        advice = advice()
     if advice is not None and not isinstance(advice, str):
         from cfglint.rules.remedies import edit_of, said
 
         remedy, advice = advice, said(advice, setting, config)
-        if fix is None and not config.without_remedies:
+        if fix is None:
             fix = edit_of(remedy, advice, finding.setting, config)
     found = Diagnostic(
         rule.code,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from cfglint.findings.diagnostic import ERROR, INTERNAL, Diagnostic, unpinned
-from cfglint.findings.rule import BY_CODE, CODE
+from cfglint.findings.rule import BY_CODE, CODE, KEY
 from cfglint.frameworks import changes, import_changes, of_package
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version, parse_version
@@ -135,10 +135,12 @@ class Search:
 
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:
         """The place of the first release from which on a finding is given, `len(releases)` if only the asked one gives it."""
+        changed = changed_places(diagnostic, package, releases, self.asked[package])
+        if diagnostic.about == KEY and diagnostic.severity != ERROR and not changed:
+            return 0  # nothing about the name differs
         oldest_decides = diagnostic.severity != ERROR or is_of_other_files(diagnostic.code, package)
         if oldest_decides and self.at({package: releases[0]}).gives(diagnostic):
             return 0
-        changed = changed_places(diagnostic, package, releases, self.asked[package])
         places = [0] if oldest_decides else places_to_ask(changed, len(releases))
         low = next((place for place in places if not self.at({package: releases[place]}).gives(diagnostic)), None)
         if low is None:

@@ -13,7 +13,7 @@ from cfglint.launch.kinds import is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
-from cfglint.launch.registered import LAUNCH
+from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.launch.unmodelled import unmodelled
 from cfglint.run.paths import BY_HAND
 from cfglint.source.shell.command import CommandDocument
@@ -26,7 +26,7 @@ TRAINERS_OWN = frozenset(
         " remove_unused_columns overwrite_output_dir ddp_find_unused_parameters"
     )
 )
-PROGRAMS_OF_USERS = (LAUNCH, "huggingface", "trl", "deepspeed", "accelerate")  # consumers whose programs the users write
+PROGRAMS_OF_USERS = (LAUNCH, TRAINER, "trl", ENGINE, LAUNCHER)  # consumers whose programs the users write
 OUTSIDE, UNPARSED = "it is not in the project", "it has no code that is parsed"
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 
@@ -65,7 +65,7 @@ def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, 
     if seems_trainer(line, command, names) and is_free:
         take_trainer_arguments(launch, line, command, names)
         return
-    launch.consumer = next((kind for kind in ("deepspeed", "accelerate") if kind in kinds), "")
+    launch.consumer = next((kind for kind in (ENGINE, LAUNCHER) if kind in kinds), "")
     if not launch.consumer or (launch.parser is None and names_unread_file(line)):
         launch.consumer = fed or LAUNCH
         launch.is_main = launch.consumer != LAUNCH
@@ -98,7 +98,7 @@ def is_likely(command: CommandDocument, names: set[str]) -> bool:
 
 def take_trainer_arguments(launch: Launch, line: LaunchLine, command: CommandDocument, names: set[str]) -> None:
     """Treat a line with arguments of the Trainer as that of a program that parses them with HfArgumentParser; `names` are these."""
-    launch.consumer, launch.is_main = "huggingface", True
+    launch.consumer, launch.is_main = TRAINER, True
     program = (line.program.string if line.program is not None else "").rpartition("/")[2]
     own_defaults = line.program is not None and "swift/" in line.program.string.replace(".", "/")
     for key in launcher_of(line).own_fields:

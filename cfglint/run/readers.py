@@ -6,7 +6,7 @@ import os
 from bisect import bisect_right
 from itertools import accumulate
 
-from cfglint.run.paths import EXTENSIONS, PROGRAMS
+from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.file_source import FileSource
@@ -25,6 +25,10 @@ IMPORTING = (
 BY_IMPORT, BY_OPTION = b"import", b" -m"  # what a program, and what a script or cell names a module with
 IMPORT = "import "  # before the folder and the name of a module among the marks of a file
 COMMAND = "command "  # before the name of a command that the project installs for a module
+COMPOSED = "composed "  # before the folder and the name of a file that a script may compose: `conf/part_$k.yaml`
+VARIABLE = rb"\$(?:\w+|\{[^}\s]*\})"
+COMPOSING = rb"[\w./@%+-]*(?:" + VARIABLE + rb"[\w./@%+-]*)+"
+LEAST_WRITTEN = 3  # characters of such a name, if its folder is not written either
 HYDRA = "hydra "  # before the name of a config without its extension, by which Hydra finds it
 CHOOSING = (b"config_name", b"config-name", b"defaults:")  # what a file has that names a config to Hydra
 FURTHEST = 200  # bytes before a name in which these are looked for
@@ -69,7 +73,10 @@ class Readers:
         modules = [mark for mark in marks if mark.startswith(IMPORT)]
         programs = [mark for mark in marks if mark.endswith(".py") or mark.startswith(COMMAND)]
         configs = [mark for mark in marks if mark.startswith(HYDRA)]
-        others = [mark for mark in marks if mark not in (*modules, *programs, *configs)]
+        composed = [mark for mark in marks if mark.startswith(COMPOSED)]
+        others = [mark for mark in marks if mark not in (*modules, *programs, *configs, *composed)]
+        for path in filter(is_script, paths) if composed else ():
+            yield from ((path, mark) for mark in composed if may_compose(self.content(path), mark))
         for sought, searched, text in (
             (others, paths, self.content),
             (programs, [path for path in paths if starts_programs(path)] if programs else (), self.content),
@@ -127,8 +134,10 @@ class Readers:
         """The names by which other files mention some files, those of commands included that their project installs for modules."""
         paths = [*paths]
         modules = [path for path in paths if path.endswith(".py")]
+        folders = ((os.path.basename(os.path.dirname(os.path.abspath(path))), os.path.basename(path)) for path in paths)
+        marks = [*marks_of(paths), *(f"{COMPOSED}{folder}/{name}" for folder, name in folders if not is_markdown(name))]
         if not modules:
-            return marks_of(paths)
+            return marks
         from cfglint.launch.console_scripts import console_scripts
 
         root = self.source.root(modules[0])
@@ -137,7 +146,7 @@ class Readers:
         of_modules = {f".{path.removesuffix('.py').replace(os.sep, '.')}" for path in modules}
         commands = self.commands[root].items()
         names = [name for name, command in commands if any(module.endswith(f".{command.module}") for module in of_modules)]
-        return [*marks_of(paths), *(f"{COMMAND}{name}" for name in names)]
+        return [*marks, *(f"{COMMAND}{name}" for name in names)]
 
     def of(self, named: Iterable[str], searched: Iterable[str]) -> list[str]:
         """Those of some files that mention one of the named ones, directly or by a file that does."""
@@ -210,6 +219,9 @@ def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]
             continue
         if mark.startswith(HYDRA) and not chooses_configs(content):
             continue
+        if mark.startswith(COMPOSED):
+            found[mark] = may_compose(content, mark)
+            continue
         name, folder = _encoded.get(mark) or encoded(mark)
         if name not in content:
             continue
@@ -220,6 +232,25 @@ def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]
             lines = lines_with_imports(content, *words)
         found[mark] = is_in(name, folder, lines)
     return found
+
+
+def may_compose(content: bytes, mark: str) -> bool:
+    """Whether a script has a word with variables that may be a file: by what is written of its name, and of its folder."""
+    import re
+
+    folder, name = (os.fsencode(each) for each in mark.removeprefix(COMPOSED).split("/"))
+    ending = os.path.splitext(name)[1]
+    if b"$" not in content or not ending or ending not in content:
+        return False
+    for word in re.findall(COMPOSING, content):
+        above, _, last = word.rpartition(b"/")
+        written = re.split(VARIABLE, last)
+        if len(written) == 1 or not re.fullmatch(b".*".join(map(re.escape, written)), name):
+            continue
+        above = above.rpartition(b"/")[2]
+        if above == folder if above and above.strip(b".") and b"$" not in above else len(b"".join(written)) >= LEAST_WRITTEN + len(ending):
+            return True
+    return False
 
 
 def chooses_configs(content: bytes) -> bool:

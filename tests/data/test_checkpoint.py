@@ -1,7 +1,10 @@
 """The folder of a checkpoint is read by its names and its JSON, inside the project, and never waits."""
 
+import io
 import json
 import os
+import pickle
+import zipfile
 
 import pytest
 
@@ -85,3 +88,36 @@ def test_what_the_names_of_an_engine_say(project):
     assert (state.ranks, state.bf16, state.stage3) == (4, True, False)
     (folder / "latest").write_text("../../outside")
     assert engine_state(named_checkpoint("c", "train.yaml")) is None
+
+
+def zipped(name, data):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr(name, data)
+    return held.getvalue()
+
+
+class Fires:
+    def __reduce__(self):
+        return os.abort, ()
+
+
+STATE_OF_OPTIMIZER = pickle.dumps({"state": {}, "param_groups": [{"betas": (0.9, 0.999)}], "run": Fires()})
+
+
+@each_case(
+    ("content", "is_read"),
+    [
+        (zipped("optimizer/data.pkl", STATE_OF_OPTIMIZER), True),
+        (pickle.dumps(1) + STATE_OF_OPTIMIZER, True),
+        (zipped("optimizer/version", b"3"), False),
+        (zipped("optimizer/data.pkl", STATE_OF_OPTIMIZER)[:60], False),
+        (zipped("optimizer/data.pkl", b"\xff"), False),
+        (b"", False),
+    ],
+)
+def test_the_words_of_an_optimizer_are_read_and_nothing_is_run(project, content, is_read):
+    saved(project / "c")
+    (project / "c" / "optimizer.pt").write_bytes(content)
+    words = named_checkpoint("c", "train.yaml").words_of_optimizer()
+    assert ({"param_groups", "betas"} <= words) is is_read

@@ -49,6 +49,7 @@ def test_the_resources_are_the_size_of_the_launch(task, capsys):
         ("accelerators: {A100: 2}", 4),
         ("accelerators: [A100:8, H100:8]", 16),
         ("accelerators: [A100:8, H100:4]", None),
+        ("accelerators: null", None),
     ],
 )
 def test_forms_of_accelerators(task, capsys, accelerators, gpus):
@@ -60,6 +61,11 @@ def test_forms_of_accelerators(task, capsys, accelerators, gpus):
 def test_the_card_is_that_of_the_request(task, capsys, requested):
     _, found = task(capsys, "accelerators: A100-80GB:4", requested + "\n  cpus: 8")
     assert [each["code"] for each in found if each["code"].startswith("GPU")] == ["GPU202"]
+
+
+def test_a_variable_that_the_user_has_to_pass_is_unknown(task, capsys):
+    [run], _ = task(capsys, "MICRO: 4", "MICRO: null")
+    assert (run["resolved"]["micro_batch"], run["resolved"]["data_parallel"]) == (None, 8)
 
 
 def test_fix_edits_the_request_and_the_variables(task, capsys, tmp_path):

@@ -21,6 +21,7 @@ LINE = "torchrun --nproc_per_node {} train.py --output_dir out --per_device_trai
 PROJECT = {
     "train.sh": LINE.format("${1:-2}", 4),
     "all.sh": "bash train.sh\nbash train.sh 8\n",
+    "again.sh": "bash train.sh 8\n",
     "other.sh": LINE.format(4, "$BATCH"),
     "train.py": "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
     "args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()[0]\nTrainer(args=args).train()\n",
@@ -119,6 +120,13 @@ def test_a_change_of_a_file_is_reviewed_in_the_runs_that_read_it(tmp_path, monke
         path.write_text(PROJECT[name] + "\n")
         assert (name, of_review(capsys)) == (name, of_command(capsys, "check", name))
         path.write_text(PROJECT[name])
+
+
+def test_the_processes_of_a_check_find_the_same_launch_once(tmp_path, monkeypatch, capsys):
+    lay_out({**PROJECT, **{f"again{number}.sh": "bash train.sh 8\n" for number in range(20)}}, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for name in ("ds.json", "."):
+        assert of_command(capsys, "check", name, "--jobs", "4") == of_command(capsys, "check", name, "--jobs", "1")
 
 
 def fixed(capsys, *arguments):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cases import each_case
-from cfglint.run.readers import Readers, marks_in, marks_of
+from cfglint.run.readers import Readers, marks_in, marks_of, may_compose
 from cfglint.source.file_source import FileSource
 
 FILE, MODULE, CONFIG = "ds.json", "import bench.tables", "hydra ds"
@@ -72,6 +72,24 @@ def test_a_script_mentions_a_module_by_the_command_that_the_project_installs_for
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     assert Readers(FileSource()).of(["pkg/train.py"], ["train.sh", "serve.sh"]) == ["train.sh"]
+
+
+@each_case(
+    ("script", "expected"),
+    [
+        ("train conf/part_$k.yaml", True),
+        ("train ./conf/part_${k}.yaml", True),
+        ("train conf/$k.yaml", True),
+        ("train $DIR/part_$k.yaml", True),
+        ("train $DIR/$k.yaml", False),  # any file
+        ("train other/part_$k.yaml", False),
+        ("train conf/whole_$k.yaml", False),
+        ("train conf/part_$k.json", False),
+        ("train conf/part_k.yaml", False),
+    ],
+)
+def test_a_script_may_compose_the_name_of_a_file(script, expected):
+    assert may_compose(script.encode(), "composed conf/part_3.yaml") == expected
 
 
 def test_a_script_reads_a_module_that_its_program_imports_by_several_others(tmp_path, monkeypatch):

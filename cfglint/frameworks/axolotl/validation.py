@@ -227,8 +227,12 @@ class Validation:
                 return other.message != said and key not in other.message
             return True
 
-        remedies = explained.remedies(evaluation.values, lifts)
-        self.refusals.append(Refusal(code_of(function.name), explained.keys, explained.sentence, exception, remedies))
+        keys, sentence = explained.keys, explained.sentence
+        evaluation = condition.run = evaluation.moment()  # later validators change the values
+        explained.values = evaluation.values
+        self.refusals.append(
+            Refusal(code_of(function.name), keys, sentence, exception, lambda: explained.remedies(evaluation.values, lifts))
+        )
 
     def _attempt(self, check: Callable[[Any], None], subject: object) -> None:
         try:

@@ -49,17 +49,18 @@ def named_in_config(config: TrainerConfig) -> Resumption | None:
     """
     program, setting = config.facts.launch.program, of(config, KEY)
     value: ConfigValue = config.arguments[KEY] if config.arguments.known(KEY) else None
+    is_passed = passes(config)
     if program is not None and len(program.trainer_calls) == 1:
         passed = program.trainer_calls[0].resumes
         if not isinstance(passed, Unknown):
-            value = passed
+            value, is_passed = passed, config.facts.complete and program.trainer_calls[0].is_certain
             if value != setting.value:
                 setting = Setting((KEY,), value, DERIVED, program.trainer_calls[0].document, because=f"`train` in {program.path}")
     if value is True:
-        return last_of_output(config, setting) or Resumption(setting, "", None, passes(config))
+        return last_of_output(config, setting) or Resumption(setting, "", None, is_passed)
     if not isinstance(value, str) or not value:
         return None
-    return Resumption(setting, value, named_checkpoint(value, config.documents[0].path), passes(config))
+    return Resumption(setting, value, named_checkpoint(value, config.documents[0].path), is_passed)
 
 
 def last_of_output(config: TrainerConfig, setting: Setting, is_unasked: bool = False) -> Resumption | None:

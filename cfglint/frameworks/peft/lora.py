@@ -240,12 +240,13 @@ def matched(values: ConfigMapping, modules: Modules) -> tuple[list[str], list[st
     targets, excluded, saved = values.get(TARGETS), values.get(EXCLUDED), values.get(SAVED)
     found: list[str] = []
     left_out: list[str] = []
+    ends_of_targets = suffixes(targets)
     for name in modules.kinds:
         if excluded and (re.fullmatch(excluded, name) if isinstance(excluded, str) else is_hit(name, [], []) or ends(name, excluded)):
             left_out.append(name)
         elif saved and any(re.match(rf"(^|.*\.){re.escape(each)}($|\..*)", name) for each in entries(list(saved))):
             left_out.append(name)
-        elif is_target(name, targets, values):
+        elif is_target(name, targets, ends_of_targets, values):
             found.append(name)
     return found, left_out
 
@@ -254,7 +255,12 @@ def ends(name: str, entries_: Any) -> bool:
     return any(name == each or name.endswith(f".{each}") for each in entries_)
 
 
-def is_target(name: str, targets: Any, values: ConfigMapping) -> bool:
+def suffixes(targets: Any) -> tuple[str, ...]:
+    """What the path of a targeted module ends with, if the targets are a list."""
+    return tuple(f".{each}" for each in targets) if targets is not None and not isinstance(targets, str) else ()
+
+
+def is_target(name: str, targets: Any, ends_of_targets: tuple[str, ...], values: ConfigMapping) -> bool:
     """Whether a module is targeted: by a pattern for its whole path, by its path, or by the end of it in one of the layers."""
     if targets is None:
         return False
@@ -262,7 +268,7 @@ def is_target(name: str, targets: Any, values: ConfigMapping) -> bool:
         return re.fullmatch(targets, name) is not None
     if name in targets:
         return True
-    if not any(name.endswith(f".{each}") for each in targets):
+    if not name.endswith(ends_of_targets):
         return False
     layers, pattern = values.get(LAYERS), values.get(PATTERN)
     if layers is None or layers == []:
@@ -334,7 +340,7 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
     listed = sorted(targets) if isinstance(targets, (list, tuple)) else targets
     names = "{" + ", ".join(map(repr, listed[:8])) + (", ..." if len(listed) > 8 else "") + "}" if isinstance(listed, list) else str(listed)
     text = f"ValueError: Target modules {names} not found in the base model. {AGAIN}"
-    if values.get(LAYERS) is not None and any(is_target(name, targets, {}) for name in modules.kinds):
+    if values.get(LAYERS) is not None and any(is_target(name, targets, suffixes(targets), {}) for name in modules.kinds):
         message = (
             f"`{LAYERS}` and `{PATTERN}` leave no layer"
             if values.get(PATTERN)
@@ -403,10 +409,10 @@ def resolve(targets: str, values: ConfigMapping, modules: Modules, mapping: dict
     """The names of layers that a pattern, or all-linear, means for experts (_resolve_string_target_modules)."""
     if targets.lower() == ALL_LINEAR:
         return list(dict.fromkeys([*modules.leaves(), *mapping]))
-    hit = [name.rpartition(".")[2] for name in (*modules.kinds, *modules.parameters) if is_target(name, targets, values)]
+    hit = [name.rpartition(".")[2] for name in (*modules.kinds, *modules.parameters) if is_target(name, targets, suffixes(targets), values)]
     for former, parameter in mapping.items():
         containers = (name.removesuffix(parameter) for name in modules.parameters if name.endswith(f".{parameter}"))
-        if former not in hit and any(is_target(f"{each}{former}", targets, values) for each in containers):
+        if former not in hit and any(is_target(f"{each}{former}", targets, suffixes(targets), values) for each in containers):
             hit.append(former)
     return list(dict.fromkeys(hit))
 

@@ -44,6 +44,7 @@ CALLS: dict[str, Callable[..., Any]] = {
 MISSING = object()
 NOT_SET = Unknown(Reason("program", "a name that no row sets"))
 WHOLE = ""  # read or change of all values at once
+DECIDING = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in", "is a", "has")  # whose value is a boolean, or unknown
 CODE = "code"  # what a row that ran keeps
 VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try", "setenv")  # the parts of a row that are expressions
 
@@ -302,7 +303,19 @@ def code(e: Any) -> Code:
         return operator(e)
     if e[0] in ("in", "not in") and is_constant(e[2]):
         return among(code(e[1]), code(e[2])(Evaluation({}, lambda name: None)), wanted=e[0] == "in")
+    if e[0] in ("is", "is not") and e[2] is None:
+        return is_none(code(e[1]), wanted=e[0] == "is")
     return binary(e[0], code(e[1]), code(e[2]))
+
+
+def is_none(item: Code, wanted: bool) -> Code:
+    """Whether a value is null, or, if that is wanted, is not."""
+
+    def value(run: Evaluation) -> Any:
+        found = item(run)
+        return found if isinstance(found, Unknown) else (found is None) is wanted
+
+    return value
 
 
 def is_constant(e: Any) -> bool:
@@ -332,7 +345,7 @@ def truth_of(e: Any) -> Callable[[Evaluation], bool | Unknown]:
     if e[0] == "f":
         return truth_of_field(e[1])
     value = code(e)
-    return lambda run: truth(value(run))
+    return value if e[0] in DECIDING else lambda run: truth(value(run))
 
 
 def truth_of_field(name: str) -> Callable[[Evaluation], bool | Unknown]:

@@ -223,7 +223,6 @@ class Check:
             after = {id(each.row) for each in self.run(copied(changed))[1]}
             return id(raised.row) not in after and after <= before
 
-        remedies = explained.remedies(self.written, lifts) if page != FAILURE else []
         said = f"{raised.kind}: {raised.message}" if raised.message else raised.kind
         keys = explained.keys
         if page == FAILURE and raised.key in self.written:
@@ -231,6 +230,7 @@ class Check:
             keys = [*dict.fromkeys((*inside, *([] if inside else [raised.key]), *keys))]
         if "raise" not in raised.row:  # the key of a section on which a conversion fails
             keys.sort(key=lambda each: not each.endswith(f".{raised.entry}"))
+        remedies: Any = (lambda: explained.remedies(self.written, lifts)) if page != FAILURE else []
         found = Refusal(page, keys, explained.sentence, said, remedies, self.plan.stage_of(raised.row))
         found.read = explained.read
         return found

@@ -101,7 +101,10 @@ class Selection:
                 continue
             if needed is None or not keys.isdisjoint(needed):
                 for row in rows:
-                    if all(values.get(key) is not None for key in row):
+                    for key in row:
+                        if values.get(key) is None:
+                            break
+                    else:
                         yield function
                         break
 

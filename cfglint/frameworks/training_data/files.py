@@ -91,8 +91,8 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue], split: ConfigValue
     """The rows of a split of several files, folders or data sets of the Hub together, without a number where one cannot be counted; None
     if one is neither in the project nor, for a launch here, in the cache.
     """
-    total, files, taken_split = 0, list[str](), split if isinstance(split, str) else "train"
-    base = taken_split.partition("[")[0]
+    asked = "train" if split is None else split if isinstance(split, str) else ""
+    total, files, base = 0, list[str](), asked.partition("[")[0]
     for name in (each if isinstance(each, str) else "" for each in names):
         paths = found_all(name, config.documents[0].path) if name else []
         if part or not paths:
@@ -107,9 +107,9 @@ def rows_of_all(config: Config, names: Iterable[ConfigValue], split: ConfigValue
                 return unknown(read.why, *files)
             total += read.count
         base = base if all(map(os.path.isdir, paths)) else "train"  # a file has no other split
-    taken = rows_of_split(taken_split, total, base)
+    taken = rows_of_split(asked, total, base)
     if taken is None:
-        return unknown(f"the split {taken_split} is not here", *files)
+        return unknown(f"the split `{asked}` is not here" if asked else "the split is not known", *files)
     return Samples(taken, tuple(files), rows=total) if files else None
 
 

@@ -10,7 +10,7 @@ import ast
 from cfglint.evaluate import Reason
 from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Computed, Frame, Slots, Value, one_of, same, unknown
+from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Computed, Frame, SharedChanged, Slots, Value, one_of, same, unknown
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
@@ -90,7 +90,7 @@ class Branches(Expressions):
             way()
         except Signal as signal:
             leaves = signal
-        except Exhausted:
+        except (Exhausted, SharedChanged):
             self.undo(mark, start)
             raise
         for each in self.ways_out[first:]:

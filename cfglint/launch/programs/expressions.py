@@ -34,6 +34,7 @@ from cfglint.launch.programs.objects import (
     Opaque,
     OpenFile,
     Sequence,
+    SharedChanged,
     Slots,
     Value,
     computed,
@@ -110,11 +111,15 @@ class Expressions:
 
     def write(self, slots: Slots, key: object, content: object) -> None:
         """Change a part of an object so that the change can be undone."""
+        if slots.of is not None:
+            raise SharedChanged(slots.of)
         self.journal.append((slots, key, slots.get(key, ABSENT)))
         slots[key] = content
 
     def remove(self, slots: Slots, key: object) -> None:
         """Remove a part of an object so that the change can be undone."""
+        if slots.of is not None:
+            raise SharedChanged(slots.of)
         self.journal.append((slots, key, slots.pop(key, ABSENT)))
 
     def opened(self, value: Value) -> None:

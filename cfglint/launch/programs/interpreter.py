@@ -52,6 +52,7 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
+from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Any, Callable, NoReturn
 from cfglint.source.budget import Budget
 from cfglint.source.record import Record
@@ -94,6 +95,8 @@ class Interpreter(Branches):
         super().__init__(modules, budget)
         self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
+        self.entered: list[str] = []  # the modules that are imported again
+        self.shares = True  # whether the modules that it imports may be those of other programs
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
@@ -168,20 +171,27 @@ class Interpreter(Branches):
 
     def module_frame(self, module: ProgramModule) -> Frame:
         """The names of a module of the project, whose top level is evaluated the first time."""
-        if module.path not in self.frames:
-            frame = self.frames[module.path] = Frame(module)
-            self._name_module(frame, module.path)
-            conditions, self.conditions = self.conditions, []
-            around, self.importing = self.importing, [*self.importing, *(node for node, _ in conditions)]
-            self.guards += bool(conditions)
-            try:
-                self.block(module.tree.body, frame)
-            except Signal:
-                pass
-            finally:
-                self.conditions, self.importing = conditions, around
-                self.guards -= bool(conditions)
-        return self.frames[module.path]
+        if module.path in self.frames:
+            self.entered.append(module.path)
+            return self.frames[module.path]
+        if not self.shares or self.conditions or self.importing or self.guards or self.trial or self.active:
+            return self.evaluated_module(module)
+        return SHARED.frame(self, module)
+
+    def evaluated_module(self, module: ProgramModule) -> Frame:
+        frame = self.frames[module.path] = Frame(module)
+        self._name_module(frame, module.path)
+        conditions, self.conditions = self.conditions, []
+        around, self.importing = self.importing, [*self.importing, *(node for node, _ in conditions)]
+        self.guards += bool(conditions)
+        try:
+            self.block(module.tree.body, frame)
+        except Signal:
+            pass
+        finally:
+            self.conditions, self.importing = conditions, around
+            self.guards -= bool(conditions)
+        return frame
 
     def of_package(self, name: str) -> Value:
         """A module, a definition of the project, or a name of a package, by its dotted name."""

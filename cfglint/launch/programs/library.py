@@ -296,6 +296,7 @@ def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 TYPES = {"int": int, "float": float, "str": str, "bool": bool}
+NEVER_PLAIN = ("io.", "os.PathLike", "pathlib.", "torch.", "datasets.", "pandas.", "transformers.")  # whose classes no number or string has
 
 
 def of_type(given: Given) -> Value:
@@ -306,7 +307,9 @@ def of_type(given: Given) -> Value:
     names = [each.data.name.removeprefix("builtins.") if isinstance(each.data, External) else "" for each in kinds]
     data = given[0].data
     if isinstance(data, PLAIN):
-        if not all(name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set", "pathlib.Path") for name in names):
+        if not all(
+            name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set") or name.startswith(NEVER_PLAIN) for name in names
+        ):
             return unknown()
         return Value(any(isinstance(data, TYPES[name]) for name in names if name in TYPES))
     if isinstance(data, Sequence):

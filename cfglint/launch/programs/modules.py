@@ -245,17 +245,18 @@ class Modules:
         self.read = read
         self._by_path: dict[str, ProgramModule | None] = {}  # None for a path without a module
         self._by_name: dict[str, ProgramModule | None] = {}  # by dotted names
-        self._count = 0  # of the files that were read
+        self.count = 0  # of the files that were read
+        self.asked: list[str] = []  # the dotted names that were looked up
         self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> ProgramModule | None:
         """The module of a file; None if there is none, or it cannot be parsed."""
         if path not in self._by_path:
             text = self.read(path)
-            if text is not None and self._count >= MOST_MODULES:
+            if text is not None and self.count >= MOST_MODULES:
                 self.is_full = True
                 return None
-            self._count += text is not None
+            self.count += text is not None
             self._by_path[path] = module_in(path, package, text) if text is not None else None
         return self._by_path[path]
 
@@ -264,6 +265,7 @@ class Modules:
         return (module for module in self._by_path.values() if module is not None)
 
     def named(self, dotted: str) -> ProgramModule | None:
+        self.asked.append(dotted)
         if dotted not in self._by_name:
             self._by_name[dotted] = self._named(dotted)
         return self._by_name[dotted]

@@ -172,13 +172,21 @@ COUNT = itertools.count()
 
 
 class Slots(dict):  # type: ignore[type-arg]
-    """The parts of an object; `born` is a number that grows from object to object."""
+    """The parts of an object; `born` is a number that grows from object to object, `of` the module that programs share it of."""
 
-    __slots__ = ("born",)
+    __slots__ = ("born", "of")
 
     def __init__(self, parts: dict[Any, Any] | None = None) -> None:
         super().__init__(parts or {})
         self.born = next(COUNT)
+        self.of: ProgramModule | None = None
+
+
+class SharedChanged(Exception):
+    """Raised if a program changes an object of a module that others share."""
+
+    def __init__(self, module: ProgramModule) -> None:
+        self.module = module
 
 
 class Container:

@@ -9,7 +9,9 @@ from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.context import Context, Watched
 from cfglint.launch.programs.modules import Modules, ProgramModule
+from cfglint.launch.programs.objects import SharedChanged
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope
+from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import STEPS, Budget, Exhausted
 
@@ -47,7 +49,7 @@ class Evaluated:
         self, modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget, equal: Evaluated | None = None
     ) -> None:
         self._budget = budget
-        self._repeated: Callable[[], ProgramEvaluation] = lambda: evaluated(modules, main, entry, context, None)[0]
+        self._repeated: Callable[[], ProgramEvaluation] = lambda: evaluated(modules, main, entry, context, None, shares=False)[0]
         self._alone: dict[ast.Call, MadeCall] = {}
         before, files = budget.spent, len(context.files)
         self._asked: Watched = equal._asked if equal is not None else Watched(context)
@@ -87,7 +89,13 @@ class Evaluated:
         if found is None:
             if self.is_shared:  # what is evaluated further would change the results of the others
                 self._evaluation, self.is_shared = self._repeated(), False
-            found = self._alone[call.call] = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
+            try:
+                found = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
+            except SharedChanged as changed:
+                SHARED.leave_out(changed.module)
+                self._evaluation = self._repeated()
+                found = self._evaluation.alone(call.call, call.name, call.scope, Budget(STEPS, self._budget))
+            self._alone[call.call] = found
         return found
 
 
@@ -98,13 +106,33 @@ def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
     return found
 
 
-def evaluated(modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None) -> tuple[ProgramEvaluation, bool]:
-    """The evaluation of a program, and whether it came to the end."""
+def evaluated(
+    modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None, *, shares: bool = True
+) -> tuple[ProgramEvaluation, bool]:
+    """The evaluation of a program, and whether it came to the end; `shares`: it may have modules in common with other programs."""
+    before, files = (budget.left, budget.spent) if budget is not None else (0, 0), len(context.files)
+    try:
+        return evaluated_once(modules, main, entry, context, budget, shares=shares)
+    except SharedChanged as changed:
+        SHARED.leave_out(changed.module)
+    del context.files[files:]
+    if budget is not None:
+        budget.left, budget.spent = before
+    return evaluated_once(modules, main, entry, context, budget, shares=False)
+
+
+def evaluated_once(
+    modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None, *, shares: bool
+) -> tuple[ProgramEvaluation, bool]:
+    """`evaluated`; raises SharedChanged if the program changes an object that it shares."""
     evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
+    evaluation.shares = shares
     complete = ran(evaluation, main, entry)
     if 0 < len(evaluation.commands) <= MOST_COMMANDS:
         lines = (context.changed(words=(each,), spelled=(each,)) for each in evaluation.commands)
         others = [ProgramEvaluation(modules, Budget(STEPS, budget), each) for each in lines]
+        for each in others:
+            each.shares = shares
         add_commands(evaluation, [each for each in others if ran(each, main, entry)])
     return evaluation, complete
 

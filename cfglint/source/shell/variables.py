@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.source.annotations import Callable, SyntaxNode, Truth
 from cfglint.source.shell.arithmetic import is_name
-from cfglint.source.shell.command import is_in_page, is_to_be_filled_in
+from cfglint.source.shell.command import is_in_page, is_placeholder
 from cfglint.source.shell.execution import PER_STEP, Execution
 from cfglint.source.shell.placed_text import EMPTY, GAP, Text, any_number, of_any_number, unknown
 from cfglint.source.shell.reasons import PLACEHOLDER, computed
@@ -48,7 +48,7 @@ def assign(shell: Execution, node: SyntaxNode, anew: bool = False) -> str:
         text = shell.expander().value(name) + text if current is not None else text
     if name in shell.integers and (adds or not (text.value or "").lstrip("-").isdigit()):
         text = unknown(computed(f"declare -i {name}"))
-    if is_in_page(text) and is_to_be_filled_in(text):
+    if is_in_page(text) and is_placeholder(text.string):
         text = unknown(PLACEHOLDER)
     shell.budget.spend(len(text.parts) // PER_STEP)
     if anew:

@@ -64,6 +64,18 @@ def test_true_is_the_last_checkpoint(resumed):
     assert (entry["checkpoint"], entry["begin"]) == ("out/checkpoint-300", 300)
 
 
+def test_a_checkpoint_that_a_launch_here_does_not_find_is_an_error(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        "from transformers import HfArgumentParser, Trainer, TrainingArguments\n"
+        "[args] = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+        "Trainer(args=args).train(resume_from_checkpoint=args.resume_from_checkpoint)\n"
+    )
+    line = ["python", "train.py", "--output_dir", "out", "--resume_from_checkpoint", "out/checkpoint-1"]
+    assert main(["check", "--format", "concise", "--", *line]) == 1
+    assert "HFT080 error" in capsys.readouterr().out
+
+
 def test_a_checkpoint_that_is_not_here_is_no_error(resumed):
     entry, found = resumed(value="/somewhere/checkpoint-7")
     assert (entry["checkpoint"], entry["begin"], entry["end"]) == ("/somewhere/checkpoint-7", None, None)

@@ -237,6 +237,15 @@ LIST = """
 with open("data/c.json", encoding="utf-8") as file:
     rows = json.load(file)
 """
+OPENED = """
+import io
+def load(file, mode="r"):
+    if not isinstance(file, io.IOBase):
+        file = open(file, mode=mode)
+    found = json.load(file)
+    file.close()
+    return found
+"""
 ENCODE = """
 def encode(batch, key="a"):
     texts = []
@@ -333,6 +342,7 @@ class Encoded(Dataset):
         (TABLE + "data = Rows(table['a'].tolist(), table['a'].tolist())", 80, True),
         (LIST + "data = Rows(rows, [row['b'] for row in rows])", 80, True),
         (LIST + "data = Encoded('data/c.json')", 80, True),
+        (OPENED + "data = load('data/c.json')", 80, True),
         (LIST + OWN_LIST.format("self.encode(row)") + "data = Own(rows)", 80, True),
     ],
 )

@@ -38,6 +38,12 @@ LATER_FIELDS = {  # field of the state: the first release that has it
     "stateful_callbacks": (4, 41),
     "best_global_step": (4, 50),
 }
+GROUPS = "param_groups"
+OPTIMIZER_KEYS = {  # what the first step looks up in the groups of parameters, which those of the checkpoint have replaced
+    **dict.fromkeys(("adamw_torch", "adamw_torch_fused"), ("betas",)),
+    "sgd": ("momentum", "dampening"),
+    "adafactor": ("beta1",),
+}
 NOT_PASSED = Reason("program", "`resume_from_checkpoint`", "the program has to hand it to `Trainer.train`")
 FSDP_MODEL = "pytorch_model_fsdp"
 FULL, SHARDED, LOCAL = "FULL_STATE_DICT", "SHARDED_STATE_DICT", "LOCAL_STATE_DICT"
@@ -84,6 +90,8 @@ def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
                 depends_on=how,
                 help="set `resume_from_checkpoint: true` without quotes, or a path",
             )
+        elif config.facts.here:
+            yield Finding(setting, f"`{resumed.name}` does not exist", exception=invalid(resumed), depends_on=how, help="correct the path")
         return
     if config.uses_deepspeed:
         if not engine_tags(checkpoint):
@@ -321,6 +329,27 @@ def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
         f"`{both[0].name}` has no `{what}`: the learning-rate schedule starts again, with an empty optimizer",
         note="the steps are counted on from the checkpoint, so that the schedule does not reach its end",
         help="resume from a checkpoint that was saved without `save_only_model`",
+    )
+
+
+@rule("HFT092")
+def optimizer_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
+    both = found(config)
+    needed = OPTIMIZER_KEYS.get(str(config.arguments.optimizer))
+    if both is None or needed is None or config.uses_deepspeed or not config.makes_optimizer or both[0].steps_left == 0:
+        return
+    words = both[1].words_of_optimizer()
+    missing = next((key for key in needed if key not in words), None)
+    if missing is None or GROUPS not in words:
+        return
+    saved = [name for name, keys in OPTIMIZER_KEYS.items() if words.issuperset(keys)]
+    yield Finding(
+        both[0].setting,
+        f"`optimizer.pt` of `{both[0].name}` is not of {config.arguments.optimizer}, the optimizer of this run",
+        exception=f"KeyError: '{missing}'",
+        related=(of(config, "optim"),) if "optim" in config.arguments else (),
+        depends_on=doubts(both[0]),
+        help=set_key("optim", saved[0]) if len(saved) == 1 or saved[:1] == ["adamw_torch"] else "set `optim` as in the run that saved it",
     )
 
 
