@@ -26,7 +26,6 @@ DSP014 ValueError: zero_optimization.compute_grad_norm=false requires gradient_c
 DSP030 AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is OffloadDeviceEnum.nvme
 DSP030 AssertionError: "nvme_path" in DeepSpeed Config cannot be None if remote device is nvme
 DSP043 RuntimeError: FusedAdam does not support the AMSGrad variant.
-DSP052 TypeError: deepspeed.ops.adam.zenflow_torch_adam.ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType
 DSP062 KeyError: 'schedule_config'
 DSP062 KeyError: 'schedule_type'
 DSP062 NotImplementedError
@@ -63,7 +62,7 @@ HFT048 ValueError: num_workers option should be non-negative; use num_workers=0 
 HFT048 ValueError: persistent_workers option needs num_workers > 0
 HFT054 OSError: [Errno 9] Bad file descriptor
 HFT082 ValueError: Invalid for universal checkpoint: out/checkpoint-500/latest_universal does not exist
-HFT091 RuntimeError: Unrecognized mode=max-autotun, should be one of: default, lite, reduce-overhead, max-autotune-no-cudagraphs, max-autotune
+HFT092 KeyError: 'momentum'
 KEY100 DeepSpeedConfigError: Elastic training has been removed; the 'elasticity' configuration block is no longer supported.
 KEY100 DeepSpeedConfigError: Sparse compression of dense torch.nn.Embedding gradients has been removed.
 KEY102 ValidationError: 1 validation error for DeepSpeedZeroConfig: compute_grad_norm: Extra inputs are not permitted
@@ -139,8 +138,8 @@ NEO092 ElasticityConfigError: One or more batch related parameters were found in
 NEO095 DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of MAYBE
 NEO095 DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '2' is invalid, expecting: true or false
 NEO102 RuntimeError: mat1 and mat2 shapes cannot be multiplied
-ORL013 OSError: None is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'
 PFT001 ValueError: Target module mlp is not supported. Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ...
+PFT006 TypeError: __init__() got an unexpected keyword argument 'load_in_4bit'
 PRC103 NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO
 PRC200 ValueError: At most one of fp16 and bf16 can be True, but not both
 PRC201 ValueError: At most one of fp16 and bf16 can be True for full eval, but not both
@@ -176,7 +175,6 @@ STP061 ValueError: train_data_weights != None is currently unsupported with trai
 STP062 AssertionError: both override and use-checkpoint are set.
 STP063 TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'
 STP064 AssertionError
-STP102 TypeError: deepspeed.runtime.lr_schedules.WarmupLR() argument after ** must be a mapping, not NoneType
 STP103 ValueError: cycle_first_step_size must be positive, got 0.0
 STP103 ValueError: lr_range_test_step_size must be a positive integer, got 0
 STP103 ValueError: warmup_num_steps must be a positive integer, got 0
@@ -201,8 +199,6 @@ TRL003 SystemExit: 2 (argument --per_device_train_batch_size/--per-device-train-
 TRL004 SystemExit: 2 (the following arguments are required: --dataset_name/--dataset-name)
 TRL005 TypeError: 'DatasetConfig' object is not iterable
 TRL006 SystemExit: 2 (the following arguments are required: --output_dir/--output-dir)
-TRL010 ValueError: Unknown arguments from config file: ['--learning_rte', '1e-05']. Please remove them, add them to the dataclass, or set `fail_with_unknown_args=False`.
-TRL011 ValueError: Unknown arguments from config file: ['--max_seq_length', '4096']. Please remove them, add them to the dataclass, or set `fail_with_unknown_args=False`.
 TRL012 SystemExit: 2 (TRL CLI: error: unrecognized arguments: --config train.yaml)
 TRL014 SystemExit: 2 (Accelerate launch command: error: argument --num_processes/--num-processes: invalid int value: 'auto')
 TRL020 ValueError: You can't use 8 bit and 4 bit precision at the same time
