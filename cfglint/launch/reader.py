@@ -302,14 +302,16 @@ class Reader:
     def of_checkout(self, call: StartedCall, words: list[Text]) -> list[Text]:
         """Words in which the files that a command names in the checkout of another machine are those of this one.
 
-        It has the program below at least one folder that this one has as well, or is the folder in which the command is started.
+        It has the program below at least one folder that this one has as well, or is named like this one, or the command is started in it.
         """
+        here = os.path.basename(os.path.abspath(self.project.root))
         for name in named_files(words):
             parts = name.split("/")
             if not name.startswith("/") or not name.endswith(".py"):
                 continue
-            tops = ["/".join(parts[:count]) for count in range(2, len(parts)) if self.project.exists(f"{ROOT}/{'/'.join(parts[count:])}")]
-            top = next((each for each in tops if each.count("/") < len(parts) - 2 or each == call.folder), None)
+            tops = ["/".join(parts[:count]) for count in range(2, len(parts))]
+            tops = [top for top in tops if self.project.exists(f"{ROOT}{name[len(top) :]}")]
+            top = next((top for top in tops if top.count("/") < len(parts) - 2 or top == call.folder or top.endswith(f"/{here}")), None)
             if top is not None:
                 return [self.of_root(word, top) for word in words]
         return words

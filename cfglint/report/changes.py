@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import ChangeEntry, ConsequenceEntry, SettingChangeEntry, StateEntry
 
 NOTHING = "no effective change"
-NOTHING_COMPARED = "no change in what is compared; code of a program has changed"
+NOTHING_COMPARED = "no change in what is compared; code that is not compared has changed"
 NO_RUN = "no run compared"
 PLACE = r" \([^()]+:\d+\)"  # in a sentence: ` (train.yaml:3)`
 

@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.kinds import is_trainer
+from cfglint.launch.scripts import MOST as MOST_CHECKED
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.project.settings_file import Configuration
 from cfglint.project.statements.statement import Statement
@@ -153,7 +154,7 @@ class Branch:
         comparison = Comparison(before, after, only_releases=only_releases)
         self.listed |= {text for each in comparison.settings for text in (each.key.rpartition(".")[2], each.after.place) if text}
         changed = sorted(names & (self.altered | self.gone))
-        comparison.code_changed = any(map(is_program, changed))
+        comparison.code_changed = any(is_program(name) or name in self.unread for name in changed)
         if before is not None and after is not None and not only_releases:
             documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
             own = [name for name in changed if is_program(name) or not (name in documents or is_script(name))]
@@ -218,6 +219,8 @@ class Branch:
         old = by_file(self._discovery(OLD, before), self._there(sorted(was)))
         for name, runs in new.items():
             earlier = old.pop(self.old_name(name), [])
+            if is_script(name) and max(len(earlier), len(runs)) >= MOST_CHECKED:
+                self.unread[name] = f"only its first {MOST_CHECKED} launches are compared"
             if is_script(name) or is_program(name):
                 pairs = launches.paired(earlier, runs) if is_script(name) else zip_longest(earlier, runs)
                 yield from (pair for pair in pairs if self.touches(*pair))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.launch.scripts import MOST as MOST_CHECKED
 from cfglint.review.computed_values import sizes
 from cfglint.run.checked import CheckedRun
 
@@ -12,10 +13,14 @@ if TYPE_CHECKING:
 Pair = tuple[CheckedRun | None, CheckedRun | None]
 
 MOST_PAIRS = 2_000  # beyond, launches are matched by their order
+ALIKE = 3.25  # the likeness of two launches by one launcher of one program, with three quarters of their arguments
 
 
 def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
-    """(before, after) for the launches of a script, the most similar first; those without a counterpart have None."""
+    """(before, after) for the launches of a script, the most similar first; those without a counterpart have None.
+
+    Of a script with more launches than are checked only those are given that are alike: another one may be among those left out.
+    """
     if len(before) * len(after) > MOST_PAIRS:
         longest = max(len(before), len(after))
         return [(run_at(before, index), run_at(after, index)) for index in range(longest)]
@@ -24,12 +29,16 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
         for first, old in enumerate(before)
         for second, new in enumerate(after)
     ]
+    is_cut = max(len(before), len(after)) >= MOST_CHECKED
+    least = ALIKE if is_cut else 0.0
     partner: dict[int, int] = {}
     taken: set[int] = set()
     for score, *_, first, second in sorted(scores):
-        if score < 0 and first not in taken and second not in partner:
+        if score < -least and first not in taken and second not in partner:
             partner[second] = first
             taken.add(first)
+    if is_cut:
+        return [(before[first], after[second]) for second, first in sorted(partner.items())]
     found: list[Pair] = [(before[partner[index]] if index in partner else None, new) for index, new in enumerate(after)]
     found.extend((old, None) for index, old in enumerate(before) if index not in taken)
     return found

@@ -10,6 +10,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
+from cfglint.launch.command import readable
 from cfglint.launch.kinds import is_trainer
 from cfglint.launch.registered import LAUNCH
 from cfglint.launch.resizing import srun_options
@@ -279,7 +280,7 @@ class Differ:
         first = setting.key_node.start if setting.key_node is not None else node.start
         text = written(document.text, node, value) if document.is_literal(str(path[0])) else spelled(value)
         if self.kind == LAUNCH and (value is None or isinstance(value, str)):  # a word, or an option without one
-            text = "(given)" if value is None else value
+            text = "(given)" if value is None else readable(value)
         is_unknown = isinstance(value, Unknown) or (isinstance(document, CommandDocument) and str(path[0]) in document.unknown)
         text = UNKNOWN if is_unknown else text
         return SettingState(value, text, setting.place, (document.path, first, node.end))

@@ -134,9 +134,9 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
         if not found and built is None and launch.is_main and launch.doubts and not program.arguments:
             found = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
         elif not found and built is None and launch.consumer in ("", LAUNCH):
-            found = (
-                Reason("program", f"the training of `{readable(name)}`", "it builds none of the arguments that are modelled", program.path),
-            )
+            from cfglint.launch.programs.unread import unread_training
+
+            found = (unread_training(readable(name), program),)
     elif name and not starts_own_program(launch, line):
         why = UNPARSED if launch.program_path else OUTSIDE
         found = (Reason("program", arguments_of(name), why, line.call.path, line.call.line),)

@@ -308,7 +308,7 @@ def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     checkout.write(train__py=PARSING + "print(1)\n")
     text, report = reviewed()
     reason = "only the arguments in its code are compared"
-    assert text == f"no change in what is compared; code of a program has changed\n\nnot compared: train.py ({reason})\n"
+    assert text == f"no change in what is compared; code that is not compared has changed\n\nnot compared: train.py ({reason})\n"
     assert [(each["run"], each["no_effect"]) for each in report["changes"]] == [("run.sh:1", False)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from cases import each_case
+from cfglint.launch.scripts import MOST as MOST_CHECKED
 from cfglint.review.launches import MOST_PAIRS, paired
 
 
@@ -34,6 +35,12 @@ SFT, DPO = launched("sft", "src/sft.py", lr=1), launched("dpo", "src/dpo.py", lr
 def test_the_most_similar_launches_are_paired(before, after, expected):
     pairs = paired(before, after)
     assert [" ".join("-" if each is None else each.name for each in pair) for pair in pairs] == expected
+
+
+def test_of_a_script_with_more_launches_than_are_checked_those_are_paired_that_are_alike():
+    alike = [launched(f"a{at}", "x.py", lr=at, seed=1, size=2) for at in range(MOST_CHECKED - 1)]
+    before, after = [*alike, launched("old", "x.py", lr=1, seed=2)], [launched("new", "x.py", beta=1, lr=1), *alike]
+    assert paired(before, after) == [(each, each) for each in alike]
 
 
 def test_very_many_launches_are_paired_by_their_order():

@@ -10,6 +10,7 @@ from __future__ import annotations
 from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.setting import DEFAULT, Batch, BatchProblem, Layout, Setting, derived
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
 from cfglint.frameworks.releases.versions import Version
@@ -312,8 +313,11 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
     if not config.arguments.known("warmup_steps", "warmup_ratio"):
         return None
     given, ratio = config.arguments["warmup_steps"], config.arguments["warmup_ratio"]
-    if not has_field("warmup_ratio", config.version):  # where it is refused, the run starts in another release only, in which it counts
-        ratio = config.values.get("warmup_ratio") if config.facts.strict_keys else None
+    if not has_field("warmup_ratio", config.version):
+        removed = config.values.get("warmup_ratio")
+        if removed and not config.facts.strict_keys and not config.facts.is_known(PACKAGE):
+            return None
+        ratio = removed if config.facts.strict_keys else None  # refused: it starts in another release only, in which the ratio counts
     if config.version >= RATIO_TAKEN and ratio is not None:
         given = 0  # the ratio replaces it, even if it is null
     if not all(isinstance(each, (int, float)) and abs(each) < INFINITE for each in (given, 0 if ratio is None else ratio)):

@@ -54,7 +54,7 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Any, Callable, NoReturn
-from cfglint.source.budget import Budget
+from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -96,13 +96,18 @@ class Interpreter(Branches):
         self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.entered: list[str] = []  # the modules that are imported again
-        self.shares = True  # whether the modules that it imports may be those of other programs
+        self.shares = (
+            False  # whether the modules that it imports may be those of other programs; what it changes of them raises SharedChanged
+        )
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
         self.goes_on = False  # whether an exception that the program raises does not end it
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
+        self.left_out: set[ast.AST] = set()  # the functions that are not evaluated
+        self.costs: dict[ast.AST, int] = {}  # the steps that functions took
+        self.costly: ast.AST | None = None  # the innermost function that took most of a budget that is spent
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
         self.environment = Mapping()  # the variables that the program sets
         self.hydra_folder = NONE
@@ -136,9 +141,10 @@ class Interpreter(Branches):
 
     def words(self) -> Value:
         """The program and the words of its launch line."""
+        given = self.context.words  # asked for each time: what a module makes of them is not that of all programs
         if self.argv is None:
-            words = [Value(each) if each is not None else unknown() for each in self.context.words]
-            self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in self.context.words))
+            words = [Value(each) if each is not None else unknown() for each in given]
+            self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in given))
         return self.argv
 
     def set_variable(self, name: str, value: Value) -> None:
@@ -174,7 +180,8 @@ class Interpreter(Branches):
         if module.path in self.frames:
             self.entered.append(module.path)
             return self.frames[module.path]
-        if not self.shares or self.conditions or self.importing or self.guards or self.trial or self.active:
+        has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
+        if not self.shares or has_state:
             return self.evaluated_module(module)
         return SHARED.frame(self, module)
 
@@ -608,7 +615,8 @@ class Interpreter(Branches):
     def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
         """Evaluate the call of a function of the program."""
         most = MOST_RECURSIVE if all(each.known for each in (*given, *named.values())) else 1
-        if len(self.active) >= DEEPEST or self.active.count(function.node) > most or is_generator(function.node):
+        is_left_out = function.node in self.left_out or is_generator(function.node)
+        if is_left_out or len(self.active) >= DEEPEST or self.active.count(function.node) > most:
             for each in (*given, *named.values()):
                 self.opened(each)
             return unknown(Reason("program", f"`{getattr(function.node, 'name', 'lambda')}()`", "it is not evaluated"))
@@ -620,7 +628,7 @@ class Interpreter(Branches):
         if isinstance(function.node, ast.Lambda):
             return self.evaluate(function.node.body, frame)
         self.active.append(function.node)
-        before, first = len(self.conditions), len(self.ways_out)
+        before, first, start = len(self.conditions), len(self.ways_out), self.budget.spent
         try:
             signal = self._signal(function.node.body, frame)
             ways = self._taken(first, Return)
@@ -630,8 +638,14 @@ class Interpreter(Branches):
             if goes_on:
                 frame.returned.append(signal.value if isinstance(signal, Return) else NONE)
             self._merge(ways, goes_on, frame.slots)
+        except Exhausted:
+            taken = self.costs.get(function.node, 0) + self.budget.spent - start
+            if self.costly is None and len(self.active) > 1 and 2 * taken > self.budget.spent:
+                self.costly = function.node
+            raise
         finally:
             self.active.pop()
+            self.costs[function.node] = self.costs.get(function.node, 0) + self.budget.spent - start
             del self.conditions[before:], self.ways_out[first:]
         return self._result(frame, function)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.evaluate import Reason
+from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import linearized
@@ -51,6 +52,16 @@ def is_outside(parser: Construction, node: ast.expr) -> bool:
     roots = [each for each in found if not isinstance(each, Definition)]
     known = [each for each in roots if isinstance(each, External) and each.name.partition(".")[0] in FRAMEWORKS]
     return bool(roots) and not known
+
+
+def unread_training(name: str, program: ProgramFacts) -> Reason:
+    """The training of a program in which no call was found that builds its arguments: none that is modelled, or its class is computed."""
+    calls = (node for scope in program.scopes for node in scope.nodes if isinstance(node, ast.Call))
+    named = next(((call, each) for call in calls for each in dotted(call.func)[-1:] if kind_of_class(each)), None)
+    if named is None:
+        return Reason("program", f"the training of `{name}`", "it builds none of the arguments that are modelled", program.path)
+    call, made = named
+    return Reason("program", f"the training of `{name}`", f"`{made}` is not found in what it imports", program.path, call.lineno)
 
 
 def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[Reason, ...]:

@@ -506,3 +506,44 @@ def test_a_word_of_the_program_is_no_misspelt_key(check):
 def test_arguments_that_nothing_keeps_are_no_run(check):
     [run] = check("_ = TrainingArguments('.')\n" + built("per_device_train_batch_size=4"))["runs"]
     assert run["resolved"]["global_batch"] == 16
+
+
+def test_a_function_that_takes_most_of_the_evaluation_is_left_out(check):
+    code = """
+import random
+from transformers import TrainingArguments, Trainer
+
+def sample(chance):
+    while True:
+        numbers = [chance.randint(1, 9) for _ in range(4)]
+        if sum(numbers) == 10:
+            return numbers
+
+def load(count):
+    return [sample(random.Random(seed)) for seed in range(count)]
+
+def main():
+    train, test = load(4000), load(4000)
+    args = TrainingArguments('out', per_device_train_batch_size=4, gradient_accumulation_steps=2)
+    Trainer(model=None, args=args, train_dataset=train, eval_dataset=test).train()
+
+main()
+"""
+    [run] = check(code, line="torchrun --nproc_per_node 2 train.py")["runs"]
+    assert (run["read"], run["resolved"]["global_batch"]) == (True, 16)
+
+
+def test_a_class_that_a_function_returns_is_said_to_be_not_found(check):
+    code = """
+def classes():
+    from transformers import Trainer, TrainingArguments
+    return Trainer, TrainingArguments
+
+def main():
+    Trainer, TrainingArguments = classes()
+    Trainer(model=None, args=TrainingArguments('out', per_device_train_batch_size=4)).train()
+
+main()
+"""
+    [run] = check(code, line="torchrun --nproc_per_node 2 train.py")["runs"]
+    assert [each["why"] for each in run["not_read"]] == ["`TrainingArguments` is not found in what it imports"]

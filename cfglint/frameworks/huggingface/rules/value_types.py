@@ -42,7 +42,7 @@ def cast_by_script(config: TrainerConfig, value: object) -> bool:
     `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`. A section is
     loaded by a program, whose YAML parser may be one of YAML 1.2, to which `5e-5` is a number.
     """
-    known = config.facts.complete or config.facts.kind_given or config.sole_consumer
+    known = config.facts.complete or not config.other_parsers
     if not known and isinstance(config.documents[0], Section) and isinstance(value, str) and unpointed_exponent(value):
         return True
     return isinstance(value, str) and not known and "output_dir" not in config.values
