@@ -12,6 +12,7 @@ from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, deriv
 from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed.checks import CONSTRUCTOR
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+from cfglint.frameworks.refusal import Refusal
 from cfglint.source.annotations import ConfigTable, ConfigValue, Operand, Sequence
 from cfglint.source.numbers import hollow, is_positive
 from cfglint.source.record import Record
@@ -276,9 +277,8 @@ def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchPr
             elasticity.Elasticity(section)
     except elasticity.TooLarge:
         return None
-    except elasticity.Impossible as refused:
-        setting = config.setting("elasticity", refused.key) if refused.key else config.setting("elasticity")
-        return BatchProblem("elasticity", setting, f"elastic training: {refused}", f"{refused.raises}: {refused}")
+    except Refusal as refusal:
+        return BatchProblem("elasticity", config.setting(*refusal.paths[0]), refusal.message, refusal.exception)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError) as raised:
         return BatchProblem("elasticity", config.setting("elasticity"), f"elastic training: {raised}", f"{type(raised).__name__}: {raised}")
     written = [key for key in KEYS if key in config.values]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import floor, lcm
 
+from cfglint.frameworks.refusal import Refusal
 from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
 
 # Highly composite numbers: each has more divisors than any smaller number.
@@ -20,13 +21,9 @@ MOST_GPUS = 100_000  # the search has a limit
 MOST_SIZES = 50
 
 
-class Impossible(Exception):
-    """A refusal by elastic training: DeepSpeed's exception, the message, and the key of the section that is the cause."""
-
-    def __init__(self, raises: str, message: str, key: str = "") -> None:
-        super().__init__(message)
-        self.raises = raises
-        self.key = key
+def refused(raises: str, message: str, key: str = "") -> Refusal:
+    """A refusal by elastic training; `key` is that of the section that is the cause."""
+    return Refusal("elasticity", [f"elasticity.{key}" if key else "elasticity"], f"elastic training: {message}", f"{raises}: {message}")
 
 
 class TooLarge(Exception):
@@ -71,16 +68,16 @@ class Elasticity:
         if self.version > NEWEST_VERSION:
             raise config_error(f"elasticity version {self.version} but runtime only supports up to {NEWEST_VERSION}", "version")
         if self.version not in (0.1, NEWEST_VERSION):
-            raise Impossible("NotImplementedError", f"Unable to find elastic logic for version: {self.version}", "version")
+            raise refused("NotImplementedError", f"Unable to find elastic logic for version: {self.version}", "version")
 
 
-def config_error(message: str, key: str = "") -> Impossible:
+def config_error(message: str, key: str = "") -> Refusal:
     """The exception for a value in the section."""
-    return Impossible("ElasticityConfigError", message, key)
+    return refused("ElasticityConfigError", message, key)
 
 
 def plan(section: ConfigTable, ranks: object) -> tuple[int, int, int]:
-    """(global batch, micro batch, accumulation) on a number of data-parallel ranks; raises Impossible."""
+    """(global batch, micro batch, accumulation) on a number of data-parallel ranks; raises Refusal."""
     elastic = Elasticity(section)
     total: Operand
     counts: list[int] | None
@@ -91,10 +88,10 @@ def plan(section: ConfigTable, ranks: object) -> tuple[int, int, int]:
     total = int(total)
     if counts is None or ranks not in counts:
         text = f"World size ({ranks}) is not valid with the current list of valid GPU counts: {counts}"
-        raise Impossible("ElasticityIncompatibleWorldSize", text)
+        raise refused("ElasticityIncompatibleWorldSize", text)
     micro = next((size for size in sorted(elastic.micro_batches, reverse=True) if total // ranks % size == 0), None)
     if micro is None:
-        raise Impossible("AssertionError", "Unable to find divisible micro batch size", "micro_batch_sizes")
+        raise refused("AssertionError", "Unable to find divisible micro batch size", "micro_batch_sizes")
     return total, micro, total // (micro * ranks)
 
 
@@ -104,7 +101,7 @@ def best(elastic: Elasticity, largest_batch: object, min_gpus: int, max_gpus: in
     min_gpus = min_gpus or 1
     max_gpus = max_gpus or largest_batch // min(sizes)
     if not all(size <= largest_batch for size in sizes):
-        raise Impossible("ValueError", "All micro batches must be less than or equal to max_acceptable_batch_size", "micro_batch_sizes")
+        raise refused("ValueError", "All micro batches must be less than or equal to max_acceptable_batch_size", "micro_batch_sizes")
     if len(sizes) > MOST_SIZES:
         raise TooLarge
     candidates = {candidate(base, largest_batch) for base in (*sizes, lcm(*sizes))}
@@ -145,12 +142,12 @@ def by_nodes(elastic: Elasticity, gpus: object) -> tuple[ConfigValue, list[int]]
     """The batch size and the numbers of data-parallel ranks in version 0.2, which counts complete nodes."""
     if elastic.per_node % elastic.model_parallel != 0:
         text = f"number of GPUs per node:{elastic.per_node} should be divisible by model parallel size {elastic.model_parallel}"
-        raise Impossible("ElasticityError", f"In Elasticity v0.2, {text}", "num_gpus_per_node")
+        raise refused("ElasticityError", f"In Elasticity v0.2, {text}", "num_gpus_per_node")
     ranks_per_node = elastic.per_node // elastic.model_parallel
     limits = (int(elastic.min_gpus / elastic.per_node), int(elastic.max_gpus / elastic.per_node))
     total, nodes = best(elastic, int(elastic.largest_batch / ranks_per_node), *limits)
     if nodes is None:
-        raise Impossible("TypeError", "'NoneType' object is not iterable")
+        raise refused("TypeError", "'NoneType' object is not iterable")
     counts = [count * ranks_per_node for count in nodes]
     if gpus // elastic.model_parallel in counts:
         return total * ranks_per_node, counts

@@ -59,7 +59,8 @@ class TrainerFiles(Config):
         self.arguments = self.parsed_arguments()
         if not facts.launch.is_closed:
             self.arguments.leave_open(each for each in facts.launch.not_read if each.opens)
-        own = sorted(OWN_NAMES & {*self.values}) if not (facts.kind_given or facts.strict_keys or self.documents[0].is_command) else []
+        is_undeclared = self.framework is FRAMEWORK and not (facts.kind_given or facts.strict_keys or self.documents[0].is_command)
+        own = sorted(OWN_NAMES & {*self.values}) if is_undeclared else []
         if own:
             self.arguments.leave_open((Reason("program", "the defaults of the program", f"`{own[0]}` is not an argument of the Trainer"),))
         if "deepspeed" in self.files:

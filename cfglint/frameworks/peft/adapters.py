@@ -8,8 +8,9 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.peft import fields, lora
 from cfglint.frameworks.peft.checkpoints import config_of, path_in_project
-from cfglint.frameworks.peft.lora import EXCLUDED, LAYERS, PARAMETERS, PATTERN, SAVED, TARGETS, Attached, Refused
+from cfglint.frameworks.peft.lora import EXCLUDED, LAYERS, PARAMETERS, PATTERN, SAVED, TARGETS, Attached
 from cfglint.frameworks.peft.modules import Modules, modules_of
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable
 from cfglint.source.record import Record
@@ -68,7 +69,7 @@ class Outcome(Record):
 
     modules: Modules | None
     attached: Attached | None = None
-    refused: Refused | None = None
+    refused: Refusal | None = None
     is_certain: bool = False
 
 
@@ -89,14 +90,14 @@ def at(values: ConfigMapping, modules: Modules | None, peft: Version, transforme
     """What one release of PEFT does, with other fields of `unknown` values; a refusal that the values alone decide names no modules."""
     try:
         lora.checked(values, peft, unknown)
-    except Refused as refused:
+    except Refusal as refused:
         return Outcome(None, None, refused.with_traceback(None))
     try:
         if modules is None:
             lora.layer_values(values, peft)
             return Outcome(None)
         return Outcome(modules, lora.attached(values, modules, peft, transformers))
-    except Refused as refused:
+    except Refusal as refused:
         return Outcome(modules, None, refused.with_traceback(None))
 
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 
 from cfglint.evaluate import Unknown
-from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.peft import fields
 from cfglint.frameworks.peft.modules import SUPPORTED, Modules
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
+    pass
 
 TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN = (
     *("target_modules", "modules_to_save", "exclude_modules", "target_parameters"),
@@ -27,19 +28,8 @@ TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN = (
 ALL_LINEAR = "all-linear"
 AGAIN = "Please check the target modules and try again."
 NO_PARAMETERS = "lora.ParamWrapper does not work with"
+PEFT = "peft"  # the kind of its refusals
 FIRST_OF_5 = (5, 0)
-
-
-class Refused(Exception):
-    """PEFT refuses: the field that is the cause, what is wrong in words, the exception, the stage at which it is raised, and the remedy."""
-
-    def __init__(self, key: str, message: str, exception: str, stage: Stage = "init", remedy: Remedy | str = "") -> None:
-        super().__init__(message)
-        self.key = key
-        self.message = message
-        self.exception = exception
-        self.stage: Stage = stage
-        self.remedy = remedy
 
 
 class Attached(Record):
@@ -57,49 +47,75 @@ class Attached(Record):
 
 
 def checked(values: ConfigMapping, peft: Version, unknown: Collection[str] = ()) -> None:
-    """Construct the `LoraConfig`, in which other fields have `unknown` values; raises Refused."""
+    """Construct the `LoraConfig`, in which other fields have `unknown` values; raises Refusal."""
     for name in (*values, *unknown):
         since = fields.FIELDS.get(name)
         if since is None or since > peft:
             added = f", which peft {'.'.join(map(str, since))} added" if since is not None else ""
             message = f"`{name}` is not a field of LoraConfig{added}"
             text = f"TypeError: LoraConfig.__init__() got an unexpected keyword argument {name!r}"
-            raise Refused(name, message, text, "config", remove_key(name))
+            raise Refusal(PEFT, [name], message, text, [remove_key(name)], fails_at="config")
     get = values.get
     task = get("task_type")
     if isinstance(task, str) and task.rpartition(".")[2] not in fields.TASKS and peft >= fields.CHECKS_TASK:
         text = f"ValueError: Invalid task type: {task!r}. Must be one of the following task types: {', '.join(fields.TASKS)}."
         near = task.upper() if task.upper() in fields.TASKS else "CAUSAL_LM"
-        raise Refused("task_type", f'`task_type` is "{task}", which is not a task of PEFT', text, "config", set_key("task_type", near))
+        raise Refusal(
+            PEFT,
+            ["task_type"],
+            f'`task_type` is "{task}", which is not a task of PEFT',
+            text,
+            [set_key("task_type", near)],
+            fails_at="config",
+        )
     if isinstance(get(PARAMETERS), str):
         text = "TypeError: `target_parameters` must be a list of strings or None."
-        raise Refused(PARAMETERS, f"`{PARAMETERS}` is a string, not a list", text, "config", set_key(PARAMETERS, [get(PARAMETERS)]))
+        raise Refusal(
+            PEFT, [PARAMETERS], f"`{PARAMETERS}` is a string, not a list", text, [set_key(PARAMETERS, [get(PARAMETERS)])], fails_at="config"
+        )
     for name in (LAYERS, PATTERN):
         if isinstance(get(TARGETS), str) and get(name) is not None:
             text = f"ValueError: `{name}` cannot be used when `target_modules` is a str."
-            raise Refused(name, f"`{name}` requires a list as `{TARGETS}`", text, "config", remove_key(name))
+            raise Refusal(PEFT, [name], f"`{name}` requires a list as `{TARGETS}`", text, [remove_key(name)], fails_at="config")
     if get(PATTERN) and get(LAYERS) is None and LAYERS not in unknown and peft >= fields.CHECKS_PATTERN:
         text = "ValueError: When `layers_pattern` is specified, `layers_to_transform` must also be specified. "
-        raise Refused(PATTERN, f"`{PATTERN}` requires `{LAYERS}`", text, "config", f"set `{LAYERS}`" | remove_key(PATTERN))
+        raise Refusal(
+            PEFT, [PATTERN], f"`{PATTERN}` requires `{LAYERS}`", text, [f"set `{LAYERS}`" | remove_key(PATTERN)], fails_at="config"
+        )
     if get("use_dora") and get("megatron_config"):
         text = "ValueError: DoRA does not support megatron_core, please set `use_dora=False`."
-        raise Refused("use_dora", "`use_dora` is incompatible with `megatron_config`", text, "config", set_key("use_dora", False))
+        raise Refusal(
+            PEFT, ["use_dora"], "`use_dora` is incompatible with `megatron_config`", text, [set_key("use_dora", False)], fails_at="config"
+        )
     if get("init_lora_weights") == "loftq" and not get("loftq_config") and "loftq_config" not in unknown:
         text = "ValueError: `loftq_config` must be specified when `init_lora_weights` is 'loftq'."
-        raise Refused("init_lora_weights", "`init_lora_weights: loftq` requires `loftq_config`", text, "config", "set `loftq_config`")
+        raise Refusal(
+            PEFT,
+            ["init_lora_weights"],
+            "`init_lora_weights: loftq` requires `loftq_config`",
+            text,
+            ["set `loftq_config`"],
+            fails_at="config",
+        )
     if get("lora_bias") and get("use_dora"):
         text = "ValueError: The argument lora_bias=True is not supported for DoRA, please pass use_dora=False"
-        raise Refused("lora_bias", "`lora_bias` is incompatible with `use_dora`", text, "config", set_key("use_dora", False))
+        raise Refusal(
+            PEFT, ["lora_bias"], "`lora_bias` is incompatible with `use_dora`", text, [set_key("use_dora", False)], fails_at="config"
+        )
 
 
 def layer_values(values: ConfigMapping, peft: Version) -> None:
-    """What the layers of an adapter refuse of the other values, whatever the model is; raises Refused."""
+    """What the layers of an adapter refuse of the other values, whatever the model is; raises Refusal."""
     for name in ("r", "lora_alpha", "lora_dropout"):
         value = values.get(name, 1)
         whole = name == "r"
         if type(value) not in ((int,) if whole else (int, float)):
-            raise Refused(
-                name, f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}", "TypeError: " + of_type(name, value)
+            raise Refusal(
+                PEFT,
+                [name],
+                f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}",
+                "TypeError: " + of_type(name, value),
+                fails_at="init",
             )
     rank, dropout, bias, start = (
         values.get("r", 8),
@@ -109,30 +125,43 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
     )
     if rank <= 0:
         text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
-        raise Refused("r", f"`r` is {rank}, and must be positive", text, remedy=set_key("r", 16))
+        raise Refusal(PEFT, ["r"], f"`r` is {rank}, and must be positive", text, [set_key("r", 16)], fails_at="init")
     if dropout > 1:
         text = f"ValueError: dropout probability has to be between 0 and 1, but got {dropout}"
-        raise Refused("lora_dropout", f"`lora_dropout` is {dropout}, and must be at most 1", text, remedy=set_key("lora_dropout", 0.05))
+        raise Refusal(
+            PEFT,
+            ["lora_dropout"],
+            f"`lora_dropout` is {dropout}, and must be at most 1",
+            text,
+            [set_key("lora_dropout", 0.05)],
+            fails_at="init",
+        )
     if bias not in fields.BIASES:
         text = f"NotImplementedError: Requested bias: {bias}, is not implemented."
         if not isinstance(bias, str) and peft >= (0, 18):
             text = f"AttributeError: '{type(bias).__name__}' object has no attribute 'endswith'"
-        raise Refused("bias", f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, remedy=set_key("bias", "none"))
+        raise Refusal(
+            PEFT, ["bias"], f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, [set_key("bias", "none")], fails_at="init"
+        )
     if isinstance(start, str) and not is_initialization(start, peft):
         text = f"ValueError: Unknown initialization init_lora_weights={start!r}"
-        raise Refused(
-            "init_lora_weights",
+        raise Refusal(
+            PEFT,
+            ["init_lora_weights"],
             f'`init_lora_weights` is "{start}", which this release does not have',
             text,
-            remedy=remove_key("init_lora_weights"),
+            [remove_key("init_lora_weights")],
+            fails_at="init",
         )
     if start == "corda":
         text = "ValueError: `eigens` attribute not found for layer, please run `preprocess_corda` first."
-        raise Refused(
-            "init_lora_weights",
+        raise Refusal(
+            PEFT,
+            ["init_lora_weights"],
             "`init_lora_weights: corda` requires `preprocess_corda` before",
             text,
-            remedy=remove_key("init_lora_weights"),
+            [remove_key("init_lora_weights")],
+            fails_at="init",
         )
 
 
@@ -160,7 +189,7 @@ def shown(value: object) -> str:
 
 
 def attached(values: ConfigMapping, modules: Modules, peft: Version, transformers: Version) -> Attached:
-    """Put the adapter on the model; raises Refused."""
+    """Put the adapter on the model; raises Refusal."""
     values = dict(values)
     converted: list[str] = []
     given = values.get(TARGETS)
@@ -174,7 +203,7 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     if isinstance(values.get(SAVED), str) and peft < fields.TAKES_LETTERS:
         saved = values[SAVED]
         text = "AttributeError: 'str' object has no attribute 'copy'" if peft >= (0, 15) else "TypeError: unsupported operand"
-        raise Refused(SAVED, f"`{SAVED}` is a string, not a list", text, remedy=set_key(SAVED, [saved]))
+        raise Refusal(PEFT, [SAVED], f"`{SAVED}` is a string, not a list", text, [set_key(SAVED, [saved])], fails_at="init")
     found, excluded = matched(values, modules)
     for name in found:
         refuse_module(name, modules, peft)
@@ -222,7 +251,7 @@ def fits(pattern: object, found: list[str]) -> bool:
 
 
 def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str]:
-    """PEFT's own targets of the model; raises Refused where it has none."""
+    """PEFT's own targets of the model; raises Refusal where it has none."""
     known, since = fields.DEFAULTS.get(modules.model_type, (None, ()))
     if known is None or since > peft:
         text = (
@@ -231,7 +260,7 @@ def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str
             else "Please specify `target_modules` in `peft_config`"
         )
         message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
-        raise Refused(TARGETS, message, f"ValueError: {text}", remedy=set_key(TARGETS, "all-linear"))
+        raise Refusal(PEFT, [TARGETS], message, f"ValueError: {text}", [set_key(TARGETS, "all-linear")], fails_at="init")
     return known if isinstance(known, str) else list(known)
 
 
@@ -286,7 +315,7 @@ def layer_of(name: str, pattern: Any) -> int | None:
 
 
 def refuse_module(name: str, modules: Modules, peft: Version) -> None:
-    """Raise Refused for a module that no adapter can be put on."""
+    """Raise Refusal for a module that no adapter can be put on."""
     last, kind = name.rpartition(".")[2], modules.kinds[name]
     if modules.model_type in fields.MAMBA_TYPES and last in fields.MAMBA_MODULES and peft >= fields.CHECKS_MAMBA:
         text = (
@@ -295,11 +324,20 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
             "Incompatible modules: {'out_proj', 'conv1d'}."
         )
         others = [each for each in modules.leaves() if each not in fields.MAMBA_MODULES]
-        raise Refused(TARGETS, f"`{last}` of {modules.model_type} cannot have an adapter", text, remedy=set_key(TARGETS, [*others]))
+        raise Refusal(
+            PEFT,
+            [TARGETS],
+            f"`{last}` of {modules.model_type} cannot have an adapter",
+            text,
+            [set_key(TARGETS, [*others])],
+            fails_at="init",
+        )
     if kind not in SUPPORTED:
         text = "Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ..."
         message = f"`{last}` of {modules.model_type} is not a layer that can have an adapter"
-        raise Refused(TARGETS, message, f"ValueError: Target module {last} is not supported. {text}", remedy=instead(modules))
+        raise Refusal(
+            PEFT, [TARGETS], message, f"ValueError: Target module {last} is not supported. {text}", [instead(modules)], fails_at="init"
+        )
 
 
 def is_parameter(name: str, asked: Any) -> bool:
@@ -308,7 +346,7 @@ def is_parameter(name: str, asked: Any) -> bool:
 
 
 def refuse_for_parameters(values: ConfigMapping) -> None:
-    """Raise Refused for values that adapters on parameters do not support."""
+    """Raise Refusal for values that adapters on parameters do not support."""
     for name, word in (
         ("lora_dropout", "lora_dropout != 0"),
         ("fan_in_fan_out", "fan_in_fan_out"),
@@ -318,25 +356,27 @@ def refuse_for_parameters(values: ConfigMapping) -> None:
         if values.get(name):
             off = "0.0" if name == "lora_dropout" else "false"
             message = f"`{name}` is {shown(values[name])}, and the targets contain experts, whose parameters do not support it"
-            raise Refused(name, message, f"ValueError: {NO_PARAMETERS} {word}.", remedy=set_key(name, off))
+            raise Refusal(PEFT, [name], message, f"ValueError: {NO_PARAMETERS} {word}.", [set_key(name, off)], fails_at="init")
     start = values.get("init_lora_weights")
     if isinstance(start, str) and start.startswith(("pissa", "olora", "corda", "orthogonal", "loftq")):
         text = "AttributeError: experts object has no attribute 'weight'"
         message = f"`init_lora_weights: {start}` does not support experts, whose weights are parameters"
-        raise Refused("init_lora_weights", message, text, remedy=remove_key("init_lora_weights"))
+        raise Refusal(PEFT, ["init_lora_weights"], message, text, [remove_key("init_lora_weights")], fails_at="init")
 
 
-def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool, peft: Version) -> Refused:
+def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool, peft: Version) -> Refusal:
     """The refusal where no module matches."""
     targets = values.get(TARGETS)
     what = "none of its entries is" if isinstance(given, (list, tuple)) and len(given) > 1 else "it does not match"
     if not targets and not excluded and peft >= (0, 17):
         text = "No `target_modules` passed but also no `target_parameters` found. Please check the values for these arguments."
         message = f"`{TARGETS}` leaves no module of {modules.model_type} with an adapter"
-        return Refused(TARGETS, message, f"ValueError: {text}", remedy=instead(modules))
+        return Refusal(PEFT, [TARGETS], message, f"ValueError: {text}", [instead(modules)], fails_at="init")
     if excluded and peft >= fields.FIELDS[EXCLUDED]:
         text = "ValueError: No modules were targeted for adaptation."
-        return Refused(TARGETS, f"`{TARGETS}` matches only modules that are excluded or saved", text, remedy=instead(modules))
+        return Refusal(
+            PEFT, [TARGETS], f"`{TARGETS}` matches only modules that are excluded or saved", text, [instead(modules)], fails_at="init"
+        )
     listed = sorted(targets) if isinstance(targets, (list, tuple)) else targets
     names = "{" + ", ".join(map(repr, listed[:8])) + (", ..." if len(listed) > 8 else "") + "}" if isinstance(listed, list) else str(listed)
     text = f"ValueError: Target modules {names} not found in the base model. {AGAIN}"
@@ -346,7 +386,7 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
             if values.get(PATTERN)
             else f"`{LAYERS}` is {shown_list(values[LAYERS])}, and there is no such layer"
         )
-        return Refused(LAYERS, message, f"{text} Note: You specified 'layers_to_transform'", remedy=remove_key(LAYERS))
+        return Refusal(PEFT, [LAYERS], message, f"{text} Note: You specified 'layers_to_transform'", [remove_key(LAYERS)], fails_at="init")
     if isinstance(given, str):
         what = f'"{given}" is a pattern for the whole path of a module, and' if given.lower() != ALL_LINEAR else ""
         message = f"`{TARGETS}`: {what} no module of {modules.model_type} matches".replace(":  ", ": ")
@@ -356,7 +396,7 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
             if "entries" in what
             else f"`{TARGETS}`: no module of {modules.model_type} matches"
         )
-    return Refused(TARGETS, message, text, remedy=instead(modules))
+    return Refusal(PEFT, [TARGETS], message, text, [instead(modules)], fails_at="init")
 
 
 def shown_list(value: object) -> str:
@@ -400,7 +440,7 @@ def convert(values: ConfigTable, modules: Modules, mapping: dict[str, str], peft
         because = f"because they are fused into {fields.FUSED}."
         text = f"Cannot convert PEFT target(s) {', '.join(present)} without also targeting {missing} {because}"
         message = f"`{TARGETS}` has {', '.join(present)} without {missing}, and the experts have both in one parameter"
-        raise Refused(TARGETS, message, f"ValueError: {text}", remedy=f"add {missing} to `{TARGETS}`")
+        raise Refusal(PEFT, [TARGETS], message, f"ValueError: {text}", [f"add {missing} to `{TARGETS}`"], fails_at="init")
     values[TARGETS], values[PARAMETERS] = kept, parameters
     return converted
 

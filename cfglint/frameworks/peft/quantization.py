@@ -7,8 +7,9 @@ peft 0.21.2 tuners/lora/layer.py (pissa_init, orthogonal_init).
 from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
-from cfglint.frameworks.peft.lora import SAVED, Refused, entries, shown
+from cfglint.frameworks.peft.lora import PEFT, SAVED, entries, shown
 from cfglint.frameworks.peft.modules import LINEAR, Modules
+from cfglint.frameworks.refusal import Refusal
 from cfglint.source.annotations import ConfigMapping
 
 BITS = ("load_in_4bit", "load_in_8bit")
@@ -30,49 +31,83 @@ def lacks_storage(values: ConfigMapping) -> bool:
 
 
 def checked(values: ConfigMapping) -> None:
-    """Construct the `BitsAndBytesConfig`; raises Refused."""
+    """Construct the `BitsAndBytesConfig`; raises Refusal."""
     if all(values.get(each) is True for each in BITS):
         text = "ValueError: load_in_4bit and load_in_8bit are both True, but only one can be used at the same time"
-        raise Refused("load_in_8bit", "`load_in_8bit` is incompatible with `load_in_4bit`", text, remedy=set_key("load_in_8bit", False))
+        raise Refusal(
+            PEFT,
+            ["load_in_8bit"],
+            "`load_in_8bit` is incompatible with `load_in_4bit`",
+            text,
+            [set_key("load_in_8bit", False)],
+            fails_at="init",
+        )
     compute, storage, kind = values.get(COMPUTE), values.get(STORAGE), values.get(KIND)
     if isinstance(compute, str) and compute not in DTYPES:
         text = f"AttributeError: module 'torch' has no attribute '{compute}'"
-        raise Refused(COMPUTE, f'`{COMPUTE}` is "{compute}", which is not a type of torch', text, remedy=set_key(COMPUTE, "bfloat16"))
+        raise Refusal(
+            PEFT,
+            [COMPUTE],
+            f'`{COMPUTE}` is "{compute}", which is not a type of torch',
+            text,
+            [set_key(COMPUTE, "bfloat16")],
+            fails_at="init",
+        )
     if isinstance(storage, str) and storage not in STORED:
         text = f"ValueError: `{STORAGE}` must be a valid string (one of {', '.join(map(repr, STORED))}) "
-        raise Refused(STORAGE, f'`{STORAGE}` is "{storage}", which is not a type for storage', text, remedy=set_key(STORAGE, "bfloat16"))
+        raise Refusal(
+            PEFT,
+            [STORAGE],
+            f'`{STORAGE}` is "{storage}", which is not a type for storage',
+            text,
+            [set_key(STORAGE, "bfloat16")],
+            fails_at="init",
+        )
     for name in BITS:
         value = values.get(name, False)
         if not isinstance(value, bool):
             text = f"TypeError: {name} must be a boolean"
-            raise Refused(name, f"`{name}` is {shown(value)}, not a boolean", text, remedy=set_key(name, True))
+            raise Refusal(PEFT, [name], f"`{name}` is {shown(value)}, not a boolean", text, [set_key(name, True)], fails_at="init")
     if values.get("load_in_4bit") and isinstance(kind, str) and kind not in KINDS:
         text = f"RuntimeError: bitsandbytes has no 4-bit quantization type {kind}"
-        raise Refused(KIND, f'`{KIND}` is "{kind}", and must be nf4 or fp4', text, remedy=set_key(KIND, "nf4"))
+        raise Refusal(PEFT, [KIND], f'`{KIND}` is "{kind}", and must be nf4 or fp4', text, [set_key(KIND, "nf4")], fails_at="init")
 
 
 def attached(adapter: ConfigMapping, modules: Modules | None) -> None:
-    """Put an adapter on a quantised model; raises Refused."""
+    """Put an adapter on a quantised model; raises Refusal."""
     start = adapter.get(START)
     if isinstance(start, str) and start.startswith("pissa"):
         text = "TypeError: Please initialize PiSSA under float32, float16, or bfloat16."
-        raise Refused(START, f"`{START}: {start}` requires a model that is not quantised", text, remedy=remove_key(START))
+        raise Refusal(
+            PEFT, [START], f"`{START}: {start}` requires a model that is not quantised", text, [remove_key(START)], fails_at="init"
+        )
     if start == "orthogonal":
         text = "RuntimeError: Only Tensors of floating point and complex dtype can require gradients"
-        raise Refused(START, f"`{START}: {start}` requires a model that is not quantised", text, remedy=remove_key(START))
+        raise Refusal(
+            PEFT, [START], f"`{START}: {start}` requires a model that is not quantised", text, [remove_key(START)], fails_at="init"
+        )
     for each in entries(adapter.get(SAVED)) if modules is not None else ():
         hit = [name for name, kind in modules.kinds.items() if name.endswith(each) and kind == LINEAR] if modules is not None else []
         if hit and any(name != modules.output for name in hit if modules is not None):
             text = "RuntimeError: only Tensors of floating point dtype can require gradients"
-            raise Refused(
-                SAVED,
+            raise Refusal(
+                PEFT,
+                [SAVED],
                 f"`{SAVED}` has {each}, which is quantised and cannot be trained in full",
                 text,
-                remedy=f"remove {each} from `{SAVED}`",
+                [f"remove {each} from `{SAVED}`"],
+                fails_at="init",
             )
 
 
-def trained(name: str) -> Refused:
+def trained(name: str) -> Refusal:
     """The refusal of the Trainer for a quantised model without an adapter."""
     text = "ValueError: You cannot perform fine-tuning on purely quantized models. Please attach trainable adapters on top of the model"
-    return Refused(name, "the model is quantised and has no adapter", text, remedy="put an adapter on the model with `get_peft_model`")
+    return Refusal(
+        PEFT,
+        [name],
+        "the model is quantised and has no adapter",
+        text,
+        ["put an adapter on the model with `get_peft_model`"],
+        fails_at="init",
+    )

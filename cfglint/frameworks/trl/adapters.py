@@ -5,8 +5,9 @@ from __future__ import annotations
 from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.peft.adapters import OWN_CODE, Place
-from cfglint.frameworks.peft.lora import Refused
+from cfglint.frameworks.peft.lora import PEFT
 from cfglint.frameworks.peft.quantization import COMPUTE, STORAGE, checked
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.annotations import ConfigTable, Iterator
 
@@ -33,7 +34,7 @@ def adapters(config: TrlConfig) -> list[Place]:
     return [Place({**DEFAULTS, **given}, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, own_code, None, KEYS)]
 
 
-def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refused]]:
+def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refusal]]:
     """What is refused of the quantization that the file asks for; with 8 bits nothing else is passed on, both are TRL020."""
     values = config.values
     if config.facts.launch.program is not None or not values.get("load_in_4bit") or values.get("load_in_8bit"):
@@ -42,13 +43,13 @@ def quantization(config: TrlConfig) -> Iterator[tuple[Setting, Refused]]:
     given = {"load_in_4bit": values.get("load_in_4bit"), STORAGE: values.get(STORAGE), COMPUTE: values.get(key)}
     try:
         checked({name: value for name, value in given.items() if value is not None})
-    except Refused as refused:
+    except Refusal as refused:
         written = key if refused.key == COMPUTE else refused.key
         message = refused.message.replace(f"`{COMPUTE}`", f"`{written}`")
-        remedy = refused.remedy
-        if isinstance(remedy, Remedy) and refused.key == COMPUTE:
-            remedy = set_key(written, remedy.edit[0].value)
-        yield config.setting(written), Refused(written, message, refused.exception, refused.stage, remedy)
+        steps = [*refused.help]
+        if refused.key == COMPUTE and isinstance(steps[0], Remedy):
+            steps = [set_key(written, steps[0].edit[0].value)]
+        yield config.setting(written), Refusal(PEFT, [written], message, refused.exception, steps, refused.fails_at)
 
 
 def integer_storage(config: TrlConfig) -> Setting | None:

@@ -126,7 +126,7 @@ def parts_of(tree: ComposedConfig) -> Iterator[str]:
         strategy = str(tree.value(key)).removesuffix("2")
         yield from (f"{strategy}-{worker}" for worker in workers)
     yield "engine-worker"
-    yield "trainer-v1" if tree.is_true("trainer.use_v1") else "trainer-v0"
+    yield from ("trainer-v1", "pools-v1") if tree.is_true("trainer.use_v1") else ("trainer-v0",)
 
 
 def of_targets(row: Row, targets: frozenset[tuple[str, str]]) -> Row | None:

@@ -96,7 +96,9 @@ class Interpreter(Branches):
         self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.entered: list[str] = []  # the modules that are imported again
-        self.shares = True  # whether the modules that it imports may be those of other programs
+        self.shares = (
+            False  # whether the modules that it imports may be those of other programs; what it changes of them raises SharedChanged
+        )
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
@@ -139,9 +141,10 @@ class Interpreter(Branches):
 
     def words(self) -> Value:
         """The program and the words of its launch line."""
+        given = self.context.words  # asked for each time: what a module makes of them is not that of all programs
         if self.argv is None:
-            words = [Value(each) if each is not None else unknown() for each in self.context.words]
-            self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in self.context.words))
+            words = [Value(each) if each is not None else unknown() for each in given]
+            self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in given))
         return self.argv
 
     def set_variable(self, name: str, value: Value) -> None:
@@ -177,7 +180,8 @@ class Interpreter(Branches):
         if module.path in self.frames:
             self.entered.append(module.path)
             return self.frames[module.path]
-        if not self.shares or self.conditions or self.importing or self.guards or self.trial or self.active:
+        has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
+        if not self.shares or has_state:
             return self.evaluated_module(module)
         return SHARED.frame(self, module)
 

@@ -10,7 +10,7 @@ import ast
 
 from cfglint.evaluate import Choice, Unknown
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.modules import MOST_MODULES, External, ProgramModule
+from cfglint.launch.programs.modules import MOST_KEPT, MOST_MODULES, External, ProgramModule
 from cfglint.launch.programs.objects import (
     PLAIN,
     Class,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
             ...
 
 
-MOST = 400  # modules that are kept
+MOST_OWN = 256  # modules of which is remembered that they are not shared
 MOST_VARIANTS = 4  # of one module, whose imports differ
 OF_MODULES = ("frames", "entered", "imports", "journal")  # what each evaluation of a module adds to
 
@@ -108,7 +108,8 @@ class SharedModules:
 
     def __init__(self) -> None:
         self._known: dict[ProgramModule, list[SharedModule]] = {}
-        self._own: set[ProgramModule] = set()  # those whose objects a program has changed
+        self._size = 0  # characters of these modules
+        self._own: dict[ProgramModule, None] = {}  # those whose objects a program has changed
 
     def frame(self, run: Evaluation, module: ProgramModule) -> Frame:
         """The names of a module, evaluated for the program or before for another one."""
@@ -153,15 +154,21 @@ class SharedModules:
         if all(is_shareable(each, seen) for each in shared.frames.values()):
             for slots in seen.values():
                 slots.of = module
+            self._size += len(module.text) if module not in self._known else 0
             self._known.setdefault(module, []).append(shared)
-            if len(self._known) > MOST:
-                del self._known[next(iter(self._known))]
+            while self._size > MOST_KEPT:
+                self._forget(next(iter(self._known)))
         return frame
+
+    def _forget(self, module: ProgramModule) -> None:
+        self._size -= len(module.text) if self._known.pop(module, None) is not None else 0
 
     def leave_out(self, module: ProgramModule) -> None:
         """Share a module no more."""
-        self._own.add(module)
-        self._known.pop(module, None)
+        self._own[module] = None
+        if len(self._own) > MOST_OWN:
+            del self._own[next(iter(self._own))]
+        self._forget(module)
 
 
 SHARED = SharedModules()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.deepspeed.elasticity import Elasticity, Impossible, plan
+from cfglint.frameworks.deepspeed.elasticity import Elasticity, plan
+from cfglint.frameworks.refusal import Refusal
 
 SECTION = {"max_train_batch_size": 2000, "micro_batch_sizes": [1, 2]}
 
@@ -22,9 +23,9 @@ SECTION = {"max_train_batch_size": 2000, "micro_batch_sizes": [1, 2]}
     ],
 )
 def test_a_size_below_1_is_refused(change, key):
-    with pytest.raises(Impossible) as raised:
+    with pytest.raises(Refusal) as raised:
         Elasticity({**SECTION, **change})
-    assert raised.value.key == key
+    assert raised.value.key == f"elasticity.{key}"
 
 
 def test_the_smallest_sizes_are_accepted():

@@ -9,8 +9,8 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.peft import lora, quantization
 from cfglint.frameworks.peft.adapters import Place, outcome
-from cfglint.frameworks.peft.lora import Refused
 from cfglint.frameworks.peft.modules import modules_of
+from cfglint.frameworks.refusal import Refusal
 
 NEW, OLD = (5, 24, 0), (4, 57, 1)
 PEFT = (0, 21, 2)
@@ -77,7 +77,7 @@ def test_the_modules_with_an_adapter(config, values, peft, number):
     ],
 )
 def test_what_is_refused(config, values, peft, key, words):
-    with pytest.raises(Refused) as found:
+    with pytest.raises(Refusal) as found:
         attach(config, values, peft)
     assert found.value.key == key
     assert words in found.value.exception
@@ -111,7 +111,7 @@ def test_modules_depend_on_the_config_and_the_release():
     ],
 )
 def test_what_is_refused_of_quantization(values, key):
-    with pytest.raises(Refused) as found:
+    with pytest.raises(Refusal) as found:
         quantization.checked(values)
     assert found.value.key == key
 
@@ -120,9 +120,9 @@ def test_an_adapter_on_a_quantised_model():
     modules = modules_of(LLAMA, NEW)
     quantization.checked({"load_in_4bit": True, "bnb_4bit_compute_dtype": "bfloat16"})
     quantization.attached({"target_modules": ["q_proj"], "modules_to_save": ["lm_head", "embed_tokens"]}, modules)
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         quantization.attached({"init_lora_weights": "pissa"}, None)
-    with pytest.raises(Refused):
+    with pytest.raises(Refusal):
         quantization.attached({"modules_to_save": ["down_proj"]}, modules)
 
 

@@ -13,6 +13,7 @@ from cfglint.launch.programs.shared_modules import SHARED, SharedModules
 from cfglint.source.budget import Budget
 
 PROGRAM = "import pkg\nfrom transformers import TrainingArguments\n{}\nTrainingArguments(pkg.FOLDER, **pkg.ARGUMENTS, seed=pkg.seed())\n"
+USUAL = PROGRAM
 PACKAGE = {
     "pkg/__init__.py": "from pkg.base import *\nFOLDER = 'out'\ndef seed(x=SEEDS): return x[0]\n",
     "pkg/base.py": "import torch\nSEEDS = [4, 2]\nARGUMENTS = {'max_steps': 5}\nclass Config:\n    steps = [3]\n",
@@ -70,6 +71,17 @@ def test_a_module_that_depends_on_more_is_evaluated_again(base, tops):
     first, second = (arguments("a = 1", texts, words)[0] for words in ((), ("--x", "1")))
     assert (second["seed"] != first["seed"]) == ("argv" in base)
     assert tops.count("pkg/base.py") == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "read"),
+    [("import os\nos.environ['SEED'] = {!r}\n", "os.environ['SEED']"), ("import sys\nsys.argv.append({!r})\n", "sys.argv[1]")],
+)
+def test_a_module_that_reads_what_the_program_has_set_is_evaluated_for_it(state, read, monkeypatch):
+    texts = {**PACKAGE, "pkg/base.py": f"import os, sys\nSEEDS = [{read}]\nARGUMENTS = {{'max_steps': 5}}\n"}
+    for seed in ("3", "8"):
+        monkeypatch.setattr(f"{__name__}.PROGRAM", state.format(seed) + USUAL)
+        assert arguments("a = 1", texts)[0]["seed"] == seed
 
 
 def test_a_module_whose_import_is_another_one_is_evaluated_again():

@@ -10,7 +10,8 @@ from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.peft import quantization
 from cfglint.frameworks.peft.adapters import OWN_CODE, Outcome, Place, outcome
-from cfglint.frameworks.peft.lora import SAVED, TARGETS, Refused, unknown_in
+from cfglint.frameworks.peft.lora import SAVED, TARGETS, unknown_in
+from cfglint.frameworks.refusal import Refusal
 from cfglint.launch.program import AdapterCall
 from cfglint.source.annotations import Iterator
 from cfglint.source.python.call import CallDocument
@@ -51,9 +52,9 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
             place.setting(config, refused.key),
             refused.message,
             exception=refused.exception,
-            fails_at=refused.stage,
+            fails_at=refused.fails_at,
             depends_on=(*place.depends_on, *published, *older),
-            help=refused.remedy or None,
+            help=refused.help_for(config.values),
             for_any_parser=True,
         )
 
@@ -107,12 +108,12 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
                 refused.message,
                 exception=refused.exception,
                 depends_on=doubts(call),
-                help=refused.remedy or None,
+                help=refused.help_for(config.values),
                 for_any_parser=True,
             )
-    of_file: list[tuple[Setting, Refused]] = config.part("quantization", [])
+    of_file: list[tuple[Setting, Refusal]] = config.part("quantization", [])
     for written, refused in of_file:
-        yield Finding(written, refused.message, exception=refused.exception, help=refused.remedy or None)
+        yield Finding(written, refused.message, exception=refused.exception, help=refused.help_for(config.values))
 
 
 @rule("PFT006")
@@ -183,7 +184,7 @@ def without_storage(written: Setting, remedy: str, how: tuple[Reason, ...]) -> F
     )
 
 
-def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDocument, Refused]]:
+def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDocument, Refusal]]:
     """What is refused of the quantization of a model in a program, and of its adapter, with the call that it is about."""
     if call.quantization is None:
         return
@@ -191,7 +192,7 @@ def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDoc
     values = {name: value for name, value in call.quantization.values.items() if name not in unknown}
     try:
         quantization.checked(values)
-    except Refused as refused:
+    except Refusal as refused:
         yield call.quantization, refused
         return
     if not quantization.is_quantised(values):
@@ -199,7 +200,7 @@ def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDoc
     if call.adapter is not None:
         try:
             quantization.attached(call.adapter.values, place_of(config, call, call.adapter).modules())
-        except Refused as refused:
+        except Refusal as refused:
             yield call.adapter, refused
     elif call.is_trained:
         yield call.quantization, quantization.trained("")
