@@ -52,7 +52,7 @@ def test_a_validator_is_recognised_by_its_own_message():
     ("exception", "files", "rules"),
     [
         ("AssertionError: Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step *"
-         " world_size 64 != 4 * 8 * 1", [], ["BAT001", "NEO093"]),
+         " world_size 64 != 4 * 8 * 1", [], ["BAT001"]),
         ("ValueError: --load_best_model_at_end requires the save and eval strategy to match, but found - Evaluation strategy: no",
          [], ["HFT006"]),
         ("TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'max_seq_length'", [], ["KEY206"]),
