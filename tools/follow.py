@@ -159,8 +159,10 @@ class Following:
         pattern = re.compile(re.escape(check.text).replace(re.escape("{}"), ".*"), re.DOTALL)
         if any(pattern.match(text) for text in self.messages):  # the text of a check may be cut off
             return "a row"
+        if check.kind == "validator":
+            return "a row" if check.where.rpartition(".")[2] in {each.name.rpartition(".")[2] for each in self.functions} else ""
         fields = {name for section in self.facts.sections.values() for name in section}
-        return "" if check.kind == "validator" or fields.intersection(re.findall(r"\w+", check.condition)) else "none: no field decides it"
+        return "" if fields.intersection(re.findall(r"\w+", check.condition)) else "none: no field decides it"
 
     @functools.cached_property
     def messages(self) -> list[str]:

@@ -29,6 +29,7 @@ GIVEN: dict[str, Any] = {
     "self._is_actor": True,
     "self._is_rollout": True,
     "self._is_ref": False,
+    "is_distillation_enabled": lambda config: ["and", config, ["attr", config, "enabled"]],
     "get_rollout_class": None,  # a registry, to which imported modules add
     **dict.fromkeys(("copy_to_local", "create_rl_dataset", "create_rl_sampler", "validate_config", "initialize_global_process_group")),
 }
@@ -79,6 +80,7 @@ def called(package: Package) -> Iterator[Function]:
     v1 = package.module("verl.trainer.ppo.v1.trainer_base")
     if v1 is not None:
         yield from function(package, "trainer-v1", INIT, v1, "PPOTrainer", "__init__", {"config": root}, given)
+        yield from function(package, "pools-v1", INIT, v1, "PPOTrainer", "_init_resource_pool_mgr", {}, given)
     trainer = package.module("verl.trainer.ppo.ray_trainer")
     yield from function(package, "trainer-v0", INIT, trainer, "RayPPOTrainer", "__init__", {"config": root}, given)
     engines = package.module("verl.workers.engine_workers") if package.module("verl.workers.fsdp_workers") is None else None
@@ -157,7 +159,7 @@ def needed(rows: list[Row], known: set[str]) -> list[Row]:
         more = [
             row
             for row in rows
-            if row in kept or not read.isdisjoint({row.get("let"), row.get("set"), row.get("key"), row.get("drop")} - {None})
+            if row in kept or any(isinstance(name, str) and name in read for name in map(row.get, ("let", "set", "key", "drop")))
         ]
         if len(more) == len(kept):
             return kept

@@ -245,6 +245,7 @@ KEY202 TypeError: [\w.]*TrainingArguments(?:\.__init__)?\(\) got an unexpected k
 KEY206 TypeError: [\w.]*Trainer(?:\.__init__)?\(\) got an unexpected keyword argument
 KEY207 ModuleNotFoundError: No module named '(?:transformers|trl)\.
 KEY207 ImportError: cannot import name '\w+' from '(?:transformers|trl)\b
+LCH001 ValueError: (?:remaining_argv|Some specified arguments are not used by the HfArgumentParser): \[.(?:\\\\|\\r| )
 LCH003 SystemExit: 2 \(error: unrecognized arguments
 LCH003 ValueError: Some specified arguments are not used by the HfArgumentParser: \[.[^ ]
 TRL011 TypeError: [\w.]*(?:SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model)Config(?:\.__init__)?\(\) got an unexpected keyword argument

@@ -34,6 +34,26 @@ STEP = "a step or a length of 0 in the program or its data"
 LABELS = "labels that are fewer than the logits: the collator, or the column that the loss takes them from"
 CUT = "rows that are cut inside of an image or a video: raise the maximum length (`cutoff_len`, `max_length`)"
 PACKAGES = "packages whose releases do not fit each other: compare the release that has the attribute with those that are installed"
+OVERRIDDEN = "a method that the program overrides: the installed release passes it an argument that its signature does not have"
+CALLED = "packages whose releases do not fit each other: the caller is of another release than the function"
+UNPICKLED = "worker processes that are spawned and need a copy of it: set `dataloader_num_workers: 0` (and no processes for the data set)"
+SIZES = "two sizes that do not divide: make the first a multiple of the second (batch, GPUs, parallel sizes, layers, heads, experts)"
+CLASSES = "labels that are not below the number of classes (`num_labels`), or that are not counted from 0"
+SIGNATURE = "a call with a keyword that is misspelt, or without one that is required: compare it with the signature"
+KEY = "a key that a config, a checkpoint or a chat template does not have"
+COMMAND = "a program that is not installed, or not on the `PATH` of the run"
+FOLDER = "a relative path: it is looked for in the working directory of the run, not beside the file that names it"
+WORD = "a word that the option does not allow, or typographic quotes (\u201c \u201d) and blanks that became a part of it"
+BROKEN = "an option that is not given, or a line continuation that cuts it off (`cfglint rule LCH001`)"
+PARSED = "a program of another release than the package that defines its arguments"
+CONFIG = "a config of another release, or of another program, than the one that reads it"
+UNLAUNCHED = "a program that expects this plugin, started without `accelerate launch` or with a config of another `distributed_type`"
+TIED = "tied embeddings (`tie_word_embeddings` of the model's config), which are saved or sharded once, under the other name"
+SHARDED = "an optimizer that was made before FSDP divided the weights: make it after, or prepare both in one call"
+ACCESS = (
+    "an index outside of a tensor (token ids, positions), or a kernel that does not support the sizes or the GPU: `CUDA_LAUNCH_BLOCKING=1`"
+)
+SAVED = "a checkpoint of another number of processes, another model or another way of sharding"
 ORDER = "ZeRO stage 3 with modules that are not called in the same order in each step: branches, experts, frozen or unused parts"
 GENERATION = "generation between training steps with parameters that are still gathered"
 OF_CODE = "a condition of the code at the end of the traceback, which has no message of its own"
@@ -41,6 +61,7 @@ CAUSES = tuple(
     (re.compile(pattern), causes)
     for pattern, causes in (
         (r"^IndexError: (?:list|tuple|string) index out of range|^IndexError: pop from", (ROW, "a list of a config that is too short")),
+        (r"^IndexError: Target -?\d+ is out of bounds", (CLASSES,)),
         (r"^IndexError: index out of range in self", (VOCABULARY, LONG)),
         (r"^TypeError: '[<>]=?' not supported between instances of", (NUMBER, EMPTY)),
         (r"^TypeError: unsupported operand type\(s\) for", (NUMBER, EMPTY)),
@@ -50,20 +71,49 @@ CAUSES = tuple(
         (r"^ValueError: (?:invalid literal for int|could not convert string to float)", (OF_TEXT, UNFILLED)),
         (r"^ValueError: (?:not enough|too many) values to unpack", (VALUES, ROW)),
         (r"^ZeroDivisionError", (FEW, ZERO)),
-        (r"^RuntimeError: (?:mat1 and mat2 shapes|The size of tensor a|shape '.*' is invalid|size mismatch)", (SHAPES, LENGTHS, MODEL)),
+        (
+            r"^RuntimeError: (?:mat1 and mat2 shapes|The (?:expanded )?size of (?:the )?tensor\b|shape '.*' is invalid|size mismatch)",
+            (SHAPES, LENGTHS, MODEL),
+        ),
         (r"^ValueError: Expected input batch_size", (LABELS, VALUES, LENGTHS)),
         (r"^RuntimeError: shape mismatch: value tensor", (CUT, LENGTHS)),
         (
-            r"^(?:AttributeError: type object '\w+'|AttributeError: '\w+(?:Model|LM|Plugin|Config|Trainer)' object) has no attribute",
-            (PACKAGES,),
+            r"^AttributeError: 'AcceleratorState' object has no attribute '\w+_plugin'",
+            (UNLAUNCHED,),
         ),
-        (r"^AssertionError: \{'id': .*'status': |^RuntimeError: still have inflight params", (ORDER, GENERATION)),
+        (r"^AttributeError: '(?:argparse\.)?Namespace' object has no attribute", (PARSED,)),
+        (r"^AttributeError: (?:type object '\w+'|'[A-Z]\w*[a-z]\w*' object) has no attribute", (PACKAGES,)),
+        (r"^(?:AttributeError|_?pickle\.PicklingError|TypeError): (?:Can't (?:get local object|pickle)|cannot pickle)", (UNPICKLED,)),
+        (r"^SystemExit: 2 \(error: argument ", (WORD,)),
+        (r"^SystemExit: 2 \(error: the following arguments are required", (BROKEN,)),
+        (r"^omegaconf\.errors\.ConfigAttributeError", (CONFIG,)),
+        (r"^KeyError: '(?:model\.)?(?:lm_head|embed_tokens)\.weight'", (TIED,)),
+        (r"optimizer couldn't be switched to its sharded version", (SHARDED,)),
+        (r"CUDA error: an illegal memory access", (ACCESS,)),
+        (r"^(?:RuntimeError|ValueError): Size mismatch\b", (SAVED, SHAPES)),
+        (r"^AssertionError: \{'id': .*'status': |^RuntimeError: still have inflight params|parameter fetch queue", (ORDER, GENERATION)),
         (r"^RuntimeError: Error\(s\) in loading state_dict", (SHAPES, MODEL)),
-        (r"^RuntimeError: (?:expected scalar type|expected m1 and m2|mat1 and mat2 must have the same dtype)", (PRECISION, ADDED)),
+        (
+            r"^RuntimeError: (?:[Ee]xpected (?:object of )?scalar type|expected m1 and m2|mat1 and mat2 must have the same dtype)",
+            (PRECISION, ADDED),
+        ),
         (r"^RuntimeError: Expected all tensors to be on the same device", (MAPPED, DEVICE)),
         (r"^ValueError: Target modules .* not found in the base model", (MODULES, PATTERN)),
         (r"^ValueError: range\(\) arg 3 must not be zero", (GROUPS, STEP)),
         (r"^AssertionError:?$|^StopIteration:?$", (OF_CODE,)),
+    )
+)
+# Those of exceptions that rules predict by their text, too: they are named where none does.
+WITHOUT_RULE = tuple(
+    (re.compile(pattern), causes)
+    for pattern, causes in (
+        (r"\b(?:divisible by|be a multiple of)\b", (SIZES,)),
+        (r"^TypeError: (?:\w+\.)+(?!__init__)\w+\(\) got an unexpected keyword argument", (OVERRIDDEN, CALLED)),
+        (r"^TypeError: [\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required)", (CALLED, SIGNATURE)),
+        (r"^KeyError: (?:'[\w-]+'|None|\d+)$", (ROW, KEY)),
+        (r"^FileNotFoundError: \[Errno 2\] No such file or directory: '[\w-]+'$", (COMMAND, FOLDER)),
+        (r"^FileNotFoundError|Cannot open .* due to \[Errno 2\]", (FOLDER,)),
+        (r"^ValueError: Could not find module \w+ in `transformers`", (PACKAGES,)),
     )
 )
 
@@ -71,3 +121,8 @@ CAUSES = tuple(
 def causes_of(text: str) -> tuple[str, ...]:
     """The causes of an exception that many mistakes raise, the most frequent first; empty for one whose text is specific."""
     return next((causes for pattern, causes in CAUSES if pattern.search(text)), ())
+
+
+def causes_without_rule(text: str) -> tuple[str, ...]:
+    """The same, of an exception that no rule predicts."""
+    return causes_of(text) or next((causes for pattern, causes in WITHOUT_RULE if pattern.search(text)), ())

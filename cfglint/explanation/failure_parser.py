@@ -27,7 +27,7 @@ REFUSED = re.compile(
     r"(?:(?<=: )|(?=error: (?:argument |the following arguments are|unrecognized arg)))error: (.*)$"
 )
 BARE = ("AssertionError", "NotImplementedError", "StopIteration")  # without a message
-DECORATED = re.compile(r"^[*`]{1,3}([A-Z][^*`]*(?:[*`](?=\S)[^*`]*)*?)[*`]{1,3}$")  # of a line that is copied from Markdown
+DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 REFUSED_OVERRIDE = "Could not override '"  # what Hydra says, without a traceback, of an override that it refuses
 STARTS = "Traceback (most recent call last)"
@@ -70,7 +70,8 @@ KILLED = re.compile(
     r"|: line \d+: +\d+ (?:Killed|(Bus error))\b|killed due to (?:memory pressure|the node running low on memory)"
 )
 REFUSED_JOB = re.compile(
-    r"^(?:sbatch|srun|salloc): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?(?!Unable|.*: tasks? \d)(.+)$"
+    r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?"
+    r"(?!Unable|.*: tasks? \d)(.+)$"
 )
 EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code ([1-9]\d*)")
 SPLIT_LINE = re.compile(r": (?:line )?\d+: (--?[A-Za-z][\w.-]*)(?:=\S*)?: (?:command )?not found$")
@@ -199,7 +200,7 @@ def rank_of(text: str) -> tuple[int | None, str]:
     host = HOST.match(text) if text[:1].isalpha() or text[:1] == ">" else None
     text = text[host.end() :] if host else text
     if text[:1] in "*`" and (plain := DECORATED.match(text)):
-        text = plain.group(1)
+        text = plain.group(2)
     if "\u2018" in text:  # a quotation mark of a word processor
         text = text.replace("\u2018", "'").replace("\u2019", "'")
     for pattern in (RANK, NUMBERED):
@@ -269,7 +270,7 @@ def go_on(reader: _Traceback, text: str) -> None:
         reader.ended = None
         return
     reader.continued += 1
-    ended.message = f"{ended.message} {text.strip()}"
+    ended.message = f"{ended.message.rstrip()} {text.strip()}"
 
 
 def take_signs(events: Events, number: int, rank: int | None, text: str) -> None:
@@ -301,7 +302,7 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     split = SPLIT_LINE.search(text) if text.endswith("not found") else None
     if split and events.split_at is None:
         events.split_at = number, split.group(1)
-    refused = REFUSED_JOB.search(text) if ": error: " in text[:16] else None
+    refused = REFUSED_JOB.search(text) if ": error: " in text[:20] else None
     if refused and events.refused is None:
         events.refused = number, refused.group(1)
     exited = EXITED.search(text) if text.startswith("srun: error: ") else None

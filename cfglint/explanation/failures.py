@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.explanation import failure_parser, unknown_keyword
-from cfglint.explanation.common_causes import causes_of
+from cfglint.explanation.common_causes import causes_of, causes_without_rule
 from cfglint.explanation.failure_parser import Dead, Events, Raised
 from cfglint.explanation.log_parser import pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
@@ -32,6 +32,7 @@ FOLLOWING = re.compile(
     r"|^KeyboardInterrupt"
     r"|^SystemExit: 1$|Socket Timeout|store->get"
 )
+SENTENCE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")  # two words, which a line of signs or numbers does not have
 LEAST_SCALE = re.compile(r"loss scale already at minimum")
 SIZE = r"([\d.]+) ?([KMGT]i?B|bytes)"
 TRIED = re.compile(rf"Tried to allocate {SIZE}")
@@ -105,6 +106,68 @@ REMEDIES_OF_OTHERS = tuple(
             " files, look for an accelerate config in ~/.cache/huggingface/accelerate",
         ),
         (
+            r"NCCL error.*(?:unhandled system error|ncclSystemError)|ncclSystemError",
+            "run once with `NCCL_DEBUG=INFO`, whose lines name the call that failed: a network interface that the nodes do not share"
+            " (`NCCL_SOCKET_IFNAME`), too little shared memory in a container (`--shm-size`), or a limit of open files or locked memory",
+        ),
+        (
+            r"NCCL error.*(?:invalid (?:argument|usage)|ncclInvalid)|Duplicate GPU detected",
+            "give each process a GPU of its own: call `torch.cuda.set_device(local_rank)` before the process group is set up, and start no"
+            " more processes than GPUs; `NCCL_DEBUG=INFO` shows what NCCL refuses",
+        ),
+        (
+            r"NCCL error.*(?:unhandled cuda error|ncclUnhandledCudaError)",
+            "run once with `NCCL_DEBUG=INFO`: a CUDA error on one GPU, memory that another process has taken, or a driver that is older"
+            " than torch's CUDA",
+        ),
+        (
+            r"doesn't have NCCL built ?in",
+            'use `ddp_backend: "gloo"`, or a torch that is built with NCCL: those for Windows, macOS and the CPU are not',
+        ),
+        (
+            r"RendezvousConnectionError|client socket has timed out|connect\(\) timed out|RendezvousTimeoutError",
+            "check that each node reaches the address and port of the first one (`--rdzv_endpoint`, `--master_addr`, `--master_port`, the"
+            " same on all nodes), that as many nodes start as the line says, and that no firewall is in between",
+        ),
+        (
+            r"Error building extension|\['ninja', '-v'\]",
+            "look for the first `error:` above it: DeepSpeed compiles the extension at its first use, with `nvcc` of the CUDA release that"
+            " torch is built for (`CUDA_HOME`), a compiler that it supports, and `ninja`; `ds_report` shows what is missing",
+        ),
+        (
+            r"expected there to be only one unique element",
+            "load all weights in one precision: ZeRO stage 3 gathers them together (adapters and 4-bit weights too)",
+        ),
+        (
+            r"FlatParameter. requires uniform",
+            "set `fsdp_config.use_orig_params: true` (accelerate: `fsdp_use_orig_params`): FSDP flattens trained and frozen weights"
+            " together",
+        ),
+        (
+            r"did not return a loss from the inputs",
+            "give the batches `labels`: the column has another name (`label_names`), the collator does not make it, or"
+            " `remove_unused_columns` drops what the model needs",
+        ),
+        (
+            r"(?:attempting|Asking) to pad (?:samples )?but the tokenizer",
+            "set the padding token of the tokenizer (`tokenizer.pad_token = tokenizer.eos_token`), or leave out the padding",
+        ),
+        (
+            r"FlashAttention only supports? fp16 and bf16",
+            "load the model in 16 bit (`torch_dtype`, `dtype`), and train with `bf16: true` or `fp16: true`: layers that stay in fp32, such"
+            " as norms of a quantised model, give FlashAttention fp32; else use `attn_implementation: sdpa`",
+        ),
+        (
+            r"^ValueError: Type fp16 is not supported",
+            "check that torch sees the GPU (`torch.cuda.is_available()`): DeepSpeed accepts fp16 on GPUs from compute capability 7.0 on"
+            " (V100, T4), and on none if it finds no GPU",
+        ),
+        (
+            r"Undefined dataset .* in dataset_info",
+            "name the data set as `dataset_info.json` of `dataset_dir` has it, or add an entry for the file there; `dataset_dir` is `data`"
+            " of the working directory if it is not set",
+        ),
+        (
             r"Must flatten tensors with uniform dtype",
             "load all weights in one precision: FSDP flattens them together (`torch_dtype`, adapters too; `bnb_4bit_quant_storage`"
             " of 4-bit weights)",
@@ -130,7 +193,10 @@ REMEDIES_OF_OTHERS = tuple(
             r"didn't pass an .?eval_dataset",
             'pass `eval_dataset` to the trainer, split one off (`val_size`, `val_set_size`), or set `eval_strategy` to "no"',
         ),
-        (r"Cannot flatten integer dtype", "load the model without 8-bit weights: FSDP shards floating-point weights only"),
+        (
+            r"Cannot flatten integer dtype|Integer parameters are unsupported",
+            "load the model without 8-bit weights: FSDP shards floating-point weights only",
+        ),
         (r"can't allocate memory|Cannot allocate memory", SIGNAL_REMEDIES[-9]),
         (
             r"mark a variable ready only once|element 0 of tensors does not require grad",
@@ -200,8 +266,24 @@ OF_SUBMISSION = (
         r"account|partition|QOS|policy",
         "name an account and a partition that you may use: `sacctmgr show assoc user=$USER format=account,partition,qos`",
     ),
+    (
+        r"^execve\(\)",
+        "activate the environment of the run in the job script (`module load`, `conda activate`, `source .venv/bin/activate`): the program"
+        " is not on its `PATH`",
+    ),
+    (
+        r"credential|Unable to contact|Socket timed out",
+        "submit again; if it goes on, the clocks or the daemons of the cluster's nodes need its administrators",
+    ),
     (r"batch script|interpreter", "begin the script with `#!/bin/bash`, and the lines `#SBATCH` before the first command"),
 )
+# A sentence of a message that asks for something, and one that asks for a report.
+ASKED = re.compile(
+    r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
+    r"((?:(?:Please|please|Make sure|make sure|Try|try|To fix|Consider|consider|Either|For debugging|You (?:need|have) to|you should|"
+    r"You should|You must|you must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
+)
+REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
@@ -248,7 +330,7 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
 
 def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
-    texts = [text.strip() for _, text in pieces(lines) if text.strip()]
+    texts = [text.strip() for _, text in pieces(lines) if SENTENCE.search(text)]
     for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
         for name, said in (*((name, text) for name in CLASSES), ("SystemExit", f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
@@ -289,7 +371,8 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     if following:
-        return of_exception(following[0], kind, follows=True)
+        explained = next((each for each in following if remedy_of(each.text)), None)
+        return of_exception(explained or following[0], kind, follows=explained is None)
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
 
 
@@ -413,7 +496,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     rules = predicting(raised, kind)
     refused, became = unknown_keyword.about(raised.text)
     rules = refused or rules
-    causes = [] if rules or follows else [*causes_of(raised.text)]
+    causes = [] if rules or follows else [*causes_without_rule(raised.text)]
     details = []
     if raised.frames:
         last = raised.frames[-1]
@@ -430,6 +513,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
         remedy = became or remedy_of(raised.text) if not rules else became
+        remedy = remedy or (asked_for(raised.text) if not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
@@ -473,6 +557,12 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
 def remedy_of(text: str) -> str:
     """What to do about an exception that no file of a run decides, or that rules of several frameworks predict."""
     return next((remedy for pattern, remedy in REMEDIES_OF_OTHERS if pattern.search(text)), "")
+
+
+def asked_for(text: str) -> str:
+    """What the message of an exception itself asks its reader to do; empty if that is no more than to report it."""
+    found = next((each.group(1) for each in ASKED.finditer(text) if not REPORTED.search(each.group(1))), "")
+    return f"the message says what to do: {shortened(found)}" if found else ""
 
 
 def shortened(text: str) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from cfglint.frameworks import framework, kinds
 from cfglint.frameworks.base import Framework
 from cfglint.launch.registered import LAUNCHER
-from cfglint.source.annotations import Iterable, Iterator, Sequence
+from cfglint.source.annotations import Iterable, Sequence
 
 VALUE = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")
 WORD = re.compile(r"<>|[A-Za-z_][\w.()]*")
@@ -30,7 +30,7 @@ GENERAL = re.compile(
     r"|not all arguments converted|got an unexpected keyword argument"
 )
 # A keyword that a function does not have: which rule is about it follows from the function.
-UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) got an unexpected keyword argument")
+UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required)")
 MISSING_FILE = re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: (.*)")
 CONFIG_FILE = re.compile(r"\.(?:ya?ml|json|jsonc|hjson)'$").search
 VALIDATED = re.compile(r"validation errors? for (\w+)")
@@ -67,18 +67,15 @@ def known() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
     found: dict[str, list[tuple[str, str, tuple[str, ...]]]] = {}
     rows = {(code, first_line(text)) for code, texts in RAISED.items() for text in texts}
     rows.update((code, text) for code, _, text in (line.partition(" ") for line in EXCEPTIONS.strip().splitlines()))
+    examples = {words(text) for _, text in rows}
     for each in map(framework, kinds()):
-        rows.update(each.part("exceptions", no_exceptions)())
+        of_rows: Iterable[tuple[str, str]] = each.part("exceptions", lambda _: ())(each.kind)
+        rows.update(row for row in of_rows if each.source_paths or words(row[1]) not in examples)
     for code, text in sorted(rows):
         found.setdefault(class_of(text), []).append((code, text, words(text)))
         if own := raised_in(text):
             found.setdefault(class_of(own), []).append((code, own, words(own)))
     return found
-
-
-def no_exceptions() -> Iterator[tuple[str, str]]:
-    """The exceptions of the checks of a framework that has none as rows."""
-    yield from ()
 
 
 def raised_in(text: str) -> str:
@@ -121,7 +118,6 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
     rows = known().get(class_of(text), [])
     if missing:  # a rule about a certain file is not about others
         rows = [row for row in rows if file_of(row[1]) in ("", file_of(text))]
-    exact = [code for code, other, _ in rows if other == text]
     validated = VALIDATED.search(text)
     for pattern, newer in OLDER if validated else ():
         text = pattern.sub(newer, text)
@@ -133,8 +129,8 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
         if refused_as:
             found = of_validation(rows, refused_as)
             return fitting(found, files) or list(dict.fromkeys(found))  # the traceback may end in pydantic
-    if exact or GENERAL.search(text):
-        return fitting(exact, files)
+    if GENERAL.search(text):
+        return fitting([code for code, other, read in rows if other == text or ("<>" in other and read == own)], files)
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
     return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
@@ -181,11 +177,8 @@ def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
     marked = [each for each in map(framework, kinds()) if each.source_paths]
     special = families(marked)
     ours = families(each for each in marked if any(mark in path for mark in each.source_paths))
-    return list(dict.fromkeys(code for code in codes if code.startswith(ours))) or list(
-        dict.fromkeys(
-            code for code in sorted(codes, key=lambda code: code.startswith(special)) if not code.startswith(special) or not files
-        )
-    )
+    fit = [code for code in codes if code.startswith(ours)] or [code for code in codes if not code.startswith(special)]
+    return list(dict.fromkeys(fit or ([] if files else codes)))
 
 
 def of_one_framework(codes: list[str]) -> list[str]:

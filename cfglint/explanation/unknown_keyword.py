@@ -14,12 +14,13 @@ from cfglint.source.annotations import ConfigTable, Iterable, Iterator
 REFUSED = re.compile(
     r"^(?:TypeError: )?(?:(?:[\w.]*\b(?!__init__)(\w+)(?:\.__init__)?|__init__)\(\) )?got an unexpected keyword argument '(\w+)'"
 )
-UNUSED = re.compile(r"not used by the HfArgumentParser: \[([^\]]*)")
-QUOTED = re.compile(r"'(\w+)'")
+UNUSED = re.compile(r"(?:not used by the HfArgumentParser|remaining_argv): \[([^\]]*)")
+QUOTED = re.compile(r"'(?:--)?(\w+)'")
 MOST = 3  # keys of which one exception tells
 PARSED = (("llamafactory", "LLaMA-Factory"), ("trl", "TRL's parser"), ("huggingface", "TrainingArguments"))
 PACKAGES = (("huggingface", "KEY202"), ("trl", "TRL011"))  # with the rule about the fields of their classes
 OF_TRAINERS = "KEY206"
+OF_NO_RELEASE = "KEY200"
 REMOVED = "was removed from"
 PASSED_ON = "renamed"  # the kind of a row whose keyword a decorator passes on under another name
 CLASS_OF = {"huggingface": "TrainingArguments", "trl": "TRL's configuration class"}
@@ -35,9 +36,22 @@ def about(text: str) -> tuple[list[str], str]:
     trainers = [each for kind, _ in PACKAGES for each in constructors(kind)]
     named = max((each for each in trainers if owner.endswith(each)), key=len, default="")  # a subclass is named after its base
     answers = [each for kind, code in PACKAGES for each in of_package(kind, code, named or owner, name) if each[1]]
+    if not answers and owner.endswith("LoraConfig"):
+        return [], of_adapter(name)
+    if not answers and owner.endswith("TrainingArguments"):
+        return [OF_NO_RELEASE], f"remove `{name}`: no release of transformers from {framework('huggingface').oldest} on has it"
     gone = [each for each in answers if REMOVED in each[1]]
     first = dict(reversed(gone if gone and not owner else answers))
     return sorted(first), "; ".join(dict.fromkeys(first[code] for code in sorted(first)))
+
+
+def of_adapter(name: str) -> str:
+    """What to do about a field that the installed PEFT does not have, of the program or of an adapter that another release saved."""
+    from cfglint.frameworks.peft.fields import FIELDS, NEWEST
+
+    since = dotted(FIELDS[name]) if name in FIELDS else ""
+    found = f"LoraConfig has `{name}` from peft {since} on: install it" if since else f"no LoraConfig up to peft {NEWEST} has `{name}`"
+    return f"{found}, or remove the key from the program, or from the `adapter_config.json` that is loaded"
 
 
 def of_parser(name: str) -> str:

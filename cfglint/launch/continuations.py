@@ -30,9 +30,11 @@ def lost_arguments(line: LaunchLine) -> None:
     if (not lost and not call.blanks) or call.words[-1].string in ELLIPSES:  # `...` on a line of its own stands for other arguments
         return
     if lost:
-        word = lost[0][0][0]
-        key = word.string.partition("=")[0]
-        message = f"{named(key, lost)} not passed to {'the program' if line.program is not None else 'the launcher'}: {cause(cut)}"
+        first = lost[0][0][0]
+        before = [each.string for each in call.words if each.string.startswith("--")] if cut is not None else []
+        word, key = cut or first, "".join(before[-1:]).partition("=")[0]
+        reader = "the program" if line.program is not None else "the launcher"
+        message = f"{named(first.string.partition('=')[0], lost)} not passed to {reader}: {cause(cut)}"
     else:
         word, key = call.blanks[0], ""
         where = "the last backslash" if word is cut else "a backslash that does not end its line"

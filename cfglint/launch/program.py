@@ -166,7 +166,7 @@ class OwnLoop(Record):
     `turns`; None if that is not known, for which `why` is the reason. `counts_batches`: `max_steps` are batches. `lacks_loader` is why the
     loader is not known. `stages` is the number of pipeline stages. `trains` are the calls of the engines that are trained. `is_whole`: the
     `Accelerator` has no arguments that are not known; `is_twice`: the loop accumulates by `accumulate()` and by `turns`;
-    `prepares_schedule`: the `Accelerator` wraps the schedule.
+    `prepares_schedule`: the `Accelerator` wraps the schedule; `prepares_no_loader`: `prepare()` is called, but with no data loader.
     """
 
     loader: CallDocument | None
@@ -184,6 +184,7 @@ class OwnLoop(Record):
     is_whole: bool = True
     is_twice: bool = False
     prepares_schedule: bool = False
+    prepares_no_loader: bool = False
 
 
 class ProgramFacts(Record):

@@ -156,7 +156,7 @@ class Pass:
             self.changed += combined_changes([(file_document(documents[path]), change) for path, change in fix.changes])
             self.changed += combined_changes([(document, each) for document, each in fix.of if isinstance(each, Change)])
             changed = next((path for path, _ in fix.changes), diagnostic.place.file)
-            self.titles.append((changed, f"{diagnostic.code} {diagnostic.key[1:] or diagnostic.name}: {fix.title}"))
+            self.titles.append((changed, f"{diagnostic.code} {diagnostic.key.removeprefix('/') or diagnostic.name}: {fix.title}"))
         self.of_run = reread_all(self.of_run, texts)
         after = {document.path: document for document in every_document(self.of_run)}
         for path in texts:

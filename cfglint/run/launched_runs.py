@@ -404,8 +404,9 @@ class LaunchedRuns:
 
 
 def is_fed_by_unread(launch: Launch) -> bool:
-    """Whether a program that was not read gets an engine or the launcher's file, and may pass it anything."""
-    return launch.consumer in (ENGINE, LAUNCHER) and any(each.what != OF_LAUNCHER for each in launch.not_read)
+    """Whether a program gets an engine or the launcher's file, and may pass it anything: it was not read, or accelerate fills "auto"."""
+    by_accelerate = launch.loop is not None and launch.line is not None and launch.line.launcher == LAUNCHER
+    return launch.consumer in (ENGINE, LAUNCHER) and (by_accelerate or any(each.what != OF_LAUNCHER for each in launch.not_read))
 
 
 def facts_without_line(built: BuiltArguments, facts: LaunchFacts) -> LaunchFacts:

@@ -72,7 +72,7 @@ class LoadedRun:
             if self.kinds[0] == LAUNCH and config.kind != LAUNCH:
                 from cfglint.frameworks.launch.config import LaunchConfig
 
-                line = LaunchConfig(self.documents, self.facts)
+                line = LaunchConfig(self.documents, self.facts, self.kinds)
                 self.configs += [line, *line.nested_configs()]
         except Exception as error:
             self.bugs.append((f"reading {self.kinds[0]}", error))

@@ -31,6 +31,7 @@ def test_a_part_of_a_banner_tells_the_global_batch():
         ("srun: error: Unable to create step for job 9: More processors requested than permitted", "More processors", "sinfo"),
         ("sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified", "Invalid", "sacctmgr"),
         ("sbatch: error: This does not look like a batch script.", "batch script", "#!/bin/bash"),
+        ("slurmstepd: error: execve(): torchrun: No such file or directory", "execve()", "PATH"),
     ],
 )
 def test_lines_of_slurm(line, said, remedy):
@@ -54,7 +55,40 @@ def test_a_message_without_its_exception(line, rule, remedy):
     assert remedy in found.remedy
 
 
+@each_case(
+    ("text", "remedy"),
+    [
+        ("RuntimeError: NCCL error in: x.cpp:1, unhandled system error, NCCL version 2.19", "NCCL_SOCKET_IFNAME"),
+        ("RuntimeError: NCCL error in: x.hpp:8, invalid argument, NCCL version 2.4.8", "set_device"),
+        ("torch.x.RendezvousConnectionError: The connection to the C10d store has failed. See inner exception.", "--rdzv_endpoint"),
+        ("ValueError: Packing failed. Make sure that the data has enough samples.", "Make sure that the data has enough samples"),
+        ("KeyError: 'It broke. Please raise an issue on GitHub.'", ""),
+        ("`ValueError: no `x` here, please remove these keys from the file.`", "please remove these keys"),
+        ("TypeError: TrainingArguments.__init__() got an unexpected keyword argument 'use_reentrant'", "remove `use_reentrant`"),
+    ],
+)
+def test_what_to_do_is_said(text, remedy):
+    [found] = failures_in([text])
+    assert remedy in found.remedy
+    assert bool(remedy) == bool(found.remedy)
+
+
+def test_a_size_in_the_next_line_of_a_message_counts():
+    [found] = failures_in(
+        [
+            "OutOfMemoryError: CUDA out of memory. Tried to allocate 1.25 GiB (GPU 1; 79.10 GiB total capacity; 76.13 GiB ",
+            "already allocated)",
+        ]
+    )
+    assert found.needed == pytest.approx(77.38)
+
+
+def test_words_that_a_broken_line_passes_to_a_parser():
+    assert rules_of(r"ValueError: remaining_argv: ['\\', '\\']") == ["LCH001"]
+
+
 def test_other_words_are_no_message():
+    assert in_fragment(["------------", "exitcode  : 1 (pid: 7)"]) == []
     assert in_fragment(["the training was slow today"]) == []
     assert in_fragment(["got an unexpected keyword argument 'of_my_own'"]) == []
 
@@ -76,11 +110,12 @@ def test_what_became_of_an_unknown_keyword(exception, said):
     assert said in found.remedy
 
 
-@pytest.mark.parametrize("kind", ["axolotl", "llamafactory", "trl"])
+@pytest.mark.parametrize("kind", ["axolotl", "llamafactory", "trl", "swift", "openrlhf", "verl"])
 def test_each_exception_of_a_row_names_its_page(kind):
-    for code, text in set(framework(kind).part("exceptions", tuple)()):
+    files = [f"/site-packages{path}/arguments.py" for path in framework(kind).source_paths[:1]]
+    for code, text in set(framework(kind).part("exceptions", tuple)(kind)):
         if not text.startswith(("TypeError", "AttributeError", "ImportError")):
-            assert code in rules_of(text.replace("<>", "0")), text
+            assert code in rules_of(text.replace("<>", "0"), files), text
 
 
 @each_case(

@@ -201,7 +201,7 @@ def test_equal_rows_of_neighbouring_releases_are_one():
     for release, rows in (((1, 0), [refuses]), ((1, 1), [{**refuses, "line": 9}]), ((1, 2), [refuses, other])):
         table.add(release, [Function("check", "before", "", rows)])
     assert len(table.rows) == 2
-    assert [(since, until, len(rows)) for since, until, rows in table.spans(table.functions["before"]["check"])] == [
+    assert [(since, until, len(rows.split())) for since, until, rows in table.spans(table.functions["before"]["check"])] == [
         ((1, 0), (1, 2), 1),
         ((1, 2), None, 2),
     ]

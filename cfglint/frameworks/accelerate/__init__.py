@@ -42,6 +42,7 @@ class Accelerate(Framework):
     telling_keys = COMPANIONS | {"compute_environment", "distributed_type"}
     history_tables = ("accelerate.releases.HISTORY",)
     parts = {
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "accelerate.config.AccelerateConfig",
         "launched_gpus": "accelerate.config.launched_gpus",
         "batch": "accelerate.config.resolve",

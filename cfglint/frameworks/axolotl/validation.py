@@ -49,7 +49,7 @@ MACHINE = {("capabilities", "n_gpu"): " on several GPUs", ("capabilities",): "",
 CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling.BILINEAR": 2, "Resampling.BICUBIC": 3}
 
 
-def exceptions() -> Iterator[tuple[str, str]]:
+def exceptions(_: str) -> Iterator[tuple[str, str]]:
     """The page and the text of every exception that the validators raise."""
     return table_of("axolotl").messages(lambda function, _: code_of(function))
 

@@ -77,6 +77,7 @@ class Trainer(Framework):
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
     history_tables = ("huggingface.fields.HISTORY",)
     parts = {
+        "exceptions": "rows.refusals.row_exceptions",
         "base_fields": "huggingface.fields.FIELDS",
         "parsed_types": "huggingface.fields.PARSED",
         "refused_words": "huggingface.cli_arguments.refusals",

@@ -13,6 +13,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
+from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Operand
 from cfglint.source.record import Record
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
 TENSOR_DIVIDES = (4, 53)
+INFERS_STEPS = (5, 14)
 ALL_DIVIDE = (5,)  # from here on context and sequence parallelism divide the processes, too
 MESH_LAUNCHED = (4, 56)  # from here on used with an accelerate that supports the axes of its config file
 MESH_SHARES = (4, 46)  # from here on used with an accelerate that gives tensor-parallel ranks the same samples
@@ -332,6 +334,18 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
 def as_integer(value: object) -> int | None:
     """An integral number as an int; None for any other value."""
     return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None
+
+
+def no_length(release: Version) -> str:
+    """The exception of a release of transformers about data without a length, where no number of steps is given."""
+    if release < INFERS_STEPS:
+        more = "max_steps has to be specified. The number of steps needs to be known in advance for the learning rate scheduler."
+    else:
+        more = (
+            "so the number of training steps cannot be inferred; max_steps has to be specified. The total number of steps must be known in"
+            " advance to bound the training loop and to configure the learning rate scheduler."
+        )
+    return f"ValueError: The train_dataset does not implement __len__, {more}"
 
 
 def wanted_steps(config: TrainerConfig) -> Remedy:

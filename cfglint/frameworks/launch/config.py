@@ -56,15 +56,13 @@ class LaunchConfig(Config):
     def launcher(self) -> Any:
         """The config of `accelerate launch`, whose flags alone may be one; None for another launcher, or if it is not known."""
         pairs = [*zip(self.documents, self.kinds, strict=False)]
-        found = next((place for place, (_, kind) in enumerate(pairs) if kind == "accelerate"), None)
-        if found is not None:
-            others = [pair for pair in pairs if pair[1] == "deepspeed"]
-            documents = [self.documents[found], *(document for document, _ in others)]
-            return framework("accelerate").config(documents, ["accelerate", *(kind for _, kind in others)], self.facts)
+        document = next((document for document, kind in pairs if kind == "accelerate"), None)
         line = self.facts.launch.line
-        if line is None or line.values is None or any(each.kind == "accelerate" for each in line.files):
+        if document is None and (line is None or line.values is None or any(each.kind == "accelerate" for each in line.files)):
             return None
-        return framework("accelerate").config([self.documents[0]], ["accelerate"], self.facts)
+        others = [document for document, kind in pairs if kind == "deepspeed"]
+        documents = [document or self.documents[0], *others]
+        return framework("accelerate").config(documents, ["accelerate", *["deepspeed"] * len(others)], self.facts)
 
     @cached_property
     def engine(self) -> Config | None:

@@ -63,7 +63,7 @@ class LlamaFactory(Framework):
     history_tables = ("llamafactory.releases.HISTORY",)
     parts = {
         "has_own_key": "llamafactory.releases.ever",
-        "exceptions": "llamafactory.checks.exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "batch": "huggingface.batch.resolve",
         "numbers": "llamafactory.summary.numbers",
         "samples": "llamafactory.samples.samples",

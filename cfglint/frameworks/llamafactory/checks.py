@@ -11,7 +11,7 @@ from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of
 from cfglint.frameworks.rows.table import table_of
-from cfglint.source.annotations import Any, Callable, Iterator
+from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,11 +44,6 @@ PLACES = {
     "LLF105": ("visual_inputs", "use_dora"),
     "LLF109": ("quantization_bit", "model_name_or_path"),
 }
-
-
-def exceptions() -> Iterator[tuple[str, str]]:
-    """The page and the text of every exception that the checks raise."""
-    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
 
 
 @functools.cache

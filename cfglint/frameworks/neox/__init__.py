@@ -64,6 +64,7 @@ class NeoX(Framework):
     only_syntax = "yaml"  # `.json` files too (arguments.py:242)
     telling_keys = MARKERS
     parts = {
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "neox.config.NeoXConfig",
         "refusals": "neox.checks.refusals",
         "batch": "neox.batch.resolve",

@@ -32,6 +32,7 @@ class OpenRlhf(LineFramework):
     programs = tuple(f"{PREFIX}{name}" for name in PROGRAMS)
     history_tables = ("openrlhf.fields.HISTORY",)
     parts = {
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "openrlhf.config.OpenRlhfConfig",
         "words": "openrlhf.fields.WORDS",
         "fitting": "openrlhf.fields.fitting",

@@ -12,7 +12,6 @@ from cfglint.frameworks.refusal import Refusal, Removal, Words
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
-from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,11 +28,6 @@ KEPT = (
 )
 NOT_NAMED = ("ORL012", "ORL013")  # the pages of a data set and a model that are not named
 FAILED = "ORL011"  # the page of what Python itself refuses
-
-
-def exceptions() -> Iterator[tuple[str, str]]:
-    """The page and the text of every exception that the checks raise."""
-    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
 
 
 @functools.cache

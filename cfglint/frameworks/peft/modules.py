@@ -44,9 +44,8 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
         return None
     from cfglint.frameworks.peft._modules import FIELDS, NAMES
 
-    releases = History(FIELDS)
-    name = class_of(config, model_type, auto, {auto: releases.fields(auto, transformers) for auto in FIELDS if auto != CLASSES})
-    found = releases.fields(CLASSES, transformers).get(name)
+    name = class_of(config, model_type, auto, chosen_by(transformers))
+    found = History(FIELDS).fields(CLASSES, transformers).get(name)
     if found is None:
         return None
     kinds: dict[str, str] = {}
@@ -62,6 +61,20 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
             if prefix:
                 kinds.setdefault(start.rstrip("."), CONTAINER)
     return Modules(model_type, kinds, parameters, found[DEFAULT])
+
+
+def chosen_by(transformers: Version) -> dict[str, Fields]:
+    """The classes that those of transformers which choose one have for each model type, in a release."""
+    from cfglint.frameworks.peft._modules import FIELDS
+
+    releases = History(FIELDS)
+    return {auto: releases.fields(auto, transformers) for auto in FIELDS if auto != CLASSES}
+
+
+def class_prefix(model_type: str, transformers: Version) -> str:
+    """How the classes of a causal language model begin: `Llama` of LlamaForCausalLM; empty for an unknown type."""
+    name = class_of({}, model_type, "AutoModelForCausalLM", chosen_by(transformers))
+    return next((name.partition(suffix)[0] for suffix in ("For", "LMHeadModel") if suffix in name), "")
 
 
 def class_of(config: ConfigMapping, model_type: str, auto: str, chosen: Mapping[str, Fields]) -> str:

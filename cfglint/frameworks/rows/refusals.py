@@ -71,6 +71,13 @@ def pages_of(kind: Kind) -> Pages:
     return _pages[kind]
 
 
+def row_exceptions(kind: Kind) -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the checks of a kind raise."""
+    from cfglint.frameworks.rows.table import table_of
+
+    return table_of(kind).messages(lambda _, row: pages_of(kind)(row))
+
+
 class Plan:
     """The rows of a release by the stage that runs them. From the second file on each row that does nothing by default has the fields that
     it reads: it does nothing either where none of these differs from the default. `switches` are those without which a row does nothing.

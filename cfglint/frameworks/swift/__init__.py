@@ -58,6 +58,7 @@ class Swift(SwiftCommands):
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = MODULES
     parts = {
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "swift.config.SwiftConfig",
         "words": "swift.command_line.OPTIONS",
         "loaded": "swift.batch.loaded",

@@ -10,6 +10,7 @@ from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
+from cfglint.frameworks.huggingface.batch import no_length
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.refusals import unknown_field
@@ -199,7 +200,7 @@ def first_steps(config: SwiftConfig) -> Iterator[Refusal]:
     """What the trainer refuses: streamed data without a number of steps."""
     steps = config.own("max_steps")
     if config.streams and isinstance(steps, int) and steps <= 0 and config.trainer != "ppo":
-        text = "ValueError: The train_dataset does not implement __len__, max_steps has to be specified."
+        text = no_length(config.facts.version(TRANSFORMERS, ""))
         yield Refusal(CONFLICT, ["streaming", "max_steps"], "`streaming` requires `max_steps`", text, ["set `--max_steps`"], "init")
 
 

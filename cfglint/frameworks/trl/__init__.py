@@ -67,7 +67,7 @@ class Trl(Framework):
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     history_tables = ("trl.releases.ENTRY", "trl.releases.HISTORY")
     parts = {
-        "exceptions": "trl.checks.exceptions",
+        "exceptions": "rows.refusals.row_exceptions",
         "config": "trl.config.TrlConfig",
         "batch": "huggingface.batch.resolve",
         "words": "trl.cli_arguments.ARGUMENTS",

@@ -11,7 +11,7 @@ from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of, u
 from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.source.annotations import Any, Callable, Iterator
+from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,11 +88,6 @@ def plan(name: str, release: Version) -> Plan:
     stages: tuple[Stage, ...] = (CONFIG, INIT)
     rows = {stage: table_of(KIND).rows(stage, name, release) for stage in stages}
     return Plan({**rows, CONFIG: [*EVALUATES, *rows[CONFIG]]} if any(rows.values()) else {})
-
-
-def exceptions() -> Iterator[tuple[str, str]]:
-    """The page and the text of every exception that the checks raise."""
-    return table_of(KIND).messages(lambda _, row: pages_of(KIND)(row))
 
 
 def facts(config: TrlConfig) -> Callable[..., Any]:

@@ -37,6 +37,7 @@ class Verl(Framework):
     takes_overrides = True
     history_tables = ("verl.files.HISTORY",)
     parts = {
+        "exceptions": "verl.checks.exceptions",
         "config": "verl.sft.config_of",
         "batch": "verl.batch.batch",
         "numbers": "verl.batch.numbers",

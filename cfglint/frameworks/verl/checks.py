@@ -104,6 +104,11 @@ def pages() -> RowPages:
     return RowPages(KIND)
 
 
+def exceptions(_: str) -> Iterator[tuple[str, str]]:
+    """The page and the text of every exception that the checks raise."""
+    return table_of(KIND).messages(lambda _, row: pages()(row))
+
+
 @functools.lru_cache(maxsize=32)
 def plan(release: Version, parts: frozenset[str], targets: frozenset[tuple[str, str]]) -> Plan:
     """The rows of a release for sections with these classes, of the functions for all runs and those of some parts."""
@@ -121,7 +126,7 @@ def parts_of(tree: ComposedConfig) -> Iterator[str]:
         strategy = str(tree.value(key)).removesuffix("2")
         yield from (f"{strategy}-{worker}" for worker in workers)
     yield "engine-worker"
-    yield "trainer-v1" if tree.is_true("trainer.use_v1") else "trainer-v0"
+    yield from ("trainer-v1", "pools-v1") if tree.is_true("trainer.use_v1") else ("trainer-v0",)
 
 
 def of_targets(row: Row, targets: frozenset[tuple[str, str]]) -> Row | None:

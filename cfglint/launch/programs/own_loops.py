@@ -14,12 +14,14 @@ from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call
 from cfglint.launch.programs.loop_objects import ENGINE_CALL
 from cfglint.launch.programs.objects import (
+    ACCELERATOR,
     ENGINE,
     OPTIMIZER,
     PIPELINE,
     PLUGIN,
     SCHEDULE,
     LoopObject,
+    MadeObject,
     Mapping,
     Opaque,
     Sequence,
@@ -29,7 +31,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.training_loops import BACKWARD, STEP, TRAIN_BATCH, Event, Guard, OpenLoop, Place
+from cfglint.launch.programs.training_loops import BACKWARD, PREPARE, STEP, TRAIN_BATCH, Event, Guard, OpenLoop, Place
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record, changed
 
@@ -57,7 +59,8 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     plugins = {each.name: document_of_call(each, program) for each in plugins_of(made)} if made is not None else {}
     steps = training_steps(evaluation)
     if not steps:
-        return OwnLoop(None, plugins, None, why="no training loop was found", lacks_loader="no training loop was found")
+        missing = "no training loop was found"
+        return OwnLoop(None, plugins, None, why=missing, lacks_loader=missing, prepares_no_loader=prepares_no_loader(evaluation))
     owners = [each.owner.data for each in steps if isinstance(each.owner.data, LoopObject)]
     loops = [loop for each in steps for loop in [loop_of_batches(each.place)]]
     loaders = {id(each): each for loop in loops if loop is not None for each in loop.loaders}
@@ -66,6 +69,7 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     loader, lacks = the_loader([*loaders.values()], one_at_a_time) if not in_parts else (None, PARTS)
     found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
     found.is_whole = made is None or made.every
+    found.prepares_no_loader = prepares_no_loader(evaluation)
     found.trains = tuple(dict.fromkeys(each.made.node for each in owners if each.kind == ENGINE and each.made is not None))
     stepping = how_it_steps(evaluation, steps) if not in_parts else Stepping(why=PARTS)
     found.why = stepping.why
@@ -83,6 +87,22 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     of_loop.arguments = {name: (key, value) for name, (key, value) in numbers.items()}
     found.numbers = document_of_call(of_loop, program)
     return found
+
+
+def prepares_no_loader(evaluation: ProgramEvaluation) -> bool:
+    """Whether an `Accelerator` prepares objects in every run of the program, of which none can be a data loader."""
+    calls = [each for each in evaluation.events if each.name == PREPARE and is_of_kind(each.owner, ACCELERATOR)]
+    prepared = [value for each in calls for value in each.arguments]
+    return (
+        evaluation.is_complete
+        and any(not each.place.conditions for each in calls)
+        and all(isinstance(each.data, MadeObject) or is_of_kind(each, OPTIMIZER, SCHEDULE) for each in prepared)
+        and not any("deepspeed_config" in each.place.module.text for each in evaluation.events)  # the program may set its batch there
+    )
+
+
+def is_of_kind(value: Value, *kinds: str) -> bool:
+    return isinstance(value.data, LoopObject) and value.data.kind in kinds
 
 
 def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramFacts, owners: list[LoopObject]) -> None:

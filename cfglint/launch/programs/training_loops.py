@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from cfglint.source.budget import Budget
 
 Loop = ast.For | ast.AsyncFor | ast.While
-BACKWARD, STEP, TRAIN_BATCH = "backward", "step", "train_batch"
-EVENTS = (BACKWARD, STEP, TRAIN_BATCH)
+BACKWARD, STEP, TRAIN_BATCH, PREPARE = "backward", "step", "train_batch", "prepare"
+EVENTS = (BACKWARD, STEP, TRAIN_BATCH, PREPARE)
 MOST_LOOPS = 256  # of which is known whether they train
 
 
@@ -51,11 +51,12 @@ class Place(Record):
 
 
 class Event(Record):
-    """A call of `backward`, `step` or `train_batch` with the object whose method it is."""
+    """A call of `backward`, `step`, `train_batch` or `prepare` with the object whose method it is, and its arguments."""
 
     name: str
     owner: Value
     place: Place
+    arguments: tuple[Value, ...] = ()
 
 
 class Guard(Record):
@@ -198,7 +199,7 @@ class TrainingLoops(Interpreter):
             for each in (*given, *named.values()):
                 self.take(each)
         if not (isinstance(owner.data, LoopObject) and owner.data.kind == SCHEDULE):
-            self.events.append(Event(name, owner, self.place(node, frame)))
+            self.events.append(Event(name, owner, self.place(node, frame), (*given, *named.values())))
 
 
 def owner_of(function: Value) -> Value:

@@ -440,3 +440,21 @@ def test_defaults_of_the_trainer_are_not_those_of_a_loop_that_reads_its_argument
         "schedule": "constant_with_warmup",
         "precision": None,
     }
+
+
+@each_case(
+    ("prepared", "codes"),
+    [
+        ("accelerator.prepare(model)", ["LCH028"]),
+        ("accelerator.prepare(model, DataLoader(rows, batch_size=8))", []),
+        ("accelerator.prepare(model, anything())", []),
+        ("accelerator.state.deepspeed_plugin.deepspeed_config[KEY] = 4\naccelerator.prepare(model)", []),
+        ("if anything():\n    accelerator.prepare(model)", []),
+    ],
+)
+def test_deepspeed_takes_an_open_micro_batch_from_a_prepared_loader(run, tmp_path, prepared, codes):
+    (tmp_path / "ds.json").write_text('{"train_micro_batch_size_per_gpu": "auto"}')
+    line = "accelerate launch --num_processes 4 --use_deepspeed --deepspeed_config_file ds.json train.py"
+    model = 'accelerator = Accelerator()\nmodel = transformers.AutoModelForCausalLM.from_pretrained("gpt2")\n'
+    found = run(f"import transformers\n{IMPORTS}{model}{prepared}\n", path="run.sh", line=line)
+    assert [each["code"] for each in found["diagnostics"]] == codes

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import unpinned
 from cfglint.findings.remedy import Remedy, remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.accelerate.own_loops import ACCUMULATION, PACKAGE, accumulation, loop_of, of_accelerator
+from cfglint.frameworks.accelerate.own_loops import ACCUMULATION, DEEPSPEED, PACKAGE, accumulation, loop_of, of_accelerator
 from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
@@ -15,6 +15,7 @@ from cfglint.launch.passed_arguments import passed
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.tables import names
 
+MICRO = "train_micro_batch_size_per_gpu"
 PLUGIN = "gradient_accumulation_plugin"
 PRECISIONS = ("no", "fp8", "fp16", "bf16")
 # The parameters of accelerate 0.20.0 to 1.15.0 accelerator.py (Accelerator.__init__), and those of earlier releases.
@@ -38,6 +39,12 @@ SPANS: dict[str, tuple[str, str]] = {
 }
 MOVED = names("dispatch_batches even_batches use_seedable_sampler")  # to `DataLoaderConfiguration`
 INSTEAD = {"logging_dir": "pass `project_dir` in its place", "fp16": 'pass `mixed_precision="fp16"` in its place'}
+WITHOUT_LOADER = (
+    "ValueError: When using DeepSpeed, `accelerate.prepare()` requires you to pass at least one of training or evaluation dataloaders with"
+    " `batch_size` attribute returning an integer value or alternatively set an integer value in `train_micro_batch_size_per_gpu` in the"
+    " deepspeed config file or assign integer value to"
+    " `AcceleratorState().deepspeed_plugin.deepspeed_config['train_micro_batch_size_per_gpu']`."
+)
 EARLIER = names("ipex_plugin use_configured_state")
 
 
@@ -108,6 +115,21 @@ def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
             "Please only pass in the created `GradientAccumulationPlugin` object.",
             help=f"remove `{ACCUMULATION}`, and set `num_steps` of the plugin",
         )
+
+
+@rule("LCH028")
+def unresolved_micro_batch(config: LaunchConfig) -> Iterator[Finding]:
+    call, engine = config.accelerator, config.engine
+    if call is None or call.loop is None or not call.loop.prepares_no_loader or engine is None or engine.get(MICRO) != "auto":
+        return
+    if any(call.values.get(each) is not None for each in DEEPSPEED):  # which takes precedence over the launcher's file
+        return
+    yield Finding(
+        engine.setting(MICRO),
+        f'`{MICRO}` is "auto", and `accelerator.prepare()` is called without a data loader to take it from',
+        exception=WITHOUT_LOADER,
+        help="write a number, or pass the training data loader to `accelerator.prepare()`",
+    )
 
 
 @rule("LCH026")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
@@ -10,7 +10,9 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
 from cfglint.frameworks.huggingface.rules import of, refused, shown
-from cfglint.frameworks.remedies import choice, excludes
+from cfglint.frameworks.memory.named_models import model_of
+from cfglint.frameworks.peft.modules import class_prefix
+from cfglint.frameworks.remedies import choice, excludes, replace
 from cfglint.source.annotations import Iterator, Operand
 
 TYPE_CHECKING = False
@@ -29,6 +31,7 @@ STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid
 LOCAL = "LOCAL_STATE_DICT"
 STATE_TYPES = ("FULL_STATE_DICT", LOCAL, "SHARDED_STATE_DICT")
 PREFETCHES = ("BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH")
+LAYERS, ARGUMENT_OF_LAYERS = "transformer_layer_cls_to_wrap", "fsdp_transformer_layer_cls_to_wrap"
 TRUTHS = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 KNOWN = frozenset(
     """
@@ -104,6 +107,33 @@ def _old_values(section: FsdpSection, config: TrainerConfig) -> Iterator[Finding
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
             message = f"`fsdp_config.{key}` is {shown(values[key])}, not a boolean"
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
+
+
+@rule("HFT099")
+def misspelt_layer_class(config: TrainerConfig) -> Iterator[Finding]:
+    section = FsdpSection(config)
+    written = (
+        (of(config, ARGUMENT_OF_LAYERS), config.arguments[ARGUMENT_OF_LAYERS]),
+        (section.place(LAYERS), section.values.get(LAYERS)),
+    )
+    names = [
+        (setting, name)
+        for setting, value in written
+        for name in ([value] if isinstance(value, str) else value if isinstance(value, list) else ())
+        if isinstance(name, str)
+    ]
+    model = model_of(config) if names and config.uses_fsdp else None
+    prefix = class_prefix(model.shape.model_type, config.version) if model is not None else ""
+    for setting, name in names:
+        if prefix and name.lower().startswith(prefix.lower()) and not name.startswith(prefix):
+            near = prefix + name[len(prefix) :]
+            yield Finding(
+                setting,
+                f"`{name}` is not a class of the model, whose classes begin with `{prefix}`; did you mean `{near}`?",
+                exception=f"ValueError: Could not find the transformer layer class {name} in the model.",
+                depends_on=(Reason("file", model.assumption),) if model is not None and model.assumption else (),
+                fix=replace(setting, near, f"write {near}", safe=False) if setting.value == name else None,
+            )
 
 
 @rule("HFT022")

@@ -6,7 +6,7 @@ from cfglint.findings.diagnostic import IN_BRANCH
 from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
-from cfglint.frameworks.huggingface.batch import wanted_steps
+from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
 from cfglint.source.annotations import Iterator
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 EARLY_STOPPING = "EarlyStoppingCallback"
 METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`
-INFERS_STEPS = (5, 14)  # transformers says so in its exception
 CHECK_LENGTH = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")
 
 
@@ -49,7 +48,6 @@ def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
 @rule("HFT071")
 def streamed_data_without_steps(config: TrainerConfig) -> Iterator[Finding]:
     limit = config.arguments["max_steps"]
-    inferred = "so the number of training steps cannot be inferred; " if config.version >= INFERS_STEPS else ""
     for call in trainer_calls(config):
         if call.streams and call.name in CHECK_LENGTH and isinstance(limit, (int, float)) and limit <= 0:
             yield of_call(
@@ -57,7 +55,7 @@ def streamed_data_without_steps(config: TrainerConfig) -> Iterator[Finding]:
                 "train_dataset",
                 "`max_steps` is required: the training set is streamed and has no length",
                 of(config, "max_steps"),
-                f"ValueError: The train_dataset does not implement __len__, {inferred}max_steps has to be specified.",
+                no_length(config.version),
                 wanted_steps(config),
             )
 

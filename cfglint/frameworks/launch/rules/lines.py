@@ -84,12 +84,12 @@ def continued(command: Document | None, place: int, title: str, safe: bool) -> F
 
 def edge(text: str, place: int, back: bool) -> int:
     """Where a command of several lines begins, or ends: the lines before that end with a backslash and blanks, or those behind."""
+    start = text.rfind("\n", 0, place) + 1
     if back:
-        start = text.rfind("\n", 0, place) + 1
         return edge(text, start - 1, back) if start and text[:start].rstrip().endswith("\\") else start
     end = text.find("\n", place)
     end = len(text) if end < 0 else end + 1
-    return edge(text, end, back) if end < len(text) and text[place:end].rstrip().endswith("\\") else end
+    return edge(text, end, back) if end < len(text) and text[start:end].rstrip().endswith("\\") else end
 
 
 @rule("LCH006")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
+from cfglint.frameworks.llamafactory.arguments import comma_list
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import templates
 from cfglint.frameworks.releases.history import DEFAULT
@@ -44,6 +45,18 @@ def nearest_template(name: str, release: Version) -> str | None:
 
     ranked = sorted((each.distance, each.name) for each in near(name, names_of(templates(release))) if each.distance <= 1)
     return ranked[0][1] if ranked else None
+
+
+@rule("LLF110")
+def samples_beyond_limit(config: LlamaFactoryConfig) -> Iterator[Finding]:
+    examples, most, named = config.facts.num_examples, config.own("max_samples"), config.own("dataset")
+    if config.facts.samples is not None or examples is None or type(most) is not int or not isinstance(named, (str, list)):
+        return
+    count = len(set(comma_list(named)))
+    if examples > most * count:
+        sets = f"each of {count} data sets" if count > 1 else "the data set"
+        message = f"`max_samples` keeps at most {most:,} samples of {sets}, but --num-examples is {examples:,}"
+        yield Finding(config.field("max_samples"), message, help=f"pass --num-examples {most * count}, or remove `max_samples`")
 
 
 @rule("LLF107")

@@ -6,7 +6,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
-from cfglint.frameworks.huggingface.batch import wanted_steps
+from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
@@ -88,9 +88,6 @@ def zero_stage(config: TrlConfig) -> object:
     return section.get("stage") if isinstance(section, dict) else None
 
 
-INFERS_STEPS = (5, 14)  # transformers says so in its exception
-
-
 @rule("TRL044")
 def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
@@ -99,12 +96,11 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
         return
     key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
     unset = config.unset("max_steps")
-    inferred = "so the number of training steps cannot be inferred; " if config.version >= INFERS_STEPS else ""
     if config.facts.kind_given or config.facts.trainer is not None:
         yield Finding(
             of(config, key),
             "`max_steps` is required: streamed data has no length",
-            exception=f"ValueError: The train_dataset does not implement __len__, {inferred}max_steps has to be specified.",
+            exception=no_length(config.version),
             related=(of(config, "max_steps"),),
             depends_on=unset,
             help=wanted_steps(config),
