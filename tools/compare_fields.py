@@ -119,14 +119,14 @@ class Source:
         bases = dict.fromkeys(self.built(base, file) for base in found[0].bases if base != name)
         key = id(found[0])
         if key not in self.types:
-            of_source = [each for each in bases if each is not object]
+            of_source = [base for base in bases if base is not object]
             self.types[key] = type(name, tuple(of_source), {"definition": found[0]})
         return self.types[key]
 
     def default(self, value: ast.expr | None) -> Any:
         """The default that the right side of a field gives."""
         if isinstance(value, ast.Call) and last_name(value.func).lower() == "field":
-            given = {each.arg: each.value for each in value.keywords}
+            given = {keyword.arg: keyword.value for keyword in value.keywords}
             if "default_factory" in given:
                 return self.made(given["default_factory"])
             value = given.get("default", value.args[0] if value.args else None)

@@ -193,11 +193,11 @@ def compare(source: Any, folder: Path, options: argparse.Namespace, release: str
 def drawn(rows: list[Row], chance: random.Random, every_field: bool) -> dict[str, Any]:
     """Values of the fields that rows read, from those that they compare with and some others; an object has every field."""
     nodes = [each for row in every(rows) for part in row.values() for each in walk(part)]
-    lists = [each for each in nodes if isinstance(each, list) and each]
+    lists = [node for node in nodes if isinstance(node, list) and node]
     names = {each[1] for each in lists if each[0] in ("f", "f?", "f!", "has") and isinstance(each[1], str)}
     inner = {each[2] for each in lists if each[0] in ("get", "attr", "getattr") and len(each) > 2 and isinstance(each[2], str)}
     constants = [part for each in lists if each[0] in ("==", "!=", "in", "not in") for part in walk(each[2]) if isinstance(part, str | int)]
-    pool = [*SOME, *(each for each in constants if each not in ("tuple", "list", "f", "dict"))]
+    pool = [*SOME, *(constant for constant in constants if constant not in ("tuple", "list", "f", "dict"))]
     values: dict[str, Any] = dict.fromkeys(names) if every_field else {}
     for name in sorted(names):
         if chance.random() < 0.75:

@@ -80,8 +80,8 @@ def found(rule: Rule, folder: str, asked: dict[str, Any], release: dict[str, str
     for name, text, facts, is_bad in examples.example_texts(rule):
         target = {**release, **({**asked, **dict(facts)}.get("target") or {})}
         run = examples.run_of(rule, text, f"{folder}/{rule.code}-{name}", {**dict(facts), "target": target})
-        is_found = any(each.code == rule.code for each in run.diagnostics)
-        each_one.append((is_found == is_bad, {each.code for each in run.diagnostics if each.severity == "error"}))
+        is_found = any(diagnostic.code == rule.code for diagnostic in run.diagnostics)
+        each_one.append((is_found == is_bad, {diagnostic.code for diagnostic in run.diagnostics if diagnostic.severity == "error"}))
     return each_one
 
 

@@ -539,7 +539,7 @@ class Extractor:
         return self.either(self.truth(node.test), node.body, node.orelse, node)
 
     def statement_with(self, node: Any) -> Any:
-        if [dotted(each.context_expr) for each in node.items] == ["open_dict"]:  # OmegaConf's, which only allows new keys
+        if [dotted(item.context_expr) for item in node.items] == ["open_dict"]:  # OmegaConf's, which only allows new keys
             return self.block(node.body)
         return self.by_hand(node, "with")
 
@@ -925,11 +925,11 @@ class Extractor:
 
     def display(self, kind: Any, elts: Any) -> Any:
         flat = [kind]
-        for each in elts:
-            if not isinstance(each, ast.Starred):
-                flat.append(self.value(each))
+        for element in elts:
+            if not isinstance(element, ast.Starred):
+                flat.append(self.value(element))
                 continue
-            inner = self.value(each.value)
+            inner = self.value(element.value)
             if not (isinstance(inner, list) and inner and inner[0] in ("list", "tuple", "set")):
                 return ["?", "starred"]
             flat += inner[1:]

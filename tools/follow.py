@@ -96,7 +96,7 @@ def main() -> int:
 def kinds() -> dict[str, str]:
     """Package -> kind, of the kinds with a history of all releases and a schema."""
     kinds = (path.stem.removeprefix("tables_") for path in Path(__file__).parent.glob("tables_*.py"))
-    found = {each: importlib.import_module(f"tables_{each}") for each in kinds if (Path(__file__).parent / f"schema_{each}.py").exists()}
+    found = {kind: importlib.import_module(f"tables_{kind}") for kind in kinds if (Path(__file__).parent / f"schema_{kind}.py").exists()}
     return {str(module.PACKAGE): kind for kind, module in found.items() if hasattr(module, "known")}
 
 
@@ -122,14 +122,14 @@ class Following:
     @property
     def neighbour(self) -> Release:
         """The release before this one; for the first one that after it."""
-        older = [each for each in self.others if each < self.release]
+        older = [other for other in self.others if other < self.release]
         return max(older) if older else min(self.others)
 
     @property
     def renamed(self) -> dict[str, str]:
         """The former name of each field that seems to have been renamed, and the new one."""
         guesses = follow_fields.renamed(self.others[self.neighbour].sections, self.facts.sections)
-        return {each.old: each.new for each in guesses}
+        return {guess.old: guess.new for guess in guesses}
 
     @property
     def is_newest(self) -> bool:
@@ -160,14 +160,14 @@ class Following:
         if any(pattern.match(text) for text in self.messages):  # the text of a check may be cut off
             return "a row"
         if check.kind == "validator":
-            return "a row" if check.where.rpartition(".")[2] in {each.name.rpartition(".")[2] for each in self.functions} else ""
+            return "a row" if check.where.rpartition(".")[2] in {function.name.rpartition(".")[2] for function in self.functions} else ""
         fields = {name for section in self.facts.sections.values() for name in section}
         return "" if fields.intersection(re.findall(r"\w+", check.condition)) else "none: no field decides it"
 
     @functools.cached_property
     def messages(self) -> list[str]:
         """What the rows raise; the values in it are left out."""
-        says = [(row["raise"], row["say"]) for each in self.functions for row in every(each.rows) if "raise" in row]
+        says = [(row["raise"], row["say"]) for function in self.functions for row in every(function.rows) if "raise" in row]
         texts = [(kind, say if isinstance(say, str) else "".join(part for part in say[1:] if isinstance(part, str))) for kind, say in says]
         return [f"{kind}: {text}" for kind, text in texts]
 

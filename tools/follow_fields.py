@@ -63,7 +63,7 @@ def changes(before: Sections, after: Sections) -> Iterator[str]:
     for section in [*after, *(name for name in before if name not in after)]:
         old, new = before.get(section, {}), after.get(section, {})
         name_of = f"{section or 'top level'}: "
-        moved = {each.old: each.new for each in guesses if each.section == section}
+        moved = {guess.old: guess.new for guess in guesses if guess.section == section}
         for name, now in moved.items():
             what = "type and default" if same(old[name], new[now]) else "type"
             yield f"{name_of}renamed `{name}` to `{now}` (a guess: same {what}, similar name)"

@@ -181,7 +181,7 @@ def modules_of(folder: Path, package: str) -> dict[str, Path]:
 
 def aliases(path: Path, package: str) -> set[str]:
     """The modules that the code of a package may give another name: those that its strings name."""
-    return {f"{package}.{each}" for each in strings(tree_of(path))}
+    return {f"{package}.{string}" for string in strings(tree_of(path))}
 
 
 def tree_of(path: Path) -> ast.Module:
@@ -228,7 +228,7 @@ def names_of(path: Path, module: str, every: dict[str, Path]) -> set[str]:
     found = {*bound(tree.body)}
     found |= {each.removeprefix(f"{module}.").partition(".")[0] for each in every if each.startswith(f"{module}.")}
     if path.name == "__init__.py":
-        found |= {each for each in strings(tree) if each.isidentifier()}
+        found |= {string for string in strings(tree) if string.isidentifier()}
     return found
 
 
@@ -255,7 +255,7 @@ def bound(body: list[ast.stmt]) -> Iterator[str]:
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             dummies = "dummy" in (getattr(node, "module", None) or "") or "dummies" in (getattr(node, "module", None) or "")
             names = ((alias.asname or alias.name).partition(".")[0] for alias in node.names)
-            yield from (each for each in names if each != STAR or not dummies)
+            yield from (name for name in names if name != STAR or not dummies)
         else:
             yield from (each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store))
             for inner in ast.iter_child_nodes(node):

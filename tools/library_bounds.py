@@ -21,9 +21,9 @@ def newest_accepted(wanted: Sequence[Requirement], published: Mapping[str, str],
     last = ALWAYS if bounded else day
     candidates = [Version(name) for name, of in published.items() if of <= last]
     accepted = [
-        each
-        for each in candidates
-        if not each.is_prerelease and all(each in requirement.specifier for requirement in (bounded or wanted)[:1])
+        candidate
+        for candidate in candidates
+        if not candidate.is_prerelease and all(candidate in requirement.specifier for requirement in (bounded or wanted)[:1])
     ]
     return str(max(accepted))
 

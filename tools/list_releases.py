@@ -141,7 +141,7 @@ def newest_file(archive: io.BytesIO, name: str) -> datetime.date:
         with zipfile.ZipFile(archive) as opened:
             return max(datetime.date(*each.date_time[:3]) for each in opened.infolist())
     with tarfile.open(fileobj=archive) as packed:
-        return max(datetime.datetime.fromtimestamp(each.mtime, tz=datetime.timezone.utc).date() for each in packed.getmembers())
+        return max(datetime.datetime.fromtimestamp(getmember.mtime, tz=datetime.timezone.utc).date() for getmember in packed.getmembers())
 
 
 if __name__ == "__main__":

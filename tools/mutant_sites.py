@@ -196,8 +196,8 @@ def releases(tree: ast.Module) -> Iterator[ast.AST]:
 
 def is_release(node: ast.expr) -> bool:
     """Whether an expression is a tuple of one to three small numbers."""
-    numbers = [each.value for each in node.elts if isinstance(each, ast.Constant)] if isinstance(node, ast.Tuple) else []
-    return isinstance(node, ast.Tuple) and 0 < len(numbers) == len(node.elts) < 4 and all(isinstance(each, int) for each in numbers)
+    numbers = [element.value for element in node.elts if isinstance(element, ast.Constant)] if isinstance(node, ast.Tuple) else []
+    return isinstance(node, ast.Tuple) and 0 < len(numbers) == len(node.elts) < 4 and all(isinstance(number, int) for number in numbers)
 
 
 def kinds(node: ast.AST, is_test: bool) -> Iterator[str]:

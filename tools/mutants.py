@@ -71,7 +71,7 @@ def main() -> int:
     results = server.results
     if asked.json:
         Path(asked.json).write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    caught = sum(each["caught"] for each in results)
+    caught = sum(result["caught"] for result in results)
     print(f"\nseed {asked.seed}, {asked.under}: {caught} of {len(results)} changes are noticed")
     return int(caught < len(results))
 
@@ -316,7 +316,7 @@ def traced(items: list[pytest.Item], place: Path) -> dict[str, Any]:
 
 def called_by_imports(place: Path) -> list[str]:
     """The functions that run when the modules of the package are imported anew."""
-    for name in [each for each in sys.modules if each.partition(".")[0] == "cfglint"]:
+    for name in [module for module in sys.modules if module.partition(".")[0] == "cfglint"]:
         del sys.modules[name]
     seen: set[CodeType] = set()
     sys.setprofile(lambda frame, event, argument: seen.add(frame.f_code))
@@ -359,10 +359,10 @@ def put_in_place(mutant: Mutant, path: Path) -> bool:
     new = compile(mutant.tree, str(path), "exec", dont_inherit=True)
     changed = dict(differing(old, new))
     placed = False
-    for each in gc.get_objects():
-        if isinstance(each, FunctionType) and each.__code__ in changed and each.__code__.co_filename == str(path):
+    for get_object in gc.get_objects():
+        if isinstance(get_object, FunctionType) and get_object.__code__ in changed and get_object.__code__.co_filename == str(path):
             try:
-                each.__code__ = changed[each.__code__]
+                get_object.__code__ = changed[get_object.__code__]
             except ValueError:  # another number of free variables
                 return False
             placed = True
@@ -371,8 +371,8 @@ def put_in_place(mutant: Mutant, path: Path) -> bool:
 
 def differing(old: CodeType, new: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
     """Pairs of functions whose code is not the same."""
-    former = [each for each in old.co_consts if isinstance(each, CodeType)]
-    later = [each for each in new.co_consts if isinstance(each, CodeType)]
+    former = [co_const for co_const in old.co_consts if isinstance(co_const, CodeType)]
+    later = [co_const for co_const in new.co_consts if isinstance(co_const, CodeType)]
     for one, other in zip(former, later, strict=False):
         if one != other:
             yield one, other
@@ -429,9 +429,9 @@ def shown(value: object) -> str:
 
 def forget() -> None:
     """Empty the caches, whose content may have come from other code."""
-    for each in gc.get_objects():
-        if isinstance(each, functools._lru_cache_wrapper) and str(each.__module__).startswith("cfglint"):
-            each.cache_clear()
+    for get_object in gc.get_objects():
+        if isinstance(get_object, functools._lru_cache_wrapper) and str(get_object.__module__).startswith("cfglint"):
+            get_object.cache_clear()
 
 
 if __name__ == "__main__":

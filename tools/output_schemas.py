@@ -97,7 +97,7 @@ class Types:
         for base in node.bases:
             if isinstance(base, ast.Name) and base.id != "TypedDict":
                 self._collect(base.id, used, properties, required)
-        total = not any(each.arg == "total" for each in node.keywords)
+        total = not any(keyword.arg == "total" for keyword in node.keywords)
         for field in node.body:
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
                 optional = isinstance(field.annotation, ast.Subscript) and ast.unparse(field.annotation.value) == "NotRequired"
@@ -118,13 +118,13 @@ class Types:
         kind, inner = ast.unparse(node.value), node.slice
         items = inner.elts if isinstance(inner, ast.Tuple) else [inner]
         if kind == "Literal":
-            return {"enum": [ast.literal_eval(each) for each in items]}
+            return {"enum": [ast.literal_eval(item) for item in items]}
         if kind == "list":
             return {"type": "array", "items": self.schema(items[0], used)}
         if kind == "dict":
             return {"type": "object", "additionalProperties": self.schema(items[1], used)}
         if kind == "tuple":
-            parts = [self.schema(each, used) for each in items]
+            parts = [self.schema(item, used) for item in items]
             return {"type": "array", "prefixItems": parts, "minItems": len(parts), "maxItems": len(parts)}
         assert kind == "NotRequired", kind
         return self.schema(items[0], used)

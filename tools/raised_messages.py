@@ -56,10 +56,10 @@ class Messages:
     def releases(self, exception: str) -> set[Release]:
         """The releases with a message that an exception may be, or with one of nearly the same words in the same function."""
         templates = self._templates(exception)
-        places = [(release, place) for each in templates for release, found in self._found[each].items() for place in found]
+        places = [(release, place) for template in templates for release, found in self._found[template].items() for place in found]
         held = {release for release, _ in places}
         functions = {function_of(place) for _, place in places}
-        texts = [GAP.join(each) for each in templates]
+        texts = [GAP.join(template) for template in templates]
         for near in self._built_by(functions):
             if any(is_similar(GAP.join(near), text) for text in texts):
                 held |= {release for release, found in self._found[near].items() if functions & set(map(function_of, found))}
@@ -192,7 +192,7 @@ def parts_of(node: ast.expr) -> list[str] | None:
     if isinstance(node, ast.Constant):
         return OF_NAMES.split(node.value) if isinstance(node.value, str) else None
     if isinstance(node, ast.JoinedStr):
-        return joined([[each.value] if isinstance(each, ast.Constant) else ["", ""] for each in node.values])  # type: ignore[list-item]
+        return joined([[value.value] if isinstance(value, ast.Constant) else ["", ""] for value in node.values])  # type: ignore[list-item]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         both = parts_of(node.left), parts_of(node.right)
         return None if both == (None, None) else joined([each if each is not None else ["", ""] for each in both])

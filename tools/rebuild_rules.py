@@ -62,7 +62,7 @@ def row(code: str) -> tuple[Any, ...]:
 
 def spans(releases: list[dict[str, str]]) -> list[tuple[Any, ...]]:
     """(since, until, of, package) of each."""
-    return [(bound(each, "since"), bound(each, "until"), each.get("of", ""), each.get("package", "")) for each in releases]
+    return [(bound(release, "since"), bound(release, "until"), release.get("of", ""), release.get("package", "")) for release in releases]
 
 
 def bound(releases: dict[str, str], end: str) -> tuple[int, ...]:

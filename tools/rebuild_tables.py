@@ -146,7 +146,7 @@ def fetch(
 
 def unpack(package: str, files: list[dict[str, Any]], target: Path) -> None:
     """Unpack the wheel of a release, or its source distribution, which pip would have to build first."""
-    found = next((each for each in files if each["filename"].endswith(".whl")), files[0])
+    found = next((file for file in files if file["filename"].endswith(".whl")), files[0])
     address = urllib.parse.urljoin(f"{INDEX}/{package}/", found["url"])
     with tempfile.TemporaryDirectory() as place:
         archive = Path(place) / found["filename"]
@@ -166,7 +166,7 @@ def unpack(package: str, files: list[dict[str, Any]], target: Path) -> None:
 
 def unpack_files(package: str, files: list[dict[str, Any]], wanted: tuple[str, ...], target: Path) -> None:
     """Unpack some files of the package of a wheel, reading no more of the archive than they need."""
-    found = next(each for each in files if each["filename"].endswith(".whl"))
+    found = next(file for file in files if file["filename"].endswith(".whl"))
     with zipfile.ZipFile(RemoteFile(urllib.parse.urljoin(f"{INDEX}/{package}/", found["url"]))) as archive:
         names = {name for name in archive.namelist() if name.removeprefix(f"{package}/") in wanted}
         with tempfile.TemporaryDirectory() as place:

@@ -93,7 +93,7 @@ class Table:
         """The pages whose `checks` name a function of a release, or have words of one of its rows."""
         names = {name.partition(" ")[0] for functions in self.functions.values() for name, found in functions.items() if found.get(release)}
         words = [*map(words_of, self.of(release))]
-        return {code for code, marks in pages.items() if any(mark in names or any(mark in each for each in words) for mark in marks)}
+        return {code for code, marks in pages.items() if any(mark in names or any(mark in word for word in words) for mark in marks)}
 
     def add(self, release: Release, functions: Iterable[Function]) -> None:
         """Add the functions of a release."""

@@ -130,7 +130,7 @@ def defaults_of(package: Package) -> dict[str, Any]:
     found: dict[str, Any] = {}
     calls = (each for each in ast.walk(module.names[PARSER]) if isinstance(each, ast.Call))
     for call in (each for each in calls if dotted(each.func).endswith(".add_argument")):
-        options = {each.arg: each.value for each in call.keywords}
+        options = {keyword.arg: keyword.value for keyword in call.keywords}
         node = options.get("default")
         if isinstance(node, ast.Call) and dotted(node) == "int":
             node = ast.Constant(int(ast.literal_eval(node.args[0])))

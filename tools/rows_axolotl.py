@@ -93,8 +93,8 @@ def of_class(package: Package, node: ast.ClassDef, module: Any, prefix: str) -> 
             before.append(Function(PLUGIN_ORDER, "before", "", []))
             others.append(Function(PLUGIN_ORDER, "after", "", []))
             continue
-        for each in rows_of_validator(package, (node, module), function, place, prefix + name):
-            (before if each.stage == "before" else others).append(each)
+        for row in rows_of_validator(package, (node, module), function, place, prefix + name):
+            (before if row.stage == "before" else others).append(row)
     yield from (each for each in (*reversed(before), *others) if each.name != PLUGIN_ORDER or not prefix)
 
 

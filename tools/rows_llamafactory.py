@@ -69,8 +69,8 @@ def functions(folder: Path) -> Iterator[Function]:
 def quantization(package: Any) -> Any:
     """The module that configures the quantization of a model, which was a part of another one."""
     names = ("model.model_utils.quantization", "model.utils.quantization", "model.patcher")
-    modules = (package.module(f"{PACKAGE}.{each}") for each in names)
-    return next(each for each in modules if each is not None and QUANTIZE in each.names)
+    modules = (package.module(f"{PACKAGE}.{name}") for name in names)
+    return next(module for module in modules if module is not None and QUANTIZE in module.names)
 
 
 def kept(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

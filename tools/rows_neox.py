@@ -53,7 +53,7 @@ def functions(folder: Path) -> Iterator[Function]:
     yield Function(CLASS, CONFIG, "", [plain(row) for row in rows if "todo" not in row])
     methods = [next(each for each in definition.body if isinstance(each, ast.FunctionDef) and each.name == name) for name in BATCH]
     rows, checks = (
-        rows_of(package, module, OfFields().visit(each), (definition, module), bound={"self": Ref("root")})[0] for each in methods
+        rows_of(package, module, OfFields().visit(method), (definition, module), bound={"self": Ref("root")})[0] for method in methods
     )
     names = [*SIZES.values()][1:]
     given = {"when": [], "let": "$given", "be": ["and", *(["is not", ["f", name], None] for name in names)]}

@@ -119,7 +119,7 @@ def read_by_actors(package: Package) -> list[ast.stmt]:
         calls = (
             [node for node in ast.walk(module.tree) if isinstance(node, ast.Assign) and DATA in ast.unparse(node.value)] if module else []
         )
-        prompts = [Local().visit(copy.deepcopy(each)) for each in calls if "prompt" in ast.unparse(each)]
+        prompts = [Local().visit(copy.deepcopy(call)) for call in calls if "prompt" in ast.unparse(call)]
         if prompts:
             return prompts[:1]
     return []
@@ -154,9 +154,9 @@ def read_always(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.IfExp):
         children = [node.test]
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and argument_of(node.func):
-        children = [node.func.value, *node.args, *(each.value for each in node.keywords)]
-    for each in children:
-        yield from read_always(each)
+        children = [node.func.value, *node.args, *(keyword.value for keyword in node.keywords)]
+    for child in children:
+        yield from read_always(child)
 
 
 def strategy_rows(package: Package) -> list[Row]:

@@ -69,7 +69,7 @@ def functions(folder: Path) -> Iterator[Function]:
     for kind, label in TRAINERS.items():
         inherited = {*HISTORY.names(kind)} if kind in HISTORY.sections else set()  # fields of bases in another package
         of_trainers += [function(package, f"{kind}-config", OF_TRAINERS, (label,), inherited, set())]
-    read = {*PASSED_ON, *(name for each in of_trainers if each is not None for row in each.rows for name in reads(row))}
+    read = {*PASSED_ON, *(name for of_trainer in of_trainers if of_trainer is not None for row in of_trainer.rows for name in reads(row))}
     for sections, former, place in ((CLASSES, FORMER, ""), (MEGATRON, FORMER_MEGATRON, "megatron.")):
         for section, (label, files) in sections.items():
             modules = [f"{place}{file.removesuffix('.py').replace('/', '.')}" for file in files]

@@ -80,9 +80,9 @@ class Checks:
 
     def __init__(self, function: ast.FunctionDef) -> None:
         parts: list[Any] = [*ast.walk(function)]
-        self.changed = {each.attr for each in parts if is_stored(each, "args")}
+        self.changed = {part.attr for part in parts if is_stored(part, "args")}
         self.names = {"args", *dir(builtins), *stored(function)} - {each.arg for each in function.args.args if each.arg != "args"}
-        self.copied = [each.attr for each in parts if is_stored(each, "self")]
+        self.copied = [part.attr for part in parts if is_stored(part, "self")]
         known: set[str] = set()
         while known != self.names:  # a local is known if everything that is stored in it is
             known = {*self.names}
@@ -122,9 +122,9 @@ class Checks:
     def reads_arguments(self, node: ast.AST) -> bool:
         """Whether a statement or expression reads only arguments that stay as they are, and locals made of them."""
         parts = [*ast.walk(node)]
-        names = {each.id for each in parts if isinstance(each, ast.Name)} - stored(node)
-        read = [each.attr for each in parts if isinstance(each, ast.Attribute) and ast.unparse(each.value) == "args"]
-        whole = sum(isinstance(each, ast.Name) and each.id == "args" for each in parts) > len(read)
+        names = {part.id for part in parts if isinstance(part, ast.Name)} - stored(node)
+        read = [part.attr for part in parts if isinstance(part, ast.Attribute) and ast.unparse(part.value) == "args"]
+        whole = sum(isinstance(part, ast.Name) and part.id == "args" for part in parts) > len(read)
         return names <= self.names and not set(read) & self.changed and not whole
 
 

@@ -123,7 +123,7 @@ class Looked:
 
     def own(self, reasons: list[dict[str, str]]) -> list[dict[str, str]]:
         """The reasons that are about this example."""
-        return [each for each in reasons if each["example"] == self.name]
+        return [reason for reason in reasons if reason["example"] == self.name]
 
     def lines(self, order: list[Release], differences: list[tuple[str, list[Release]]]) -> Iterator[str]:
         """The lines of the table."""
@@ -147,7 +147,7 @@ def main() -> int:
         return 0
     order, messages = read(options.package, options.folder, options.cache)
     looked = list(examples(options.package, order, messages, options.rules))
-    reasons = [each for each in json.loads(REASONS.read_text(encoding="utf-8")) if each["package"] == options.package]
+    reasons = [load for load in json.loads(REASONS.read_text(encoding="utf-8")) if load["package"] == options.package]
     found_ranges = dict(ranges(looked, order))
     differences = {each: each.unexplained(reasons, found_ranges.get(each.rule.code)) for each in looked}
     for each, found in differences.items():

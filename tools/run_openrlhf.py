@@ -226,7 +226,7 @@ def defaults(folder: str) -> dict[str, dict[str, Any]]:
     """Program -> option -> default, as the parsers of a release have them."""
 
     def parsed(parser: argparse.ArgumentParser, *_: Any) -> None:
-        raise Parsed({each.option_strings[0].removeprefix("--"): each.default for each in parser._actions if each.dest != "help"})
+        raise Parsed({action.option_strings[0].removeprefix("--"): action.default for action in parser._actions if action.dest != "help"})
 
     argparse.ArgumentParser.parse_args = parsed  # type: ignore[method-assign,assignment]
     names = [path.stem for path in sorted(Path(folder, "openrlhf", "cli").glob("train_*.py"))]

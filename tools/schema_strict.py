@@ -84,8 +84,8 @@ def of_type(found: Raw, name: str) -> Raw:
 def flat(alternatives: list[Raw]) -> list[Raw]:
     """Alternatives without nesting and without repetitions."""
     found: list[Raw] = []
-    for each in alternatives:
-        for part in each["anyOf"] if isinstance(each, dict) and each.keys() == {"anyOf"} else [each]:
+    for alternative in alternatives:
+        for part in alternative["anyOf"] if isinstance(alternative, dict) and alternative.keys() == {"anyOf"} else [alternative]:
             if part not in found:
                 found.append(part)
     return found

@@ -55,8 +55,8 @@ def facts(tree: Tree) -> dict[str, Raw]:
     composed = compose(ReleaseFiles(parse_version(version(tree))), PRIMARY, [])
     comments = {path: comments_of(tree.root / FOLDER / f"{path}.yaml") for path, _ in composed.origins.values()}  # type: ignore[misc]
     by_name: dict[str, str] = {}
-    for each in comments.values():
-        for key, text in each.items():
+    for comment in comments.values():
+        for key, text in comment.items():
             by_name.setdefault(key.rpartition(".")[2], text)
 
     def described(path: tuple[Any, ...]) -> str:

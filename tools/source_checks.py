@@ -103,7 +103,7 @@ def checks(root: Path, package: str, names: Mapping[str, str] | None = None) -> 
                 tree = ast.parse(replaced.sub(lambda found: names[found[1]], source) if names and replaced else source)
             except SyntaxError:  # a template, or the source of a newer Python
                 continue
-            found += (Check(file, *each) for each in _checks(tree, "", ()))
+            found += (Check(file, *check) for check in _checks(tree, "", ()))
     return list(dict.fromkeys(found))
 
 
@@ -184,8 +184,8 @@ def changes_but_of_names(before: Sequence[Check], after: Sequence[Check], former
     """What two releases do not have in common; `former` are the checks of the second one with the first one's names of its fields."""
     old = set(before)
     pairs = [each for each in zip(after, former, strict=True) if each[1] in old] if len(after) == len(former) else []
-    same = {check for each in pairs for check in each}
-    return [each for each in changes(before, after) if each.check not in same]
+    same = {check for pair in pairs for check in pair}
+    return [change for change in changes(before, after) if change.check not in same]
 
 
 def is_form_of(one: Check, other: Check) -> bool:
@@ -254,7 +254,7 @@ def undecidable(package: str) -> list[dict[str, Any]]:
     `place` is the beginning of a place, `message` a part of the message, `exception` its class, `reason` why no file decides it.
     """
     notes = json.loads((FOLDER / "undecidable.json").read_text(encoding="utf-8"))
-    return [each for each in notes if each["package"] in (package, "*")]
+    return [note for note in notes if note["package"] in (package, "*")]
 
 
 def reason(check: Check, notes: Iterable[dict[str, Any]]) -> str:

@@ -87,7 +87,7 @@ def modules_of(tree: Tree, titles: Iterable[str]) -> dict[str, str]:
     files = sorted(tree.root.rglob("*.py"), key=lambda path: path.name.endswith("config.py"))  # these win where a name occurs twice
     texts = {path: path.read_text(encoding="utf-8") for path in files}
     places = {title: path for path, text in texts.items() for title in re.findall(r"^class (\w+)\(", text, re.MULTILINE)}
-    dotted = {each: ".".join(places[each].relative_to(tree.root.parent).with_suffix("").parts) for each in titles if each in places}
+    dotted = {title: ".".join(places[title].relative_to(tree.root.parent).with_suffix("").parts) for title in titles if title in places}
     return {MODULE + title: module for title, module in dotted.items()}
 
 
@@ -285,7 +285,7 @@ def all_choices(properties: dict[str, Raw], notes: dict[str, Raw]) -> dict[tuple
 
 def lines_of(items: list[str]) -> str:
     """A tuple with an item a line."""
-    return "(\n" + "".join(f"    {each},\n" for each in items) + ")"
+    return "(\n" + "".join(f"    {item},\n" for item in items) + ")"
 
 
 def display(entries: dict[Any, Any]) -> str:

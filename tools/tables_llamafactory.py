@@ -45,7 +45,9 @@ def facts(path: Path, version: Release, dates: dict[str, dict[str, str]]) -> Fac
     """What the tables have of a release, from its unpacked wheel and the days of the releases."""
     tree = find(path)
     libraries = {library: newest_accepted(library, version, tree, dates) for library in LIBRARIES}
-    libraries[SINCE] = library_bounds.oldest_accepted([each for each in requirements(tree) if each.name == LIBRARIES[0]])
+    libraries[SINCE] = library_bounds.oldest_accepted(
+        [requirement for requirement in requirements(tree) if requirement.name == LIBRARIES[0]]
+    )
     return Facts({ARGUMENTS: arguments(tree, noted()), TEMPLATES: templates(tree)}, values=libraries)
 
 
@@ -90,7 +92,7 @@ def noted() -> dict[str, dict[str, Any]]:
 
 def newest_accepted(library: str, version: Release, tree: Tree, dates: dict[str, dict[str, str]]) -> str:
     """The newest version of a library that a release accepts: by its bounds, and no newer than the release where it has no upper one."""
-    wanted = [each for each in requirements(tree) if each.name == library]
+    wanted = [requirement for requirement in requirements(tree) if requirement.name == library]
     if (library, version) in BOUNDS:
         wanted.append(Requirement(BOUNDS[library, version]))
     return library_bounds.newest_accepted(wanted, dates[library], dates[PACKAGE][".".join(map(str, version))])

@@ -155,7 +155,7 @@ def fields_of(tree: Tree, name: str, files: tuple[str, ...], former: Mapping[str
 def of_megatron(tree: Tree, name: str, files: tuple[str, ...]) -> dict[str, Fact]:
     """The fields of the class of a command of Megatron-SWIFT; none in a release without it."""
     try:
-        source, definition = class_of(tree, name, tuple(f"megatron/{each}" for each in files), FORMER_MEGATRON)
+        source, definition = class_of(tree, name, tuple(f"megatron/{file}" for file in files), FORMER_MEGATRON)
     except SourceError:
         return {}
     return fields(source, definition)
@@ -186,7 +186,7 @@ def fields(source: Module, definition: ast.ClassDef) -> dict[str, Fact]:
 def resolution_order(source: Module, definition: ast.ClassDef) -> list[tuple[Module, ast.ClassDef]]:
     """The classes that Python asks for an attribute, in order, as far as they are of the package."""
     found = [(source, definition)]
-    lists = [resolution_order(*each) for each in bases_of(source, definition)]
+    lists = [resolution_order(*base) for base in bases_of(source, definition)]
     lists.append([each[0] for each in lists])
     while any(lists):
         head = next(each[0] for each in lists if each and not any(is_in(each[0], other[1:]) for other in lists))
@@ -197,7 +197,7 @@ def resolution_order(source: Module, definition: ast.ClassDef) -> list[tuple[Mod
 
 def is_in(item: tuple[Module, ast.ClassDef], others: list[tuple[Module, ast.ClassDef]]) -> bool:
     """Whether a class is one of some classes."""
-    return any(each[1] is item[1] for each in others)
+    return any(other[1] is item[1] for other in others)
 
 
 def bases_of(source: Module, definition: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:
@@ -240,13 +240,15 @@ def constant(value: Any) -> Any:
 
 def argument_type(module: Module, annotation: ast.expr, default: Any) -> tuple[str, list[Any]]:
     """(type of the argument, choices) as `HfArgumentParser._parse_dataclass_field` derives them from an annotation."""
-    parts = [each for each in alternatives(annotation) if not (isinstance(each, ast.Constant) and each.value is None)]
+    parts = [
+        alternative for alternative in alternatives(annotation) if not (isinstance(alternative, ast.Constant) and alternative.value is None)
+    ]
     # of `Union[dict, str]` the parser takes the string
     part = next((each for each in parts if ast.unparse(each) == "str"), parts[0])
     outer = ast.unparse(part.value) if isinstance(part, ast.Subscript) else ast.unparse(part)
     if isinstance(part, ast.Subscript) and outer == "Literal":
         values = module.literal_values(part)
-        return "str" if all(isinstance(each, (str, type(None))) for each in values) else "object", values
+        return "str" if all(isinstance(value, (str, type(None))) for value in values) else "object", values
     if isinstance(part, ast.Subscript) and outer in ("List", "list"):
         return f"list:{ast.unparse(part.slice)}", []
     if outer == "bool":

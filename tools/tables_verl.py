@@ -78,7 +78,7 @@ def fields_of_file(file: Path) -> dict[str, Fact]:
     defaults = values.pop("defaults", [])
     found: dict[str, Fact] = {key: ("", constant(value)) for key, value in leaves(values, "")}
     if defaults:
-        found[DEFAULTS] = ("", tuple(each if isinstance(each, str) else next(iter(each.items())) for each in defaults))
+        found[DEFAULTS] = ("", tuple(default if isinstance(default, str) else next(iter(default.items())) for default in defaults))
     first = file.read_text(encoding="utf-8").lstrip().split("\n", 1)[0].split()
     if first[:2] == ["#", "@package"]:
         found[HEADER] = ("", first[2])

@@ -89,7 +89,7 @@ def with_release(package: str, version: Release, folder: Path, others: Collectio
     kind, _, modules = PACKAGES[package]
     names: dict[str, Any] = {}
     exec((FRAMEWORKS / kind / "_signatures.py").read_text(encoding="utf-8"), names)
-    found = {each: sections_at(each, names["PARAMETERS"], names["SPANS"]) for each in others if each != version}
+    found = {other: sections_at(other, names["PARAMETERS"], names["SPANS"]) for other in others if other != version}
     own = signatures(folder, modules)
     before = max((each for each in found if each < version), default=min(found))
     return text(package, {**found, version: own}), list(changes(found[before], own))

@@ -123,7 +123,7 @@ def check(
     facts = launch_facts(run=run, **given)
     unrecognized: list[str] = []
     if sources is None and project.runs:
-        runs = declared_runs(project, lambda each: declared_facts(given, each, project))
+        runs = declared_runs(project, lambda declared_run: declared_facts(given, declared_run, project))
     else:
         runs, unrecognized = runs_of("." if sources is None else sources, with_settings(facts, project), kind, project)
     outcomes = [explained(each) for each in runs]
@@ -167,16 +167,16 @@ def fix(
         trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
     )  # fmt: skip
     facts = with_settings(facts, project)
-    one = single(sources, facts, kind)
+    run = single(sources, facts, kind)
     if gpus is None and global_batch is None:
-        return FixResult(one, fixed=apply_fixes(one, unsafe))
-    found = reach_target(one, one.facts, gpus, global_batch, most)
-    aim = Aimed(one, found, found.texts)
-    launched = facts.replace(gpus=gpus or one.facts.gpus)
-    verify([aim], [[aim]], lambda texts: [single(sources, launched, kind, texts)], found.texts)
+        return FixResult(run, fixed=apply_fixes(run, unsafe))
+    retarget = reach_target(run, run.facts, gpus, global_batch, most)
+    aim = Aimed(run, retarget, retarget.texts)
+    launched = facts.replace(gpus=gpus or run.facts.gpus)
+    verify([aim], [[aim]], lambda texts: [single(sources, launched, kind, texts)], retarget.texts)
     if aim.problem is not None:
         raise EditRefused(aim.problem, 0)
-    return FixResult(one, found=found)
+    return FixResult(run, found=retarget)
 
 
 def plan(
@@ -360,10 +360,10 @@ def review_branch(
         ]
         comparisons = [*compare(branch, declared, (with_settings(facts, before), with_settings(facts, project)), stats)]
         unused = left_out(branch, unused_releases(branch, comparisons), [os.path.abspath(project.baseline)] if project.baseline else [])
-    for side in ([each.before for each in comparisons], [each.after for each in comparisons]):
-        suppress([each for each in side if each is not None], project)
-    for each in comparisons:
-        each.add_notes()
+    for side in ([comparison.before for comparison in comparisons], [comparison.after for comparison in comparisons]):
+        suppress([outcome for outcome in side if outcome is not None], project)
+    for comparison in comparisons:
+        comparison.add_notes()
     return ReviewResult(comparisons, unused)
 
 

@@ -30,7 +30,7 @@ class WouldFail(CfglintError):
     """The training would fail; `result` has the findings."""
 
     def __init__(self, result: CheckResult) -> None:
-        first = next(each for each in result.diagnostics if each.severity == "error")
+        first = next(diagnostic for diagnostic in result.diagnostics if diagnostic.severity == "error")
         super().__init__(f"{first.code} {first.message}" + (f" ({first.exception})" if first.exception else ""))
         self.result = result
 
@@ -169,7 +169,7 @@ def shape_of(model: object) -> Model | None:
     from cfglint.frameworks.memory.named_models import UnknownModel, described_model
 
     described, parameters = getattr(getattr(model, "config", None), "to_dict", None), getattr(model, "parameters", None)
-    if described is None or (callable(parameters) and not all(each.requires_grad for each in parameters())):
+    if described is None or (callable(parameters) and not all(parameter.requires_grad for parameter in parameters())):
         return None
     try:
         return described_model(described(), type(model).__name__)

@@ -148,12 +148,12 @@ class FixResult:
         """The changed values as rows: file, key, before, after."""
         from cfglint.report.fixes import change_entry
 
-        return [change_entry(each) for each in self.changes]
+        return [change_entry(change) for change in self.changes]
 
     def __str__(self) -> str:
         from cfglint.report.fixes import change_line, target_lines
 
-        lines = [change_line(each) for each in self.changes]
+        lines = [change_line(change) for change in self.changes]
         lines += target_lines(self._found) if self._found is not None and not self.needs else []
         lines += [f"to be set elsewhere: {each.key} = {each.value}\n" for each in self.needs]
         lines += [f"{each.file}: {each.code} not fixed: {each.reason}\n" for each in self.skipped]
@@ -269,22 +269,22 @@ class LogResult:
         """Why the training failed, with the fields of `log --format json`."""
         from cfglint.report.summary import failure_entry
 
-        return [failure_entry(each) for each in self._found.failures]
+        return [failure_entry(failure) for failure in self._found.failures]
 
     @property
     def banners(self) -> list[BannerEntry]:
         """The numbers of each training that the log announces, with the fields of `log --format json`."""
         from cfglint.report.summary import banner_entry
 
-        return [banner_entry(each) for each in self._found.banners]
+        return [banner_entry(banner) for banner in self._found.banners]
 
     def to_dicts(self) -> list[FailureEntry]:
         """The failures as rows."""
         return self.failures
 
     def __bool__(self) -> bool:
-        found = self._found
-        return bool(found.banners or found.failures) and not any(each.differences for each in found.banners)
+        log = self._found
+        return bool(log.banners or log.failures) and not any(banner.differences for banner in log.banners)
 
     def __str__(self) -> str:
         from cfglint.report import render_log
@@ -312,14 +312,14 @@ class DiffResult:
         """The consequences of the change, with the fields of `diff --format json`."""
         from cfglint.report.changes import consequence_entry
 
-        return [consequence_entry(each) for each in self._comparison.consequences]
+        return [consequence_entry(consequence) for consequence in self._comparison.consequences]
 
     @property
     def settings(self) -> list[SettingChangeEntry]:
         """The changed settings, with the fields of `diff --format json`."""
         from cfglint.report.changes import setting_entry
 
-        return [setting_entry(each) for each in self._comparison.settings]
+        return [setting_entry(setting) for setting in self._comparison.settings]
 
     def to_dicts(self) -> list[ConsequenceEntry]:
         """The consequences as rows."""
@@ -346,7 +346,7 @@ class ReviewResult:
 
     def __init__(self, comparisons: list[Comparison], unused: list[NotCompared]) -> None:
         self._comparisons, self._unused = comparisons, unused
-        self.runs = [DiffResult(each) for each in comparisons]
+        self.runs = [DiffResult(comparison) for comparison in comparisons]
         self.not_compared = [(each.file, each.reason) for each in unused]
 
     def __bool__(self) -> bool:
@@ -361,13 +361,13 @@ class ReviewResult:
     @property
     def new(self) -> list[Diagnostic]:
         """The findings that the branch adds, and that nothing suppresses."""
-        return [found for each in self._comparisons for found in each.new]
+        return [diagnostic for comparison in self._comparisons for diagnostic in comparison.new]
 
     def to_dicts(self) -> list[ChangeEntry]:
         """The runs as rows, with the fields of `review --format json`."""
         from cfglint.report.changes import entry
 
-        return [entry(each) for each in self._comparisons]
+        return [entry(comparison) for comparison in self._comparisons]
 
     def __str__(self) -> str:
         from cfglint.report import render_changes

@@ -57,10 +57,10 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
         return [one_run(paths, texts, facts, kind)], []
     discovery = Discovery(facts, kind, source=Texts(texts))
     discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
-    found = discovery.runs(paths, () if texts else None)
+    runs = discovery.runs(paths, () if texts else None)
     refuse_unreadable(discovery)
-    checked = {document.path for run in found for document in run.documents}
-    return found, [path for path in paths if path not in checked and not os.path.isdir(path)]
+    checked = {document.path for run in runs for document in run.documents}
+    return runs, [path for path in paths if path not in checked and not os.path.isdir(path)]
 
 
 def declared_runs(project: Configuration, facts_of: Callable[[DeclaredRun], LaunchFacts]) -> list[CheckedRun]:
@@ -76,14 +76,14 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mappi
     if len(paths) == 1 and not texts and kind is None and not facts.arguments and not os.path.isdir(paths[0]):
         discovery = Discovery(facts, source=EditedSource(FileSource(), edited))
         try:
-            found = discovery.runs(paths)
+            runs = discovery.runs(paths)
         except CfglintError as error:
             raise in_keywords(error) from None
-        places = [run.written_at for run in found if run.is_of_reader]
+        places = [run.written_at for run in runs if run.is_of_reader]
         if len(places) > 1:
             raise ArgumentError(f"{paths[0]} is read by several runs; name one of them: {first_few(places, MOST_NAMED)}")
         if places:
-            return found[0]
+            return runs[0]
     return one_run(paths, {**texts, **edited}, facts, kind)
 
 
@@ -106,11 +106,11 @@ def loaded(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: st
         raise ArgumentError(f"{folder} is a folder; sources must be the files of one run")
     discovery = Discovery(facts, kind, source=Texts(texts))
     try:
-        found = discovery.together(paths)
+        runs = discovery.together(paths)
     except CfglintError as error:
         raise in_keywords(error) from None
     refuse_unreadable(discovery)
-    return found
+    return runs
 
 
 def refuse_unreadable(discovery: Discovery) -> None:
@@ -140,7 +140,7 @@ def lines_of(source: object) -> tuple[str, list[str] | None]:
             raise MissingFileError(f"does not exist or cannot be read: {path}")
         return path, None
     lines = list(source) if isinstance(source, Iterable) and not isinstance(source, bytes) else None
-    if lines is None or not all(isinstance(each, str) for each in lines):
+    if lines is None or not all(isinstance(line, str) for line in lines):
         raise ArgumentError(f"the source of a log must be a path or its lines, not {source!r:.100}")
     return "log", lines
 

@@ -166,7 +166,7 @@ def memory_of(found: Card) -> Memory | None:
         return None
     size = Memory(found.memory)
     variants = (each for each in cards().values() if each.name.startswith(f"{found.name}-") and each.memory != size)
-    others = [f"{each.name}: {each.memory:g}" for each in variants]
+    others = [f"{variant.name}: {variant.memory:g}" for variant in variants]
     if others:
         size.assumption = f"{found.name} is the card with {size:g} GiB ({', '.join(others)})"
     return size

@@ -257,5 +257,8 @@ class Parser(Record):
         """The output of `--help`, folded to the width of the terminal."""
         from cfglint.cli.help_text import help_text
 
-        options = [(each.topic, each.name, each.shown(), each.help) for each in (*self.positionals, *self.offered)]
+        options = [
+            (command_option.topic, command_option.name, command_option.shown(), command_option.help)
+            for command_option in (*self.positionals, *self.offered)
+        ]
         return help_text(self.usage(), self.description, options, self.examples)

@@ -24,29 +24,29 @@ def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> 
     paths = arguments.paths
     options = arguments.run or arguments.kind or arguments.section or arguments.args
     if not options and len(paths) > 1 and all(is_script(line_of(path)[0]) or is_program(path) for path in paths):
-        found = []
+        runs = []
         for arguments.paths in ([path] for path in paths):
-            found += runs_asked(arguments, project, complete)
+            runs += runs_asked(arguments, project, complete)
         arguments.paths = paths
-        return found
+        return runs
     if options or len(paths) != 1 or paths == ["-"]:
         return [one_run(arguments, project, complete)]
     stats = ScanStats()
     every = [run for _, run in runs_of(arguments, project, stats)]
-    found = without_alternatives(every)
+    runs = without_alternatives(every)
     if stats.unsearched:
         warn(f"{stats.unsearched:,} files of the project searched for runs that read {paths[0]}, not the others")
     if os.path.isdir(paths[0]):
-        if not found:
+        if not runs:
             raise UsageError(f"{paths[0]}: no run was found in this folder")
-        return found
-    if not found:
+        return runs
+    if not runs:
         return [one_run(arguments, project, complete)]
-    if len(found) == 1 and not found[0].is_of_reader:
-        warn_of_alternatives(paths[0], found[0], len(every))
-        if complete and not found[0].facts.complete:
-            return [CheckedRun(found[0].documents, found[0].kinds, found[0].facts.replace(complete=True))]
-    return found
+    if len(runs) == 1 and not runs[0].is_of_reader:
+        warn_of_alternatives(paths[0], runs[0], len(every))
+        if complete and not runs[0].facts.complete:
+            return [CheckedRun(runs[0].documents, runs[0].kinds, runs[0].facts.replace(complete=True))]
+    return runs
 
 
 def without_alternatives(runs: list[CheckedRun]) -> list[CheckedRun]:
@@ -102,5 +102,5 @@ def run_of(arguments: Namespace, project: Configuration) -> DeclaredRun | None:
     if arguments.kind or arguments.section or arguments.run or "-" in arguments.paths or not arguments.paths:
         return None
     wanted = set(map(resolved, arguments.paths))
-    holding = [each for each in project.runs if wanted <= set(map(resolved, each.files))]
+    holding = [run for run in project.runs if wanted <= set(map(resolved, run.files))]
     return holding[0] if len(holding) == 1 else None

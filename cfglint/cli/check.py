@@ -90,10 +90,15 @@ def run(arguments: Namespace) -> int:
     written = write(arguments, lambda form, colour, width: report(form, found, colour, width, "statistics" in arguments.show))
     warn_of_unknown_codes(selection)
     incomplete = report_unchecked(stats, arguments.skip_unrecognized)
-    if arguments.gpus and not arguments.command and not arguments.quiet and any(each.launch is not None for each in found):
+    if arguments.gpus and not arguments.command and not arguments.quiet and any(outcome.launch is not None for outcome in found):
         from cfglint.cli.gpu_counts import set_by_lines, unused
 
-        reported = {f"{each.place.file}:{each.place.line}" for outcome in found for each in outcome.diagnostics if each.code == "LCH025"}
+        reported = {
+            f"{diagnostic.place.file}:{diagnostic.place.line}"
+            for outcome in found
+            for diagnostic in outcome.diagnostics
+            if diagnostic.code == "LCH025"
+        }
         others = {place: number for place, number in set_by_lines(found).items() if place not in reported}
         warn_of(unused(others, arguments.gpus))
     if not arguments.quiet:
@@ -184,10 +189,10 @@ def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
     """How often each code was found with a severity, and the first place; errors and the most frequent first."""
     table: dict[tuple[str, str], Count] = {}
     for outcome in outcomes:
-        for each in outcome.open_findings:
-            row = table.setdefault((each.code, each.severity), Count(each))
+        for open_finding in outcome.open_findings:
+            row = table.setdefault((open_finding.code, open_finding.severity), Count(open_finding))
             row.found += 1
-            row.fixable += each.fix is not None and each.fix.safe
+            row.fixable += open_finding.fix is not None and open_finding.fix.safe
     rows = sorted(table.values(), key=lambda row: row.rank)
     start = max((len(row.line) for row in rows), default=0) + 2
     return "".join(f"{with_place(row, start, width)}\n" for row in rows)
@@ -218,8 +223,11 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
 
 def undecided(outcomes: list[Outcome]) -> list[str]:
     """How many findings depend on a release that the project does not state, for each package."""
-    shown = [each for outcome in outcomes for each in outcome.open_findings if each.since]
-    counts = {package: sum(package in each.since for each in shown) for package in sorted({name for each in shown for name in each.since})}
+    shown = [diagnostic for outcome in outcomes for diagnostic in outcome.open_findings if diagnostic.since]
+    counts = {
+        package: sum(package in diagnostic.since for diagnostic in shown)
+        for package in sorted({name for diagnostic in shown for name in diagnostic.since})
+    }
     return [
         f"{counted(number, 'finding')} {'depends' if number == 1 else 'depend'} on the release of {package}, which is not pinned: "
         f"--target {package}==X or --target installed decides"
@@ -231,8 +239,8 @@ def decisive(outcomes: list[Outcome]) -> dict[str, list[str]]:
     """The releases that nothing states exactly and on which findings depend, each with its source."""
     found: dict[str, list[str]] = {}
     for outcome in outcomes:
-        for each in outcome.open_findings:
-            for package in each.since:
+        for open_finding in outcome.open_findings:
+            for package in open_finding.since:
                 found.setdefault(f"{package} {outcome.target[package]}", [outcome.target_from[package]])
     return found
 
@@ -242,10 +250,10 @@ def summary(outcomes: list[Outcome], stats: ScanStats, hint: str = "") -> list[s
     counts = {"error": 0, "warning": 0, "info": 0}
     fixable = {True: 0, False: 0}  # by whether the fix is safe
     for outcome in outcomes:
-        for each in outcome.open_findings:
-            counts[each.severity] += 1
-            if each.fix is not None:
-                fixable[each.fix.safe] += 1
+        for open_finding in outcome.open_findings:
+            counts[open_finding.severity] += 1
+            if open_finding.fix is not None:
+                fixable[open_finding.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
         return ["; ".join(["no training configs found", *skipped_files(stats)])]
     parts = [files_checked(stats.checked, sum(not each.is_further_alternative for each in outcomes)) + in_runs(stats)]
@@ -285,9 +293,9 @@ def suppressed(outcomes: list[Outcome]) -> list[str]:
     by = {COMMENT: "by comments", BASELINE: "by the baseline", CONFIGURATION: "by --select, --ignore or settings"}
     numbers = dict.fromkeys(by, 0)
     for outcome in outcomes:
-        for each in outcome.diagnostics:
-            if each.suppressed:
-                numbers[each.suppressed] += 1
+        for diagnostic in outcome.diagnostics:
+            if diagnostic.suppressed:
+                numbers[diagnostic.suppressed] += 1
     total = sum(numbers.values())
     reasons = [(f"{number} " if number < total else "") + by[kind] for kind, number in numbers.items() if number]
     return [f"{total} suppressed {', '.join(reasons)} (--format sarif lists them)"] if total else []

@@ -106,7 +106,11 @@ def bash(commands: dict[str, Parser]) -> str:
         for option in named_values(parser):
             values.setdefault(bash_value(option), []).append(f'"{name} {option.name}"')
         options.append(f'                "{name} -"*) words="{" ".join([*(option.name for option in parser.offered), "--help"])}" ;;')
-        options += [f'                "{name} "*) {bash_value(each)} ;;' for each in parser.positionals[:1] if not takes_files(each)]
+        options += [
+            f'                "{name} "*) {bash_value(positional)} ;;'
+            for positional in parser.positionals[:1]
+            if not takes_files(positional)
+        ]
     cases = [f"            {'|'.join(patterns)}) {action} ;;" for action, patterns in values.items()]
     return BASH % {"codes": " ".join(codes()), "commands": " ".join(commands), "values": "\n".join(cases), "options": "\n".join(options)}
 

@@ -70,25 +70,25 @@ def report_and_status(
 ) -> int:
     """Suppress what is accepted, print, and return the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
-    for one_side in ([each.before for each in comparisons], [each.after for each in comparisons]):
+    for one_side in ([comparison.before for comparison in comparisons], [comparison.after for comparison in comparisons]):
         suppress([side for side in one_side if side is not None], selection)
     accepted = baseline_of(arguments, project)
     if accepted is not None:
-        for side in (side for each in comparisons for side in (each.before, each.after) if side is not None):
+        for side in (side for comparison in comparisons for side in (comparison.before, comparison.after) if side is not None):
             accepted.suppress(side.diagnostics)
-    for each in comparisons:
-        each.add_notes()
+    for comparison in comparisons:
+        comparison.add_notes()
     written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or [], note))
     warn_of_unknown_codes(selection)
-    sides = [side for each in comparisons for side in (each.before, each.after) if side is not None]
-    bugs = [found for side in sides for found in side.diagnostics if found.code == INTERNAL]
+    sides = [side for comparison in comparisons for side in (comparison.before, comparison.after) if side is not None]
+    bugs = [diagnostic for side in sides for diagnostic in side.diagnostics if diagnostic.code == INTERNAL]
     return 2 if bugs or not written else selection.status(only_new(comparisons))
 
 
 def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
     """The number of runs, and what is new in them."""
-    altered = sum(each.in_effect for each in comparisons)
-    new = [found.severity for each in comparisons for found in each.new]
+    altered = sum(comparison.in_effect for comparison in comparisons)
+    new = [diagnostic.severity for comparison in comparisons for diagnostic in comparison.new]
     found = [counted(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
     parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
     return "; ".join([*parts, *skipped_files(stats)])

@@ -67,7 +67,7 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
     pace = pace_given(arguments, arguments.gpu_price)
     accounts = [RunSummary(each, arguments.gpus, pace, arguments.num_tokens) for each in runs]
     differing = distinct(accounts)
-    name_readers(each.run for each in differing)
+    name_readers(run_summary.run for run_summary in differing)
     whole = arguments.all
     written = write_texts(arguments, FORMATS, lambda form, output: _report(form, accounts, differing, None if output else columns(), whole))
     warn_of(bug for each in runs for bug in each.bug_reports)
@@ -77,15 +77,15 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
 def _report(form: str, accounts: list[RunSummary], differing: dict[RunSummary, list[str]], width: int | None, whole: bool) -> str:
     """The explanations of runs; as text those that differ, each with its places, and as a page one."""
     if form == "html":
-        only_of([each.run for each in differing], "explain")
+        only_of([run_summary.run for run_summary in differing], "explain")
     told = as_brief if form == "text" and not whole else partial(render_account, form)
     if len(accounts) == 1 or form == "html":
         return told(accounts[0], width)
     if form == "json":
-        return dumps({"runs": [table(each) for each in accounts]})
+        return dumps({"runs": [table(account) for account in accounts]})
     shown = [*differing.items()][:MOST_RUNS]
     left = [place for _, places in [*differing.items()][MOST_RUNS:] for place in places]
-    texts = [f"{', '.join(dict.fromkeys(places))}\n{told(each, width)}" for each, places in shown]
+    texts = [f"{', '.join(dict.fromkeys(places))}\n{told(run_summary, width)}" for run_summary, places in shown]
     return "\n".join([*texts, *([f"not shown: {', '.join(left)}\n"] if left else [])])
 
 
@@ -93,7 +93,7 @@ def distinct(accounts: list[RunSummary]) -> dict[RunSummary, list[str]]:
     """Those of some explanations that differ in more than their place, each with the places of all that are like it."""
     found: dict[str, RunSummary] = {}
     places: dict[RunSummary, list[str]] = {}
-    for each in accounts:
-        first = found.setdefault(each.fingerprint, each)
-        places.setdefault(first, []).append(each.run.full_place)
+    for account in accounts:
+        first = found.setdefault(account.fingerprint, account)
+        places.setdefault(first, []).append(account.run.full_place)
     return places

@@ -111,11 +111,11 @@ def run(arguments: Namespace) -> int:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
         has_target = bool(target_gpus or arguments.global_batch)
-        found = [each for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
+        runs = [each for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
         if has_target:
-            works = _hit_target(found, arguments, project, target_gpus)
+            works = _hit_target(runs, arguments, project, target_gpus)
         else:
-            works = [Work(each) for each in found]
+            works = [Work(each) for each in runs]
             texts: dict[str, str] = {}
             scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
             for work in works:
@@ -243,7 +243,9 @@ def _needed(found: Retarget) -> str:
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
     numbers = " x ".join(str(need.value) for need in found.needs)
-    by_hand = "".join(f"; set `{each.key.rpartition('/')[2]}` to {spelled(each.after)} in {each.file} as well" for each in found.by_hand)
+    by_hand = "".join(
+        f"; set `{change.key.rpartition('/')[2]}` to {spelled(change.after)} in {change.file} as well" for change in found.by_hand
+    )
     return (
         f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
         f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel){by_hand}"
@@ -263,9 +265,9 @@ class FixScope:
         self.selection.suppress(run.diagnostics)
         if self.accepted is not None:
             self.accepted.suppress(run.diagnostics)
-        for each in run.diagnostics if named_only else ():
-            if each.fix is not None and not all(self.holds(edit.file) for edit in each.fix.edits):
-                each.fix = None
+        for diagnostic in run.diagnostics if named_only else ():
+            if diagnostic.fix is not None and not all(self.holds(edit.file) for edit in diagnostic.fix.edits):
+                diagnostic.fix = None
 
     def holds(self, path: str) -> bool:
         """Whether a file is named, or is in a named folder."""
@@ -276,7 +278,7 @@ class FixScope:
 def _apply_fixes(work: Work, unsafe: bool, scope: FixScope, texts: dict[str, str]) -> None:
     """Apply the fixes of one run on top of those that other runs have made to its files."""
     run = work.run
-    unreadable = _unreadable([each for each in run.documents if not run.is_of_reader or scope.holds(each.path)], run)
+    unreadable = _unreadable([document for document in run.documents if not run.is_of_reader or scope.holds(document.path)], run)
     if unreadable:
         work.problem = unreadable
         return
@@ -331,15 +333,15 @@ def _write_run(work: Work) -> None:
     except FileProblem as error:
         work.problem = str(error)
         work.titles = [(file, title) for file, title in work.titles if file in work.texts]
-        others = [each.path for each in edits if each.path != error.path and not each.written]
+        others = [edit.path for edit in edits if edit.path != error.path and not edit.written]
         if others:
             work.problem += f" (of the same run, and not written either: {', '.join(others)})"
-        work.texts = {each.path: work.texts[each.path] for each in edits if each.written}
-        work.changed = [each for each in work.changed if each.file in work.texts]
+        work.texts = {edit.path: work.texts[edit.path] for edit in edits if edit.written}
+        work.changed = [change for change in work.changed if change.file in work.texts]
         return
-    for each in edits:
-        if each.note:
-            warn(each.note)
+    for edit in edits:
+        if edit.note:
+            warn(edit.note)
 
 
 def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
@@ -364,7 +366,7 @@ def _entry(work: Work) -> FixRunEntry:
         "kinds": work.run.kinds,
         "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
         "nodes": _nodes(work),
-        "changed": [fixes.change_entry(each) for each in work.changed],
+        "changed": [fixes.change_entry(change) for change in work.changed],
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
         "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],
         "plan": fixes.plan_entry(work.retarget) if work.retarget else None,
@@ -415,7 +417,7 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
     if work.titles:
         lines = [f"{shown(f'{file}: {title}')}\n" for file, title in work.titles]
     else:
-        lines = [fixes.change_line(each) for each in work.changed]
+        lines = [fixes.change_line(change) for change in work.changed]
     return "".join(lines) + explained
 
 

@@ -12,14 +12,14 @@ Counts = dict[str, int]  # the GPUs that launch lines set, by their places
 
 def set_by_lines(outcomes: Iterable[Outcome]) -> Counts:
     """The GPUs of the launch lines among some outcomes."""
-    lines = ((each.launch, each.gpus) for each in outcomes if not each.machine)
+    lines = ((outcome.launch, outcome.gpus) for outcome in outcomes if not outcome.machine)
     return {f"{launch['file']}:{launch['line']}": gpus for launch, gpus in lines if launch is not None and gpus is not None}
 
 
 def set_by_runs(runs: Iterable[CheckedRun]) -> Counts:
     """The GPUs of the launch lines among some runs."""
-    lines = (each for each in runs if each.launch.line is not None and not each.launch.machine)
-    return {each.written_at: each.facts.gpus for each in lines if each.facts.gpus is not None}
+    lines = (run for run in runs if run.launch.line is not None and not run.launch.machine)
+    return {line.written_at: line.facts.gpus for line in lines if line.facts.gpus is not None}
 
 
 def other_than(gpus: int, counts: Counts) -> Counts:

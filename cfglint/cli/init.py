@@ -101,8 +101,8 @@ def run(arguments: Namespace) -> int:
 def write_baseline(found: list[Outcome]) -> dict[str, int]:
     """Write a baseline if there are findings to accept; return their number for each code."""
     numbers: dict[str, int] = {}
-    for each in [each for outcome in found for each in outcome.open_findings]:
-        numbers[each.code] = numbers.get(each.code, 0) + 1
+    for diagnostic in [each for outcome in found for each in outcome.open_findings]:
+        numbers[diagnostic.code] = numbers.get(diagnostic.code, 0) + 1
     if numbers:
         baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
     return numbers

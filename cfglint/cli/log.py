@@ -59,7 +59,7 @@ def report(log: Log, arguments: Namespace, project: Configuration) -> int:
     except (UsageError, UnknownKindError, files.FileProblem) as error:
         not_compared = str(error)
     failed = write_texts(arguments, FORMATS, lambda form, output: render_log(form, log.path, found, None if output else columns()))
-    status = failed or (1 if any(each.differences for each in found.banners) else 0)
+    status = failed or (1 if any(banner.differences for banner in found.banners) else 0)
     return fail(f"not compared: {not_compared}") if not_compared else status
 
 

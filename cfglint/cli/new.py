@@ -184,7 +184,7 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
         replaced.append("gpus_per_node")
     found.drop([*replaced, *given])
     beyond = found.drop(JobSpec(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
-    warn_of(f"no counterpart, left out: {each}" for each in [*beyond, *found.left])
+    warn_of(f"no counterpart, left out: {setting}" for setting in [*beyond, *found.left])
     return {**found.facts, **given}
 
 
@@ -209,9 +209,9 @@ def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:
     kinds = (arguments.framework if arguments.kind == RUN else arguments.kind, "deepspeed", "accelerate")
     packages = [package for kind in dict.fromkeys(kinds) for package in framework(kind).packages()]
     known = LaunchFacts(target={**load_configuration(arguments).target, **(job.target or {})})
-    found = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
-    warn_of(f"for {package} {found.target[package]} ({said_by})" for package, said_by in found.target_from.items())
-    return job.replace(target=found.target) if found.target else job
+    facts = Repositories({}).complete(known, os.path.join(os.getcwd(), "new"), packages)
+    warn_of(f"for {package} {facts.target[package]} ({said_by})" for package, said_by in facts.target_from.items())
+    return job.replace(target=facts.target) if facts.target else job
 
 
 def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
@@ -248,11 +248,11 @@ def check_generated(made: Generated, job: JobSpec, folder: str) -> list[str]:
     texts = {path_in(folder, file.name): file.text for file in made.files}
     facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
     checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
-    found = [each for each in checked.diagnostics if each.severity in (ERROR, WARNING)]
-    error = [each for each in found if each.severity == ERROR]
+    diagnostics = [diagnostic for diagnostic in checked.diagnostics if diagnostic.severity in (ERROR, WARNING)]
+    error = [diagnostic for diagnostic in diagnostics if diagnostic.severity == ERROR]
     if error:
         raise UsageError(f"the files would be refused ({error[0].code}: {error[0].message}); please report this, nothing is written")
-    return [f"{each.place.file}: {each.message} ({each.code})" for each in found]
+    return [f"{diagnostic.place.file}: {diagnostic.message} ({diagnostic.code})" for diagnostic in diagnostics]
 
 
 def folder_of(output: str | None) -> str:
@@ -287,7 +287,7 @@ def write_or_print(made: Generated, arguments: Namespace) -> None:
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     writing.write_all(writes)
-    warn_of(each.note for each in writes if each.note)
+    warn_of(write.note for write in writes if write.note)
     warn_of(f"wrote {path}" for path in paths)
 
 

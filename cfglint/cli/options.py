@@ -96,12 +96,12 @@ def pace_given(arguments: Namespace, price: float | None) -> Pace:
     from cfglint.source.files import FileProblem
 
     try:
-        found = Log(arguments.log).pace(price)
+        pace = Log(arguments.log).pace(price)
     except FileProblem as error:
         raise UsageError(f"--log {arguments.log}: {error}") from error
-    if found is None:
+    if pace is None:
         raise UsageError(f"--log {arguments.log}: shows neither the training's time nor a progress bar; pass --time-per-step")
-    return found
+    return pace
 
 
 def add_finding_options(parser: Parser) -> None:
@@ -432,9 +432,9 @@ def held_by_declared_runs(
     found: list[tuple[int, list[CheckedRun], ScanStats]] = []
     held: set[str] = set()
     folders: Folders = {}
-    for each in project.runs:
+    for declared_run in project.runs:
         stats = ScanStats()
-        runs = declared_runs(each, arguments, project, stats, folders, texts)
+        runs = declared_runs(declared_run, arguments, project, stats, folders, texts)
         files = {discovery.source.identity(document.path) for run in runs for document in run.documents}
         if files & places.keys():
             held |= files

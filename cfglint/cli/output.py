@@ -20,7 +20,7 @@ def check_outputs(arguments: Namespace) -> None:
     plain = [form for form, output in reports(arguments) if output is None]
     if len(plain) > 1:
         raise UsageError(f"--format {' and '.join(plain)} would both go to standard output: add --output FILE after all but one of them")
-    twice = next((each for each in places if each is not None and places.count(each) > 1), None)
+    twice = next((place for place in places if place is not None and places.count(place) > 1), None)
     if twice is not None:
         raise UsageError(f"--output {twice} is passed for two formats")
 

@@ -57,8 +57,8 @@ class Dialogue(Record):
 
     def number(self, text: str, flag: str, default: int) -> int:
         """Ask for a positive integer until there is one."""
-        found: int = self.value(text, flag, positive, str(default))
-        return found
+        value: int = self.value(text, flag, positive, str(default))
+        return value
 
     def choice(self, text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
         """Ask for one of a few words until there is one."""

@@ -87,8 +87,8 @@ def review_branch(arguments: Namespace) -> int:
             ]
             undeclared = facts_of(arguments, before, complete=False), facts_of(arguments, project, complete=False)
             comparisons = [*counted_on_terminal(compare(branch, declared, undeclared, stats), "runs compared")]
-            for each in comparisons if branch.state == STAGED and BY_HOOK in os.environ else ():
-                each.is_checked = not each.only_releases  # by the hook `cfglint`, which gets the changed files
+            for comparison in comparisons if branch.state == STAGED and BY_HOOK in os.environ else ():
+                comparison.is_checked = not comparison.only_releases  # by the hook `cfglint`, which gets the changed files
             uncommitted = branch.uncommitted()
             unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
     except (UsageError, NoBaseError, UnknownKindError, GitProblem, FileProblem) as error:

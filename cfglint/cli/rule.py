@@ -27,11 +27,11 @@ def run(arguments: Namespace) -> int:
         print(manual.book(rules) if arguments.format == "markdown" else manual.listing(rules, arguments.format, columns()), end="")
         return 0
     code, name = arguments.code.upper(), arguments.code.lower()
-    found = next((each for each in rules if code == each.code or name in each.names), None)
+    found = next((rule for rule in rules if code == rule.code or name in rule.names), None)
     if found is None:
         about = rules_about(arguments.code, rules)
         if not about:
-            family = [each.code for each in rules if each.code.startswith(code[:3])]
+            family = [rule.code for rule in rules if rule.code.startswith(code[:3])]
             return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
         print(manual.listing(about, arguments.format, columns()), end="")
         return 0
@@ -45,11 +45,11 @@ def rules_about(text: str, rules: list[Rule]) -> list[Rule]:
 
     predicted = rules_of(text) if " " in text else []
     if predicted:
-        return [each for each in rules if each.code in predicted]
-    family = [each for each in rules if each.code.startswith(text.upper())]
+        return [rule for rule in rules if rule.code in predicted]
+    family = [rule for rule in rules if rule.code.startswith(text.upper())]
     if family:
         return family
     word = text.lower().strip("`'\"-").replace("-", "_")
     if len(word) < SHORTEST_WORD or "\n" in word:
         return []
-    return [each for each in rules if word in f"{each.page}\n{each.bad}".lower().replace("-", "_")]
+    return [rule for rule in rules if word in f"{rule.page}\n{rule.bad}".lower().replace("-", "_")]

@@ -68,9 +68,9 @@ def declared_outcomes(arguments: Namespace, project: Configuration) -> list[Part
 
     def work(block: list[tuple[int, DeclaredRun]]) -> PartialOutcomes:
         part = PartialOutcomes()
-        for index, each in block:
-            for found in declared_runs(each, arguments, project, part.stats, folders):
-                part.found.append((index, outcome_of(found, arguments)))
+        for index, declared_run in block:
+            for run in declared_runs(declared_run, arguments, project, part.stats, folders):
+                part.found.append((index, outcome_of(run, arguments)))
         return part
 
     return blocks_with_progress(work, list(enumerate(project.runs)), arguments.jobs, "runs checked")

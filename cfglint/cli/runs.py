@@ -57,11 +57,16 @@ def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], out
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
     failed = write_text(render(found), output)
-    firsts = [each for each in found if not each.is_further_alternative]
-    launches = sum(each.launch is not None for each in firsts)
+    firsts = [outcome for outcome in found if not outcome.is_further_alternative]
+    launches = sum(first.launch is not None for first in firsts)
     parts = [f"{counted(len(firsts), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
     warn("; ".join(parts))
-    bugs = [f"{each.place.file}: {each.message}; {each.help}" for run in found for each in run.diagnostics if each.code == INTERNAL]
+    bugs = [
+        f"{diagnostic.place.file}: {diagnostic.message}; {diagnostic.help}"
+        for run in found
+        for diagnostic in run.diagnostics
+        if diagnostic.code == INTERNAL
+    ]
     warn_of(bugs)
     return 2 if stats.unreadable or bugs or failed else 0
 
@@ -69,9 +74,9 @@ def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], out
 def as_text(found: list[Outcome]) -> str:
     """A paragraph for each run, folded to the terminal."""
     callers: dict[tuple[str, str], list[str]] = {}
-    for each in found:
-        caller = each.launch["called_from"] if each.launch else None
-        callers.setdefault(described(each), []).extend([caller] if caller else [])
+    for outcome in found:
+        caller = outcome.launch["called_from"] if outcome.launch else None
+        callers.setdefault(described(outcome), []).extend([caller] if caller else [])
     lines = {key: shown(f"  called from   {places_of(places)}") + "\n" if places else "" for key, places in callers.items()}
     texts = [f"{head}{lines[head, rest]}{rest}" for head, rest in callers]
     return "".join(folded_lines("".join(texts).splitlines(keepends=True), INDENT))
@@ -89,7 +94,7 @@ def as_json(found: list[Outcome]) -> str:
 
     from cfglint.version import __version__
 
-    return json.dumps({"cfglint": __version__, "runs": [each.entry() for each in found]}) + "\n"
+    return json.dumps({"cfglint": __version__, "runs": [outcome.entry() for outcome in found]}) + "\n"
 
 
 def described(outcome: Outcome) -> tuple[str, str]:

@@ -43,7 +43,7 @@ def write_text(text: str, output: str | None) -> int:
 def only_of(runs: list[CheckedRun], command: str) -> CheckedRun:
     """The only run of a report that has one; raises UsageError if there are several."""
     if len(runs) > 1:
-        places = first_few([*dict.fromkeys(each.full_place for each in runs)], MOST_RUNS)
+        places = first_few([*dict.fromkeys(run.full_place for run in runs)], MOST_RUNS)
         raise UsageError(f"a page shows one run, and these are {len(runs)}: `cfglint {command}` one of {places}")
     return runs[0]
 

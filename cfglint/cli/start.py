@@ -45,7 +45,7 @@ def run(arguments: Namespace) -> int:
     first = is_first()
     if first:
         report(found, stats)
-    if any(each.verdict == "reject" for each in found) and not arguments.anyway:
+    if any(outcome.verdict == "reject" for outcome in found) and not arguments.anyway:
         if first:
             warn("not started; `cfglint start --anyway` starts it")
         return 1

@@ -47,9 +47,9 @@ def of_command(arguments: Namespace) -> None:
 def without_edits(found: list[Outcome]) -> None:
     """Turn the fixes of a command line into advice: who types it edits it."""
     for outcome in found:
-        for each in outcome.diagnostics:
-            if each.fix is not None and any(edit.file == TYPED for edit in each.fix.edits):
-                each.help, each.fix = each.help or each.fix.title, None
+        for diagnostic in outcome.diagnostics:
+            if diagnostic.fix is not None and any(edit.file == TYPED for edit in diagnostic.fix.edits):
+                diagnostic.help, diagnostic.fix = diagnostic.help or diagnostic.fix.title, None
 
 
 def submitted(words: list[str], arguments: Namespace) -> str:

@@ -147,8 +147,8 @@ def checkpoint_in(folder: str, name: str, root: str) -> Checkpoint | None:
 def named_checkpoint(name: str, origin: str) -> Checkpoint | None:
     """The checkpoint that a file of a run names, inside its project; None if it is not there."""
     root = root_of(origin)
-    found = (checkpoint_in(folder, name, root) for folder in places_of(name, origin))
-    return next((each for each in found if each is not None), None)
+    checkpoints = (checkpoint_in(folder, name, root) for folder in places_of(name, origin))
+    return next((checkpoint for checkpoint in checkpoints if checkpoint is not None), None)
 
 
 def last_checkpoint(output: str, origin: str) -> Checkpoint | None:
@@ -158,9 +158,9 @@ def last_checkpoint(output: str, origin: str) -> Checkpoint | None:
         if os.path.isdir(folder) and may_read(folder, root):
             numbers = sorted(step for step in map(step_of, names_in(folder)) if step is not None)
             for step in reversed(numbers):
-                found = checkpoint_in(os.path.join(folder, f"{NUMBERED}{step}"), os.path.join(output, f"{NUMBERED}{step}"), root)
-                if found is not None:
-                    return found
+                checkpoint = checkpoint_in(os.path.join(folder, f"{NUMBERED}{step}"), os.path.join(output, f"{NUMBERED}{step}"), root)
+                if checkpoint is not None:
+                    return checkpoint
             return None
     return None
 

@@ -19,13 +19,13 @@ def parts_of(split: str) -> list[tuple[str, str]] | None:
 
 def rows_in(part: str, rows: int) -> int | None:
     """The rows of a part of a split with so many; None for a form that is not understood."""
-    found = PART(part)
-    if found is None:
+    match = PART(part)
+    if match is None:
         return None
-    percent = bool(found[3] or found[5])
-    if percent and any(abs(int(each)) > WHOLE for each in (found[2], found[4]) if each):  # refused
+    percent = bool(match[3] or match[5])
+    if percent and any(abs(int(each)) > WHOLE for each in (match[2], match[4]) if each):  # refused
         return None
-    low, high = (bound(found[index], rows, percent, end) for index, end in ((2, 0), (4, rows)))
+    low, high = (bound(match[index], rows, percent, end) for index, end in ((2, 0), (4, rows)))
     return max(high - low, 0)
 
 
@@ -45,4 +45,4 @@ def rows_of_split(split: object, rows: int, name: str = "train") -> int | None:
     if parts is None or any(of != name for of, _ in parts):
         return None
     counts = [rows_in(part, rows) for _, part in parts]
-    return sum(each for each in counts if each is not None) if None not in counts else None
+    return sum(count for count in counts if count is not None) if None not in counts else None

@@ -101,6 +101,6 @@ def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
 
 def because(reasons: Sequence[Reason]) -> str:
     """Why a value is not known, in the words of every command."""
-    causes = [*dict.fromkeys(each.cause for each in sorted(reasons, key=lambda each: not each.line))]
-    link = ", because" if any(each.line for each in reasons) else ":"
+    causes = [*dict.fromkeys(each.cause for each in sorted(reasons, key=lambda reason: not reason.line))]
+    link = ", because" if any(reason.line for reason in reasons) else ":"
     return f"not known{link} {' and '.join(causes)}" if causes else "not known"

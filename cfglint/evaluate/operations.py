@@ -51,10 +51,10 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 def unknown(*values: object) -> Unknown | None:
     """One unknown value with the reasons of all that are unknown; None if every value is known."""
-    found = [value for value in values if isinstance(value, Unknown)]
-    if len(found) < 2:
-        return found[0] if found else None
-    return Unknown(*distinct(reason for value in found for reason in value.reasons))
+    unknowns = [value for value in values if isinstance(value, Unknown)]
+    if len(unknowns) < 2:
+        return unknowns[0] if unknowns else None
+    return Unknown(*distinct(reason for value in unknowns for reason in value.reasons))
 
 
 def inside(value: object, depth: int = 0) -> Unknown | None:
@@ -70,7 +70,7 @@ def applied(function: Callable[..., Any], *arguments: Any) -> Any:
     """The result of a function, unknown if it gets anything unknown."""
     if all(isinstance(argument, PLAIN) for argument in arguments):
         return function(*arguments)
-    doubt = unknown(*(found for each in arguments if (found := inside(each)) is not None))
+    doubt = unknown(*(found for argument in arguments if (found := inside(argument)) is not None))
     return function(*arguments) if doubt is None else doubt
 
 
@@ -107,9 +107,9 @@ def all_of(tests: Sequence[Callable[[State], bool | Unknown]], wanted: bool, fai
 
     def holds(state: State) -> bool | Unknown:
         doubt = None
-        for each in tests:
+        for test in tests:
             try:
-                value = each(state)
+                value = test(state)
             except failure:
                 if doubt is None:
                     raise

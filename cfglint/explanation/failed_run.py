@@ -11,17 +11,20 @@ from cfglint.source.annotations import Iterable
 
 def attach(failures: Iterable[Failure], run: CheckedRun) -> None:
     """Add to each failure what the files of its run say about it."""
-    for each in failures:
-        if each.kind == OUT_OF_MEMORY:
-            each.details += about_memory(run, each.needed)
-        elif each.exception:
-            found = predicting(each, run.diagnostics)
-            each.details = [line for line in each.details if line != NOT_PREDICTED or not found]
-            each.details += [f"{one.place.file}:{one.place.line}: {one.severity} {one.code} {one.message}" for one in found]
-            each.rules = list(dict.fromkeys(one.code for one in found)) or each.rules
-            each.causes = [] if found else each.causes
-            if not found:
-                each.details.append(f"no finding of cfglint in {run.documents[0].path} predicts it")
+    for failure in failures:
+        if failure.kind == OUT_OF_MEMORY:
+            failure.details += about_memory(run, failure.needed)
+        elif failure.exception:
+            diagnostics = predicting(failure, run.diagnostics)
+            failure.details = [line for line in failure.details if line != NOT_PREDICTED or not diagnostics]
+            failure.details += [
+                f"{diagnostic.place.file}:{diagnostic.place.line}: {diagnostic.severity} {diagnostic.code} {diagnostic.message}"
+                for diagnostic in diagnostics
+            ]
+            failure.rules = list(dict.fromkeys(diagnostic.code for diagnostic in diagnostics)) or failure.rules
+            failure.causes = [] if diagnostics else failure.causes
+            if not diagnostics:
+                failure.details.append(f"no finding of cfglint in {run.documents[0].path} predicts it")
 
 
 def about_memory(run: CheckedRun, needed: float | None) -> list[str]:
@@ -45,7 +48,7 @@ def about_memory(run: CheckedRun, needed: float | None) -> list[str]:
 def predicting(failure: Failure, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The findings of a run that predict an exception: those that quote it, else those of the rules that predict it."""
     found = list(diagnostics)
-    quoted = [each for each in found if each.exception and set(rules_of(each.exception)) & set(failure.rules)]
-    same = [each for each in found if each.exception and each.exception.split() == failure.exception.split()]
-    alike = [each for each in found if each.exception and is_alike(failure.exception, each.exception)]
-    return same or alike or quoted or [each for each in found if each.code in failure.rules]
+    quoted = [diagnostic for diagnostic in found if diagnostic.exception and set(rules_of(diagnostic.exception)) & set(failure.rules)]
+    same = [diagnostic for diagnostic in found if diagnostic.exception and diagnostic.exception.split() == failure.exception.split()]
+    alike = [diagnostic for diagnostic in found if diagnostic.exception and is_alike(failure.exception, diagnostic.exception)]
+    return same or alike or quoted or [diagnostic for diagnostic in found if diagnostic.code in failure.rules]

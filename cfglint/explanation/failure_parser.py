@@ -204,9 +204,9 @@ def rank_of(text: str) -> tuple[int | None, str]:
     if "\u2018" in text:  # a quotation mark of a word processor
         text = text.replace("\u2018", "'").replace("\u2019", "'")
     for pattern in (RANK, NUMBERED):
-        found = pattern.match(text)
-        if found:
-            return int(found.group(1)), text[found.end() :]
+        match = pattern.match(text)
+        if match:
+            return int(match.group(1)), text[match.end() :]
     return None, WORKER.sub("", text)
 
 
@@ -230,11 +230,11 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         name, place = (file, line) if file else (rest[0] or "", rest[1])
         reader.frames.append(StackFrame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
         return
-    found = exception_in(text, reader.open)
-    if found is not None and reader.unraisable:
+    exception = exception_in(text, reader.open)
+    if exception is not None and reader.unraisable:
         reader.frames, reader.open, reader.ended, reader.unraisable = [], False, None, False
-    elif found is not None:
-        reader.ended = Raised(number, rank, *found, reader.frames, reader.last if reader.chained else None)
+    elif exception is not None:
+        reader.ended = Raised(number, rank, *exception, reader.frames, reader.last if reader.chained else None)
         reader.last, reader.chained = reader.ended, False
         reader.frames, reader.open, reader.continued = [], False, 0
         events.raised.append(reader.ended)
@@ -252,9 +252,9 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
         return text, ""
     if text.startswith(REFUSED_OVERRIDE) and not in_traceback:
         return "hydra.errors.ConfigCompositionException", text
-    found = RAISED.match(text) or NAMED.match(text)
-    if found and not found.group(1).endswith("Warning"):
-        return found.group(1), found.group(2)
+    match = RAISED.match(text) or NAMED.match(text)
+    if match and not match.group(1).endswith("Warning"):
+        return match.group(1), match.group(2)
     refused = REFUSED.match(text) if "error: " in text and not in_traceback else None
     if refused:
         return "SystemExit", f"2 (error: {refused.group(1)})"
@@ -280,9 +280,9 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     elif ("loss" in text or "grad" in text) and STEP.search(text):
         events.steps.append(number)
     for pattern, kept in ((RATE, events.rates), (LOSS, events.losses)) if text.lstrip().startswith("{'") and REWARDED not in text else ():
-        found = pattern.search(text)
-        if found:
-            kept.append((number, float(found.group(1))))
+        match = pattern.search(text)
+        if match:
+            kept.append((number, float(match.group(1))))
     if "verflow" in text or "OVERFLOW" in text:
         take_overflow(events, number, text)
     counted = SKIPPED.search(text) if "skipped=" in text else None
@@ -326,13 +326,13 @@ def take_overflow(events: Events, number: int, text: str) -> None:
 
 def take_timeout(events: Events, number: int, rank: int | None, text: str) -> None:
     """Take the line with which a rank gives up a collective operation."""
-    found, stuck = TIMED_OUT.search(text), STUCK.search(text)
+    match, stuck = TIMED_OUT.search(text), STUCK.search(text)
     if stuck:
         events.stuck = events.stuck or (number, int(stuck.group(1)))
-    if found:
+    if match:
         named = TIMED_OUT_RANK.search(text)
-        operation, waited = found.group(2), int(found.group(3)) // 1000
-        events.timeouts.append(Timeout(number, int(named.group(1)) if named else rank, int(found.group(1)), operation, waited))
+        operation, waited = match.group(2), int(match.group(3)) // 1000
+        events.timeouts.append(Timeout(number, int(named.group(1)) if named else rank, int(match.group(1)), operation, waited))
 
 
 def take_dead(events: Events, number: int, text: str) -> None:

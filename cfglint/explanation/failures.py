@@ -325,7 +325,7 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
     """
     events = failure_parser.read(lines)
     found = cause(events, kind), numbers(events) or zeros(events)
-    return [each for each in found if each is not None]
+    return [failure for failure in found if failure is not None]
 
 
 def in_fragment(lines: Iterable[str]) -> list[Failure]:
@@ -334,10 +334,10 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
     for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
         for name, said in (*((name, text) for name in CLASSES), ("SystemExit", f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
-            found = of_exception(raised)
-            if found.rules or found.remedy or found.causes:
-                found.summary = f"as the message of an exception: {shortened(text)}"
-                return [found]
+            failure = of_exception(raised)
+            if failure.rules or failure.remedy or failure.causes:
+                failure.summary = f"as the message of an exception: {shortened(text)}"
+                return [failure]
     return []
 
 
@@ -427,10 +427,10 @@ def process(rank: int | None) -> str:
 
 def size_in(pattern: re.Pattern[str], text: str) -> float | None:
     """The bytes that a message states; None if it does not."""
-    found = pattern.search(text)
-    if found is None:
+    match = pattern.search(text)
+    if match is None:
         return None
-    number, unit = (part for part in found.groups() if part is not None)
+    number, unit = (part for part in match.groups() if part is not None)
     return float(number) * UNITS[unit if unit == "bytes" else unit[0]]
 
 
@@ -462,9 +462,9 @@ def of_memory(raised: Raised) -> Failure:
     summary = f"a GPU ran out of memory{where}" if raised.rank is None else f"the GPU of rank {raised.rank} ran out of memory{where}"
     card = round(capacity / GIB, 2) if capacity is not None else None
     needed = (allocated + tried) / GIB if allocated is not None and tried is not None else None
-    found = Failure(OUT_OF_MEMORY, raised.line, summary, details, "; ".join(remedies), shortened(text), rank=raised.rank, phase=phase)
-    found.gpu_memory, found.needed = card, needed
-    return found
+    failure = Failure(OUT_OF_MEMORY, raised.line, summary, details, "; ".join(remedies), shortened(text), rank=raised.rank, phase=phase)
+    failure.gpu_memory, failure.needed = card, needed
+    return failure
 
 
 def article(phase: str) -> str:
@@ -501,11 +501,11 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     if raised.frames:
         last = raised.frames[-1]
         details.append(f"raised in `{last.function}` ({last.file}:{last.line})" if last.function else f"raised at {last.file}:{last.line}")
-        own = next(
+        stack_frame = next(
             (frame for frame in reversed(raised.frames) if "site-packages" not in frame.file and "dist-packages" not in frame.file), None
         )
-        if own is not None and own is not last:
-            details.append(f"called from {own.file}:{own.line}")
+        if stack_frame is not None and stack_frame is not last:
+            details.append(f"called from {stack_frame.file}:{stack_frame.line}")
     if raised.after is not None:
         details.append(f"it was raised while this was handled: {shortened(raised.after.text)}")
     remedy = ""
@@ -561,7 +561,7 @@ def remedy_of(text: str) -> str:
 
 def asked_for(text: str) -> str:
     """What the message of an exception itself asks its reader to do; empty if that is no more than to report it."""
-    found = next((each.group(1) for each in ASKED.finditer(text) if not REPORTED.search(each.group(1))), "")
+    found = next((match.group(1) for match in ASKED.finditer(text) if not REPORTED.search(match.group(1))), "")
     return f"the message says what to do: {shortened(found)}" if found else ""
 
 
@@ -573,9 +573,9 @@ def shortened(text: str) -> str:
 
 def with_consequences(found: Failure, events: Events) -> Failure:
     """The failure with what followed from it: time-outs of other ranks."""
-    later = [each for each in events.timeouts if each.rank != found.rank]
+    later = [timeout for timeout in events.timeouts if timeout.rank != found.rank]
     if later:
-        ranks = sorted({each.rank for each in later if each.rank is not None})
+        ranks = sorted({timeout.rank for timeout in later if timeout.rank is not None})
         of_ranks = f" of rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}" if ranks else ""
         found.details.append(f"the NCCL time-out{of_ranks} (line {later[0].line}) follows from it")
     return found
@@ -584,8 +584,8 @@ def with_consequences(found: Failure, events: Events) -> Failure:
 def of_timeouts(events: Events) -> Failure:
     """Time-outs of collective operations without the exception of a rank."""
     first = events.timeouts[0]
-    waiting = sorted({each.rank for each in events.timeouts if each.rank is not None})
-    kinds = {(each.number, each.operation) for each in events.timeouts}
+    waiting = sorted({timeout.rank for timeout in events.timeouts if timeout.rank is not None})
+    kinds = {(timeout.number, timeout.operation) for timeout in events.timeouts}
     which = f"rank{'s' if len(waiting) > 1 else ''} {', '.join(map(str, waiting))}" if waiting else "the ranks"
     details = [f"{which} gave up after {first.seconds:,} seconds in {first.operation} number {first.number}"]
     if len(kinds) > 1:

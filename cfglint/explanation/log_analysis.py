@@ -105,13 +105,13 @@ class Difference(Record):
 
 def explain(banner: TrainingBanner) -> LogExplanation:
     """Everything that follows from a banner's numbers."""
-    found = LogExplanation(banner)
-    find_devices(found)
+    explanation = LogExplanation(banner)
+    find_devices(explanation)
     if banner.framework == HUGGINGFACE:
-        find_releases(found)
+        find_releases(explanation)
     else:
-        found.note = arguments_note(found)
-    return found
+        explanation.note = arguments_note(explanation)
+    return explanation
 
 
 def find_devices(found: LogExplanation) -> None:
@@ -289,7 +289,7 @@ def unexplained_note(found: LogExplanation) -> str:
     banner = found.banner
     epochs, accumulation = banner["num_epochs"] or 0, banner["accumulation"] or 1
     batches = next(variants(found))[1]
-    totals = " or ".join(f"{each:,}" for each in totals_of(epochs, batches, accumulation))
+    totals = " or ".join(f"{total:,}" for total in totals_of(epochs, batches, accumulation))
     found.consistent_with = []
     found.details = [batches_line(found, batches, "")]
     return (
@@ -359,7 +359,11 @@ def compare(found: LogExplanation, resolved: dict[str, int | None], place: Calla
         found.compared.append(name)
         if printed != configured:
             found.differences.append(Difference(name, printed, configured, place(key)))
-    if "total steps" in found.compared and not found.consistent_with and all(each.key != "total steps" for each in found.differences):
+    if (
+        "total steps" in found.compared
+        and not found.consistent_with
+        and all(difference.key != "total steps" for difference in found.differences)
+    ):
         found.details = []  # of the Trainer's own arithmetic, which does not give these steps
         found.note = f"the files compute the {found.banner['total_steps']:,} steps of the log ({place('total_steps')})"
 

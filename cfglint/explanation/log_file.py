@@ -49,7 +49,7 @@ class Log:
 
     def explained(self, kind: str = "") -> ExplainedLog:
         """Its banners and failures, not compared with the files of a run; `kind` is that of the run, if it is known."""
-        banners = [log_analysis.explain(each) for each in log_parser.read(self.lines())]
+        banners = [log_analysis.explain(training_banner) for training_banner in log_parser.read(self.lines())]
         speed = self.speed(banners[-1].banner["total_steps"]) if banners else None
         if speed is not None:
             how = "of the whole run" if speed.is_whole else f"over {counted(speed.steps, 'step')}"
@@ -87,16 +87,16 @@ def read_lines(path: str) -> Iterator[str]:
 
 def compare(found: ExplainedLog, run_with: Callable[[dict[str, int], float | None], CheckedRun]) -> None:
     """Compare a log with a run; `run_with` loads it with what the log tells, and the memory of a GPU in GiB."""
-    for each in found.banners:
-        run = run_with(log_analysis.hint(each), None)
-        log_analysis.compare(each, run.resolved, place_in(run))
+    for banner in found.banners:
+        run = run_with(log_analysis.hint(banner), None)
+        log_analysis.compare(banner, run.resolved, place_in(run))
         if run.launch.line is not None:
-            log_analysis.compare_gpus(each, run.facts.gpus, run.facts.gpus_source)
+            log_analysis.compare_gpus(banner, run.facts.gpus, run.facts.gpus_source)
     if found.failures:
         from cfglint.explanation.failed_run import attach
 
         first = log_analysis.hint(found.banners[0]) if found.banners else {}
-        card = next((each.gpu_memory for each in found.failures if each.gpu_memory), None)
+        card = next((failure.gpu_memory for failure in found.failures if failure.gpu_memory), None)
         run = run_with(first, card)
         attach(found.failures, run_on(run, first["gpus"]) if "gpus" in first else run)
 

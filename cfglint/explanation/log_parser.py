@@ -111,10 +111,12 @@ def read(lines: Iterable[str]) -> list[TrainingBanner]:
     loader = _Loader()
     for number, text in pieces(lines):
         loader.take(number, text)
-    banners = [each for each in loader.banners if each.numbers]
-    if any(each.framework != DEEPSPEED for each in banners):
-        banners = [each for each in banners if each.framework != DEEPSPEED]
-    return [each for before, each in zip([None, *banners], banners, strict=False) if not repeats(before, each)]
+    banners = [banner for banner in loader.banners if banner.numbers]
+    if any(banner.framework != DEEPSPEED for banner in banners):
+        banners = [banner for banner in banners if banner.framework != DEEPSPEED]
+    return [
+        training_banner for before, training_banner in zip([None, *banners], banners, strict=False) if not repeats(before, training_banner)
+    ]
 
 
 def repeats(before: TrainingBanner | None, banner: TrainingBanner) -> bool:
@@ -168,14 +170,18 @@ class _Loader(Record):
         if MAX_STEPS_GIVEN in text:
             self.max_steps_given = True
         elif '"transformers_version"' in text:
-            found = _RELEASE.search(text)
-            self.release = found.group(1) if found else self.release
+            match = _RELEASE.search(text)
+            self.release = match.group(1) if match else self.release
         elif "world" in text:
             size = _WORLD_SIZE.search(text)
             self.world_size = leading_integer(size.group(1)) if size else self.world_size
 
     def _collect(self, number: int, text: str) -> None:
-        self.open = [each for each in self.open if number - each.line <= (REACH if each.framework == HUGGINGFACE else ARGUMENTS_REACH)]
+        self.open = [
+            training_banner
+            for training_banner in self.open
+            if number - training_banner.line <= (REACH if training_banner.framework == HUGGINGFACE else ARGUMENTS_REACH)
+        ]
         for name, value, frameworks in (*announced(text), *argument(text)):
             for banner in self.open:
                 if banner.framework in frameworks and name not in banner.numbers:
@@ -191,25 +197,25 @@ def announced(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
             if value is not None:
                 yield name, value, (HUGGINGFACE,)
     for pattern, name in UNSLOTH if " | " in text else ():
-        found = pattern.search(text)
-        value = leading_integer(text[found.end() :]) if found else None
+        match = pattern.search(text)
+        value = leading_integer(text[match.end() :]) if match else None
         if value is not None:
             yield name, value, (HUGGINGFACE,)
 
 
 def argument(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """(name, number, frameworks) of a line `train_batch_size ............ 32`."""
-    found = _ARGUMENT.search(text)
-    if found:
-        value = leading_integer(found.group(2))
+    match = _ARGUMENT.search(text)
+    if match:
+        value = leading_integer(match.group(2))
         if value is not None:
-            yield ARGUMENTS[found.group(1)], value, (NEOX, DEEPSPEED)
+            yield ARGUMENTS[match.group(1)], value, (NEOX, DEEPSPEED)
 
 
 def leading_integer(text: str) -> int | None:
     """The integer at the start of a string: `1,230`, `37800.0`; None if there is none."""
-    found = _NUMBER.match(text)
-    if not found:
+    match = _NUMBER.match(text)
+    if not match:
         return None
-    digits, _, fraction = found.group(1).replace(",", "").replace("_", "").partition(".")
+    digits, _, fraction = match.group(1).replace(",", "").replace("_", "").partition(".")
     return int(digits) if not fraction.strip("0") and len(digits) <= LONGEST_NUMBER else None

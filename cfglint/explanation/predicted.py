@@ -80,8 +80,8 @@ def known() -> dict[str, list[tuple[str, str, tuple[str, ...]]]]:
 
 def raised_in(text: str) -> str:
     """The exception that a validator of pydantic raised itself, without the head that pydantic gives it; empty for any other."""
-    found = CHECKED.search(text)
-    return f"{'ValueError' if found.group().startswith('V') else 'AssertionError'}: {found.group(1)}" if found else ""
+    match = CHECKED.search(text)
+    return f"{'ValueError' if match.group().startswith('V') else 'AssertionError'}: {match.group(1)}" if match else ""
 
 
 def first_line(text: str) -> str:
@@ -125,7 +125,7 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
         return []
     if validated:  # of pydantic: what is wrong is in the message, the model says whose it is
         rows = [row for row in rows if model_of(row[1]) == validated.group(1)[:7]]
-        refused_as = next((each.group() for pattern in VALIDATIONS if (each := pattern(text))), "")
+        refused_as = next((match.group() for pattern in VALIDATIONS if (match := pattern(text))), "")
         if refused_as:
             found = of_validation(rows, refused_as)
             return fitting(found, files) or list(dict.fromkeys(found))  # the traceback may end in pydantic
@@ -138,8 +138,8 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
 
 def file_of(text: str) -> str:
     """The name of the file that an exception says is missing, without its folder; empty if it names none."""
-    found = MISSING_FILE.search(text)
-    return found.group(1).strip("'").rpartition("/")[2] if found else ""
+    match = MISSING_FILE.search(text)
+    return match.group(1).strip("'").rpartition("/")[2] if match else ""
 
 
 def is_about(code: str, paths: Iterable[str], kind: str = "") -> bool:
@@ -165,8 +165,8 @@ def of_validation(rows: list[tuple[str, str, tuple[str, ...]]], message: str) ->
 
 def model_of(text: str) -> str:
     """The beginning of the name of the model that pydantic validated; releases have several names that begin alike."""
-    found = VALIDATED.search(text)
-    return found.group(1)[:7] if found else ""
+    match = VALIDATED.search(text)
+    return match.group(1)[:7] if match else ""
 
 
 def fitting(codes: list[str], files: Sequence[str]) -> list[str]:
@@ -201,8 +201,12 @@ def likeness(first: Sequence[str], second: Sequence[str]) -> float:
         return 0.0
     from difflib import SequenceMatcher
 
-    blocks = [each for each in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks() if each.size]
-    common = sum(each.size for each in blocks)
+    blocks = [
+        get_matching_block
+        for get_matching_block in SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()
+        if get_matching_block.size
+    ]
+    common = sum(block.size for block in blocks)
     return common / max(len(second), blocks[-1].a + blocks[-1].size) if common >= LEAST else 0.0
 
 

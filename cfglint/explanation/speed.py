@@ -37,14 +37,14 @@ def speed_in(lines: Iterable[str], total: int | None) -> Speed | None:
     for line in lines:
         if not any(word in line for word in WORDS):
             continue
-        if found := RUNTIME.search(line):
-            hours, minutes, seconds = found.groups(default="0")
+        if match := RUNTIME.search(line):
+            hours, minutes, seconds = match.groups(default="0")
             runtime = int(hours) * UNITS[0] + int(minutes) * UNITS[1] + float(seconds)
         for done, of, *clock in BAR.findall(line):
             if int(of) == total and int(done):
                 bar = int(done), sum(int(part or 0) * unit for part, unit in zip(clock, UNITS, strict=True))
-        if found := RESUMED.search(line):
-            begun = int(found[1])
+        if match := RESUMED.search(line):
+            begun = int(match[1])
         each += [float(size) / (1000 if unit == "ms" else 1) for unit, size in ITERATION.findall(line)]
     if runtime and total is not None and total > begun:
         return Speed(runtime / (total - begun), total - begun, is_whole=True)

@@ -47,7 +47,7 @@ class RunSummary:
         self.items: list[Item] = []
         self.assumed: list[str] = []
         self.marks: dict[str, list[int]] = {}
-        self.errors: list[Diagnostic] = [each for each in run.diagnostics if each.severity == "error"]
+        self.errors: list[Diagnostic] = [diagnostic for diagnostic in run.diagnostics if diagnostic.severity == "error"]
         self.resolved = run.resolved
         summaries = [config.account() for config in run.configs] if readable(run) else []
         resumption = run.configs[0].resumption if summaries else None
@@ -59,19 +59,19 @@ class RunSummary:
             summaries[0].derive(LENGTH, "samples at most", "samples_at_most", samples.count, f"{most}{samples.why}")
             if samples.count is not None:
                 summaries[0].derive(LENGTH, "total steps at most", "steps_at_most", self._steps_of(samples.count), "of so many samples")
-        items = [item for each in summaries for item in each.items]
+        items = [item for summary in summaries for item in summary.items]
         batch = run.batch
         if batch is not None and summaries:
             self._add_launch(batch, [item for item in items if item.group == LAUNCH])
             self._add_batch(batch)
         for item in items:
             self._take(item)
-        for each in reversed(summaries):
-            self.marks.update(each.marks)
+        for summary in reversed(summaries):
+            self.marks.update(summary.marks)
         self.unset = [*dict.fromkeys(defaults_taken(run, [item.setting.at_value for item in self.items]))]
         self.assumed += [*self.unset, *([run.assumed] if run.assumed else [])]
-        for each in summaries:
-            self.assumed.extend(line for line in each.assumed if line not in self.assumed)
+        for summary in summaries:
+            self.assumed.extend(line for line in summary.assumed if line not in self.assumed)
         self.memory: RunMemory | None = None
         self.memory_flags: list[str] = []
         if summaries:
@@ -99,15 +99,15 @@ class RunSummary:
         if not_read and self.run.assumed:
             return f"No errors found if {self.run.assumed}; not read: {not_read[0].text}"
         if not_read:
-            return f"No error in what was read; not read: {'; '.join(each.text for each in not_read)}"
-        not_known = list(dict.fromkeys(each.what for each in self.run.launch.not_known))
+            return f"No error in what was read; not read: {'; '.join(reason.text for reason in not_read)}"
+        not_known = list(dict.fromkeys(reason.what for reason in self.run.launch.not_known))
         return f"No error in what is known; not known: {first_few(not_known)}" if not_known else ""
 
     @property
     def fingerprint(self) -> str:
         """What two runs that differ in nothing but their places have in common."""
         values = [(item.group, item.label, str(value_or_auto(item.setting))) for item in self.items if item.label != "output_dir"]
-        return repr((self.run.kinds, self.run.verdict, [each.code for each in self.errors], values))
+        return repr((self.run.kinds, self.run.verdict, [error.code for error in self.errors], values))
 
     def _add_time(self, pace: Pace, left: int | None) -> None:
         """The hours of the run, or of what is left of it, and their price, at a measured speed."""
@@ -333,10 +333,12 @@ def defaults_taken(run: CheckedRun, settings: list[Setting]) -> Iterator[str]:
     """The variables and arguments of a script that are assumed not to be given, as its line has their defaults."""
     from cfglint.source.shell.placed_text import parameter_with_default
 
-    scripts = {each.path: each for each in run.documents if each.syntax == "shell"}
-    places = [(each.document.path, each.node.start) for each in settings if each.document is not None and each.node is not None]
+    scripts = {document.path: document for document in run.documents if document.syntax == "shell"}
+    places = [
+        (setting.document.path, setting.node.start) for setting in settings if setting.document is not None and setting.node is not None
+    ]
     options = run.launch.line.options.given.values() if run.launch.line is not None else ()
-    places += [each.value.place[:2] for each in options if each.value is not None and each.value.place is not None]
+    places += [option.value.place[:2] for option in options if option.value is not None and option.value.place is not None]
     for path, start in places:
         name = parameter_with_default(scripts[path].text, start) if path in scripts else ""
         if name:

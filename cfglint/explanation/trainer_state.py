@@ -33,7 +33,7 @@ def lines(path: str) -> list[str] | None:
     if not isinstance(logged, list):
         return None
     found = [""] * (text.count("\n") + 1)
-    places = iter([text.count("\n", 0, each.start(1)) for each in STEP.finditer(text)])
+    places = iter([text.count("\n", 0, match.start(1)) for match in STEP.finditer(text)])
     for entry in logged:
         found[next(places, -1)] = f"{entry}"
     return [f"{each}\n" for each in found]

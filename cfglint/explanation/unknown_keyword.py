@@ -28,19 +28,19 @@ CLASS_OF = {"huggingface": "TrainingArguments", "trl": "TRL's configuration clas
 
 def about(text: str) -> tuple[list[str], str]:
     """The rules about a keyword that a constructor refuses, and what became of it; empty for other exceptions and unknown keywords."""
-    found = REFUSED.match(text)
-    if found is None:
+    match = REFUSED.match(text)
+    if match is None:
         keys = UNUSED.search(text)
         return [], "; ".join(filter(None, map(of_parser, QUOTED.findall(keys.group(1))[:MOST]))) if keys else ""
-    owner, name = found.group(1) or "", found.group(2)
+    owner, name = match.group(1) or "", match.group(2)
     trainers = [each for kind, _ in PACKAGES for each in constructors(kind)]
-    named = max((each for each in trainers if owner.endswith(each)), key=len, default="")  # a subclass is named after its base
+    named = max((trainer for trainer in trainers if owner.endswith(trainer)), key=len, default="")  # a subclass is named after its base
     answers = [each for kind, code in PACKAGES for each in of_package(kind, code, named or owner, name) if each[1]]
     if not answers and owner.endswith("LoraConfig"):
         return [], of_adapter(name)
     if not answers and owner.endswith("TrainingArguments"):
         return [OF_NO_RELEASE], f"remove `{name}`: no release of transformers from {framework('huggingface').oldest} on has it"
-    gone = [each for each in answers if REMOVED in each[1]]
+    gone = [answer for answer in answers if REMOVED in answer[1]]
     first = dict(reversed(gone if gone and not owner else answers))
     return sorted(first), "; ".join(dict.fromkeys(first[code] for code in sorted(first)))
 

@@ -147,7 +147,7 @@ class Diagnostic(Record):
     def rest_on(self, reasons: Iterable[Reason]) -> None:
         """Name what the finding rests on and is not known: an error is a warning then. Nothing else lowers a severity."""
         if self.severity == ERROR:
-            self.depends_on = tuple({(each.kind, each.what): each for each in reasons}.values())
+            self.depends_on = tuple({(reason.kind, reason.what): reason for reason in reasons}.values())
             if self.depends_on:
                 self.severity, self.fails_at = WARNING, None
 
@@ -233,8 +233,8 @@ class Outcome(Record):
 
     def kind_of(self, file: str) -> str:
         """The kind of a file; that of the run's framework for one that is not modelled, or not of the run."""
-        found = self.kinds[self.files.index(file)] if file in self.files else OTHER
-        return self.consumer if found == OTHER else found
+        kind = self.kinds[self.files.index(file)] if file in self.files else OTHER
+        return self.consumer if kind == OTHER else kind
 
     def __repr__(self) -> str:
         return f"<Outcome of {', '.join(self.files)}: {self.verdict or 'undecided'}, findings: {len(self.diagnostics)}>"
@@ -242,7 +242,7 @@ class Outcome(Record):
     @property
     def open_findings(self) -> list[Diagnostic]:
         """The findings that nothing suppresses."""
-        return [each for each in self.diagnostics if not each.suppressed]
+        return [diagnostic for diagnostic in self.diagnostics if not diagnostic.suppressed]
 
     @property
     def is_further_alternative(self) -> bool:
@@ -289,10 +289,10 @@ def drop_repeated_findings(found: list[Outcome]) -> None:
     runs: dict[FoundKey, list[Outcome]] = {}
     for outcome in found:
         kept: list[Diagnostic] = []
-        for each in outcome.diagnostics:
-            same = runs.setdefault(repeated_key(each), [])
-            if each.code == INTERNAL or not same:
-                kept.append(each)
+        for diagnostic in outcome.diagnostics:
+            same = runs.setdefault(repeated_key(diagnostic), [])
+            if diagnostic.code == INTERNAL or not same:
+                kept.append(diagnostic)
             same.append(outcome)
         outcome.diagnostics[:] = kept
     alone = {place_of_launch(each) for each in found if caller_of(each) is None}

@@ -44,7 +44,9 @@ class Remedy(Record):
 
     def text(self, spelled: Callable[[Step], str]) -> str:
         """The sentence; `spelled` is a step in the words of the file that it changes."""
-        return ", or ".join(each if isinstance(each, str) else ", and ".join(map(spelled, each)) for each in self.alternatives)
+        return ", or ".join(
+            alternative if isinstance(alternative, str) else ", and ".join(map(spelled, alternative)) for alternative in self.alternatives
+        )
 
 
 def alternatives_of(remedy: Remedy | str | None) -> tuple[tuple[Step, ...] | str, ...]:

@@ -202,7 +202,7 @@ def spans(rows: tuple[Span, ...]) -> tuple[Releases, ...]:
     """The releases of rows of a page's head."""
     from cfglint.findings.releases import Releases
 
-    return tuple(Releases(*each) for each in rows)
+    return tuple(Releases(*row) for row in rows)
 
 
 def names_of(code: str) -> tuple[str, ...]:

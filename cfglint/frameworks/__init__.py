@@ -133,7 +133,7 @@ def released_since(package: str, releases: list[str], months: int) -> list[str]:
     newest = dates[releases[-1]]
     month = int(newest[:2]) * 12 + int(newest[2:4]) - 1 - months
     first = f"{month // 12:02}{month % 12 + 1:02}{newest[4:]}"
-    return [each for each in releases if dates[each] >= first]
+    return [release for release in releases if dates[release] >= first]
 
 
 def nearest_modelled(package: str, version: str) -> str | None:

@@ -243,10 +243,10 @@ class Config:
 
     def absent(self, *path: str | int) -> Setting:
         """A key that the files lack; its value is not known while the rest of the run may set it."""
-        found = self.setting(*path)
+        setting = self.setting(*path)
         if self.rest:
-            found.value = Unknown(*self.rest)
-        return found
+            setting.value = Unknown(*self.rest)
+        return setting
 
     def unset(self, *names: str) -> tuple[Reason, ...]:
         """Those of some fields that the files do not set, if they may be only a part of the run: the command line may set them."""
@@ -276,8 +276,8 @@ class Config:
 
     def account(self) -> Summary:
         """The summary of the run: the lines of `explain` beyond batch and layout, each with its origin."""
-        found: Summary = imported(self.parts["account"])(self)
-        return found
+        summary: Summary = imported(self.parts["account"])(self)
+        return summary
 
     def split_rule(self) -> SplitRule | None:
         """The requirements of this framework on micro batch and accumulation beyond their product; None if it has none."""
@@ -592,7 +592,7 @@ class Framework:
     def import_changes(self, name: str) -> set[Version]:
         """The releases of the package that add or remove a public name of one of its modules."""
         of_modules: dict[str, dict[tuple[Span, ...], str]] = self.part("names", {})
-        groups = (group for each in of_modules.values() for group in each.items())
+        groups = (group for of_module in of_modules.values() for group in of_module.items())
         return {release for spans, names in groups if name in names.split() for span in spans for release in span if release}
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:

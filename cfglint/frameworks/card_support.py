@@ -60,7 +60,7 @@ def lacks_kernels(card: Card, torch: Version | None) -> Releases | None:
     """The releases of torch whose wheels have no kernels for the card, if a stated release is one of them."""
     if torch is None or card.device != CUDA:
         return None
-    return next((each for low, high, each in WITHOUT_KERNELS if low <= card.capability <= high and torch in each), None)
+    return next((releases for low, high, releases in WITHOUT_KERNELS if low <= card.capability <= high and torch in releases), None)
 
 
 def torch_in_words(torch: Version | None) -> str:

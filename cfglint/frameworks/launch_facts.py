@@ -109,12 +109,12 @@ class LaunchFacts(Record):
     @property
     def counted(self) -> tuple[Reason, ...]:
         """The files whose rows are the number of samples, if nobody stated it: they may be others where the run starts."""
-        found = self.samples
-        if found is None or not found.certain or not found.files:
+        samples = self.samples
+        if samples is None or not samples.certain or not samples.files:
             return ()
         from cfglint.evaluate import Reason
 
-        return (Reason("file", f"`{found.files[0]}`", "its rows were counted here", found.files[0]),)
+        return (Reason("file", f"`{samples.files[0]}`", "its rows were counted here", samples.files[0]),)
 
     def on_card(self, name: str | None, memory: float | None = None) -> LaunchFacts:
         """The same facts with a card by its name, and the memory of a GPU, where neither is known yet; a card has its memory."""

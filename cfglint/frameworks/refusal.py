@@ -79,7 +79,7 @@ class Refusal(Exception):
         return Finding(
             first,
             self.message,
-            related=[each for each in others if each.written],
+            related=[other for other in others if other.written],
             exception=self.exception,
             fails_at=self.fails_at,
             help=lambda: self.help_for(values),

@@ -73,7 +73,7 @@ class Resumption(Record):
 
 def given_checkpoint(facts: LaunchFacts, key: str = KEY) -> Resumption | None:
     """The checkpoint that the user names on the command line."""
-    given = facts.resume
-    if given is None:
+    resume = facts.resume
+    if resume is None:
         return None
-    return Resumption(Setting((key,), given, OVERRIDE, because=FLAG), given, checkpoint_in(given, given, ""), is_certain=True)
+    return Resumption(Setting((key,), resume, OVERRIDE, because=FLAG), resume, checkpoint_in(resume, resume, ""), is_certain=True)

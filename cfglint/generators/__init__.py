@@ -29,8 +29,8 @@ def kinds() -> list[str]:
 
 def generator_of(kind: str, framework: str = FRAMEWORK) -> Generator:
     """The generator of a kind, or with `run` of the set of a framework; the module has the name of the kind."""
-    found: Generator = __import__(f"cfglint.generators.{framework if kind == RUN else kind}", fromlist=["GENERATOR"]).GENERATOR
-    return found
+    generator: Generator = __import__(f"cfglint.generators.{framework if kind == RUN else kind}", fromlist=["GENERATOR"]).GENERATOR
+    return generator
 
 
 def set_frameworks() -> list[str]:

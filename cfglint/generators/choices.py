@@ -201,8 +201,8 @@ def length(
 
 def log_interval(job: JobSpec, total: int | None) -> int:
     """The number of steps between log entries: few enough for a curve, also in a short run."""
-    every = job.logging_steps or LOGGING
-    return 1 if total is not None and every > total else every
+    logging_steps = job.logging_steps or LOGGING
+    return 1 if total is not None and logging_steps > total else logging_steps
 
 
 def amount(number: int, noun: str) -> str:

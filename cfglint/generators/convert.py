@@ -58,7 +58,7 @@ class Existing:
             readers[config.kind](self, config)
         if self.facts.get("min_learning_rate", 0) >= self.facts.get("learning_rate", float("inf")):
             self.facts.update(scheduler="constant", min_learning_rate=0.0)
-        self.left = [each for config in read for each in self._unused(config)]
+        self.left = [setting for config in read for setting in self._unused(config)]
 
     def take(self, fact: str, config: Config, *path: str, value: object) -> None:
         """Record a fact and its place; None is not recorded."""
@@ -125,12 +125,12 @@ def leaf_paths(values: ConfigMapping, before: Path = ()) -> Iterator[Path]:
 
 def of_trainer(found: Existing, config: Any) -> None:
     """Read the facts of `TrainingArguments`, defaults included."""
-    given = config.arguments
+    arguments = config.arguments
 
     def number(fact: str, field: str, least: float = 0) -> None:
-        value = given[field]
+        value = arguments[field]
         if type(value) in (int, float) and value >= least:
-            found.take(fact, config, given.written(field), value=value)
+            found.take(fact, config, arguments.written(field), value=value)
 
     number("learning_rate", "learning_rate")
     number("weight_decay", "weight_decay")
@@ -142,15 +142,15 @@ def of_trainer(found: Existing, config: Any) -> None:
     number("steps", "max_steps", least=1)
     if "steps" not in found.facts:
         off_below_one(found, config, "max_steps")
-        if given["num_train_epochs"] != 0:
+        if arguments["num_train_epochs"] != 0:
             number("epochs", "num_train_epochs")
     number("warmup", "warmup_ratio")
-    if type(given["warmup_steps"]) in (int, float) and given["warmup_steps"] > 0:
+    if type(arguments["warmup_steps"]) in (int, float) and arguments["warmup_steps"] > 0:
         number("warmup", "warmup_steps")
     off_below_one(found, config, "warmup_steps")
     found.facts.setdefault("warmup", 0.0)
     for fact, field in (("logging_steps", "logging_steps"), ("save_steps", "save_steps")):
-        if field in given and type(given[field]) is int:
+        if field in arguments and type(arguments[field]) is int:
             number(fact, field, least=1)
     trainer_choices(found, config)
 
@@ -163,28 +163,28 @@ def off_below_one(found: Existing, config: Any, field: str) -> None:
 
 def trainer_choices(found: Existing, config: Any) -> None:
     """Read optimizer, schedule, precision and similar facts."""
-    given = config.arguments
+    arguments = config.arguments
     spelled = {name: fact for fact, names in TRAINER_OPTIMIZERS.items() for name in names}
 
     def choice(fact: str, field: str, value: str | None) -> None:
-        key = given.written(field)
-        replaced = config.get(key) not in (None, given[field])  # axolotl builds it itself, and passes the Trainer another name
+        key = arguments.written(field)
+        replaced = config.get(key) not in (None, arguments[field])  # axolotl builds it itself, and passes the Trainer another name
         found.take(fact, config, field if replaced else key, value=value)
 
-    choice("optimizer", "optim", spelled.get(given["optim"]))
-    choice("scheduler", "lr_scheduler_type", TRAINER_SCHEDULES.get(given["lr_scheduler_type"]))
+    choice("optimizer", "optim", spelled.get(arguments["optim"]))
+    choice("scheduler", "lr_scheduler_type", TRAINER_SCHEDULES.get(arguments["lr_scheduler_type"]))
     found.number("min_learning_rate", config, "lr_scheduler_kwargs", "min_lr", default=0.0)
     for name in ("bf16", "fp16"):
-        if given[name] is True:
+        if arguments[name] is True:
             found.take("precision", config, name, value=name)
-        elif given[name] is False:
+        elif arguments[name] is False:
             found.use(config, name)
     found.facts.setdefault("precision", "fp32")
     for field in ("activation_checkpointing", "gradient_checkpointing"):
-        if given[field] is True and field in given:
-            found.take("checkpointing", config, given.written(field), value=True)
-    if isinstance(given["output_dir"], str) and "output_dir" in given:
-        found.take("output_dir", config, "output_dir", value=given["output_dir"])
+        if arguments[field] is True and field in arguments:
+            found.take("checkpointing", config, arguments.written(field), value=True)
+    if isinstance(arguments["output_dir"], str) and "output_dir" in arguments:
+        found.take("output_dir", config, "output_dir", value=arguments["output_dir"])
     if config.uses_deepspeed:
         found.use(config, "deepspeed")
 
@@ -231,7 +231,7 @@ def optimizer_numbers(found: Existing, config: Config, weight_decay: float) -> N
     found.number("weight_decay", config, "optimizer", "params", "weight_decay", default=weight_decay)
     found.number("epsilon", config, "optimizer", "params", "eps", default=1.0e-8)
     betas = config.get("optimizer", "params", "betas", default=[0.9, 0.999] if found.facts.get("optimizer") == "adamw" else None)
-    if isinstance(betas, list) and [type(each) for each in betas] == [float, float]:
+    if isinstance(betas, list) and [type(beta) for beta in betas] == [float, float]:
         found.take("beta1", config, "optimizer", "params", "betas", value=betas[0])
         found.take("beta2", config, "optimizer", "params", "betas", value=betas[1])
 

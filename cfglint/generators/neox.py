@@ -242,7 +242,7 @@ def fraction(part: int, total: int) -> float:
     """
     near = part / total
     candidates = (near, nextafter(near, 0), nextafter(near, 1))
-    return min((each for each in candidates if each * total >= part), key=lambda each: each * total)
+    return min((candidate for candidate in candidates if candidate * total >= part), key=lambda candidate: candidate * total)
 
 
 def memory(keys: Keys, job: JobSpec) -> None:

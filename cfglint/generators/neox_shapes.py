@@ -108,14 +108,14 @@ SHAPES = {
 
 def published(name: str) -> NeoXShape:
     """A shape by its name, in any case; raises Contradiction if there is none."""
-    found = SHAPES.get(name.lower())
-    if found is None:
+    neo_xshape = SHAPES.get(name.lower())
+    if neo_xshape is None:
         raise Contradiction(f"--model {name}: published shapes are {', '.join(SHAPES)}; or pass --model layers=N,hidden=N,heads=N")
-    return found
+    return neo_xshape
 
 
 def nearest(shape: NeoXShape) -> str:
     """The name of the Pythia model whose number of weights is nearest, as a ratio."""
     own = max(shape.weights, 1)
-    names = [name for name, each in SHAPES.items() if each.family == PYTHIA]
+    names = [name for name, neo_xshape in SHAPES.items() if neo_xshape.family == PYTHIA]
     return min(names, key=lambda name: max(SHAPES[name].weights / own, own / SHAPES[name].weights))

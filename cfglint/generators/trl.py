@@ -169,9 +169,9 @@ def adapter(keys: Keys, job: JobSpec, name: str) -> None:
 
 def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
     """Add log entries where they are not the default, and checkpoints if an interval is specified."""
-    every = choices.log_interval(job, total)
-    if every != choices.LOGGING or job.version(KIND) < PRECISION_BY_DEFAULT:
-        keys.add("logging_steps", every)
+    log_interval = choices.log_interval(job, total)
+    if log_interval != choices.LOGGING or job.version(KIND) < PRECISION_BY_DEFAULT:
+        keys.add("logging_steps", log_interval)
     keys.add_known("save_steps", job.save_steps)
 
 

@@ -61,7 +61,7 @@ class Launch(Record):
     @property
     def is_closed(self) -> bool:
         """Whether a field that is not written has its default, because all that may set it was read, or is assumed."""
-        return not any(each.opens for each in self.not_read)
+        return not any(reason.opens for reason in self.not_read)
 
     @property
     def lacks_engine(self) -> bool:

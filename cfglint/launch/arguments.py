@@ -20,27 +20,27 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
     """
     words = [*words]
     words = words[: len(words) - len(behind_dashes(words))]
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     before: list[Text] = []
     further = further_options(words)
     for place, word in enumerate(words):
         text = word.string
         name, mark, _ = text.partition("=")
         if text.startswith("--") and len(text) > 2 and " " not in name:  # as argparse parses it
-            found.append(argument(name[2:].replace("-", "_"), word))
+            arguments.append(argument(name[2:].replace("-", "_"), word))
         elif assignments and mark and name.replace(".", "_").isidentifier():
-            found.append(argument(name, word))
+            arguments.append(argument(name, word))
         elif place in further:
-            if found and not found[-1].texts:
-                found[-1].texts.append(word)
+            if arguments and not arguments[-1].texts:
+                arguments[-1].texts.append(word)
             if not may_be_missing(word):
-                for each in found:
+                for each in arguments:
                     each.texts = [unknown(*word.reasons)]
-        elif found:
-            found[-1].texts.append(word)
+        elif arguments:
+            arguments[-1].texts.append(word)
         else:
             before.append(word)
-    return found, before
+    return arguments, before
 
 
 def behind_dashes(words: Sequence[Text]) -> Sequence[Text]:
@@ -50,19 +50,19 @@ def behind_dashes(words: Sequence[Text]) -> Sequence[Text]:
 
 def override_arguments(words: Iterable[Text]) -> list[Argument]:
     """The words of a Hydra command line as arguments: `key=value`, `+key=value`, `~key`, and Hydra's own options."""
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     for word in words:
         name = word.string.partition("=")[0]
         key = name.lstrip("+~-") if not name.startswith("--") else name[2:].replace("-", "_")
         if key.strip() and UNKNOWN not in key:
-            found.append(argument(key, word))
-    return found
+            arguments.append(argument(key, word))
+    return arguments
 
 
 def argument(name: str, word: Text) -> Argument:
     """An argument, with the value behind its `=` if it has one."""
-    own, value = around_mark(word)
-    return Argument(name, own, [value] if own is not word else [])
+    text, value = around_mark(word)
+    return Argument(name, text, [value] if text is not word else [])
 
 
 def may_be_missing(word: Text) -> bool:

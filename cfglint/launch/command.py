@@ -48,12 +48,12 @@ SURE = 5  # with this many names of TrainingArguments a line is assumed to be fo
 def command_document(line: LaunchLine, text: str) -> CommandDocument:
     call = line.call
     document = CommandDocument(call.path, text, min(call.start, len(text)), min(call.end, len(text)))
-    given, assignments = line.given, launcher_of(line).takes_assignments
+    arguments, assignments = line.given, launcher_of(line).takes_assignments
     document.assignments = assignments and any(file.role == "positional" for file in line.files)
     if takes_overrides(line):
-        given = override_arguments(line.arguments)
+        arguments = override_arguments(line.arguments)
         document.assignments = True
-    for argument in given if given is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
+    for argument in arguments if arguments is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
         document.add(argument.name, flag(argument), argument.word, argument.texts)
     add_size(document, line)
     return document
@@ -73,9 +73,9 @@ def add_size(document: CommandDocument, line: LaunchLine) -> None:
         if option is not None and not option.in_file and option.value is not None and option.value.string.isdigit():
             document.add_size(name, option.word, option.value)
             return
-    given = line.call.environment.get(SIZE_VARIABLE) if line.inner == "torchrun" else None
-    if given is not None and given.string.isdigit() and int(given.string) == line.gpus_per_node:
-        document.add_size(SIZE_VARIABLE, given, given)
+    text = line.call.environment.get(SIZE_VARIABLE) if line.inner == "torchrun" else None
+    if text is not None and text.string.isdigit() and int(text.string) == line.gpus_per_node:
+        document.add_size(SIZE_VARIABLE, text, text)
 
 
 def flag(argument: Argument) -> str:
@@ -108,11 +108,11 @@ def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
 
 def not_known(unknown: Mapping[str, Unknown], set_later: Collection[str], fields: Collection[str]) -> tuple[Reason, ...]:
     """The important ones of fields that have unknown values, and of those that the program sets after the constructor."""
-    given = [
+    reasons = [
         Reason("argument", f"`{key}`", value.reasons[0].cause if value.reasons else "") for key, value in unknown.items() if key in fields
     ]
     later = [Reason("program", f"`{key}`", "the program sets it") for key in set_later if key in fields]
-    return tuple(each for each in (*given, *later) if each.what.strip("`") not in WITHOUT_EFFECT)
+    return tuple(reason for reason in (*reasons, *later) if reason.what.strip("`") not in WITHOUT_EFFECT)
 
 
 def readable(text: str) -> str:

@@ -31,7 +31,7 @@ def lost_arguments(line: LaunchLine) -> None:
         return
     if lost:
         first = lost[0][0][0]
-        before = [each.string for each in call.words if each.string.startswith("--")] if cut is not None else []
+        before = [text.string for text in call.words if text.string.startswith("--")] if cut is not None else []
         word, key = cut or first, "".join(before[-1:]).partition("=")[0]
         reader = "the program" if line.program is not None else "the launcher"
         message = f"{named(first.string.partition('=')[0], lost)} not passed to {reader}: {cause(cut)}"
@@ -49,7 +49,7 @@ def lost_arguments(line: LaunchLine) -> None:
 def named(first: str, lost: list[tuple[list[Text], int]]) -> str:
     """The first of the words that are cut off and the number of the other options, with a verb."""
     arguments = [word.string for words, _ in lost for word in words if word.string.startswith("--") or "=" in word.string]
-    count = len(arguments) - any(each.partition("=")[0] == first for each in arguments[:1])
+    count = len(arguments) - any(argument.partition("=")[0] == first for argument in arguments[:1])
     return f"`{first}` and {counted(count, 'more argument')} are" if count > 0 else f"`{first}` is"
 
 
@@ -72,10 +72,10 @@ def leave_out_blanks(line: LaunchLine, arguments: list[Argument]) -> None:
 def is_stray(word: Text, line: LaunchLine) -> bool:
     """Whether a word is a blank that a broken continuation passes, or a word of the comment that it begins."""
     call = line.call
-    if any(word is each for each in call.blanks):
+    if any(word is blank for blank in call.blanks):
         return True
-    behind = call.words[next(place for place, each in enumerate(call.words) if each is call.cut) :] if call.cut is not None else ()
-    return any(word is each for each in behind)
+    behind = call.words[next(place for place, text in enumerate(call.words) if text is call.cut) :] if call.cut is not None else ()
+    return any(word is text for text in behind)
 
 
 def refused_blanks(line: LaunchLine, launch: Launch) -> None:

@@ -50,9 +50,9 @@ REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed",
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
     """Report options of the launcher after the program, which the program receives."""
-    own = launcher_of(line).own_options
+    options = launcher_of(line).own_options
     for argument in arguments:
-        if argument.name in own and argument.name not in line.options:
+        if argument.name in options and argument.name not in line.options:
             message = f"`--{argument.name}` comes after the program and is passed to it, not to {line.launcher}"
             helps = f"put it before the program: {line.launcher} --{argument.name} ..."
             line.report("LCH010", "warning", argument.word, f"--{argument.name}", message, remedy=helps)

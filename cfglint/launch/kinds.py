@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def kind_named(name: str) -> LaunchedKind:
-    found: LaunchedKind = REGISTERED.load(name)
-    return found
+    launched_kind: LaunchedKind = REGISTERED.load(name)
+    return launched_kind
 
 
 def every_kind() -> Iterator[tuple[str, LaunchedKind]]:

@@ -74,15 +74,15 @@ def has_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], 
     programs = {*PROGRAM.findall(text)}
     if programs and (given or any(trains_by_itself(name, names, read) for name in programs)):
         return True
-    return any(runs_training(text, found.end(), given) for found in INTERPRETER.finditer(text))
+    return any(runs_training(text, match.end(), given) for match in INTERPRETER.finditer(text))
 
 
 @cache
 def words_of_launchers() -> re.Pattern[str]:
     """A pattern that finds the name of a launcher."""
-    records = [each for each in launchers().values() if each.name != PYTHON]
-    parts = "|".join(re.escape(mark) for each in records for mark in each.marks)
-    words = "|".join(re.escape(word) for each in records for word in each.words)
+    records = [launcher for launcher in launchers().values() if launcher.name != PYTHON]
+    parts = "|".join(re.escape(mark) for record in records for mark in record.marks)
+    words = "|".join(re.escape(word) for record in records for word in record.words)
     return re.compile(rf"{parts}|(?<![\w-])(?:{words})(?![\w-])")
 
 
@@ -103,20 +103,20 @@ def trains_by_itself(name: str, names: Mapping[str, list[str]], read: Callable[[
     if any(mark in name.lower() for mark in TRAINS):
         return True
     programs = (read(path) or "" for path in names.get(name, ()))
-    return any(TRAINER_CALL in each or BACKWARD in each for each in programs)
+    return any(TRAINER_CALL in program or BACKWARD in program for program in programs)
 
 
 def mentioned(text: str, names: Mapping[str, list[str]]) -> set[str] | None:
     """The names of the project's files that a script may source or call; None if it composes names in a way that excludes none."""
-    words = [found[1] or found[2] or "" for found in READS.finditer(text)]
+    words = [match[1] or match[2] or "" for match in READS.finditer(text)]
     if any(map(COMPOSED_WHOLLY, words)):
         return None
     found = {*TOKEN.findall(text)} & names.keys()
     found.update(name for name in names if TOKEN.fullmatch(name) is None and name in text)
-    for before, after in {each.groups() for each in COMPOSED.finditer(text)}:
+    for before, after in {match.groups() for match in COMPOSED.finditer(text)}:
         if len(before) + len(after) >= CLEAR:
             found.update(name for name in names if name.startswith(before) and name.endswith(after))
     if any(map(OPEN_NAME, words)):
         return found
-    direct = {token for each in words for token in TOKEN.findall(each)}
+    direct = {token for word in words for token in TOKEN.findall(word)}
     return {name for name in found if name in direct or not name.endswith(DATA)}

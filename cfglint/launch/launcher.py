@@ -70,7 +70,7 @@ class Launcher:
 
     def has_option(self, name: str) -> bool:
         """Whether its parser accepts an option before the program, `--name`, in any release; true if its options are not modelled."""
-        return not self.options or any(each.startswith(name) for each in self.options)
+        return not self.options or any(option.startswith(name) for option in self.options)
 
     def naming_words(self, words: list[Text]) -> list[Text]:
         """Those of the words after the command that may name files."""
@@ -136,13 +136,13 @@ def launchers() -> dict[str, Launcher]:
 @cache
 def launchers_by(of: str) -> dict[str, Launcher]:
     """The launchers by their `commands`, `modules` or `scripts`."""
-    return {name: each for each in launchers().values() for name in getattr(each, of)}
+    return {name: launcher for launcher in launchers().values() for name in getattr(launcher, of)}
 
 
 @cache
 def marks(least: int = 0) -> tuple[str, ...]:
     """Strings one of which every launch line contains, of at least so many characters."""
-    return tuple(mark for each in launchers().values() for mark in (*each.marks, *each.words) if len(mark) >= least)
+    return tuple(mark for launcher in launchers().values() for mark in (*launcher.marks, *launcher.words) if len(mark) >= least)
 
 
 def launcher_of(line: LaunchLine) -> Launcher:

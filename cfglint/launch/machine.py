@@ -58,17 +58,17 @@ def number(text: Text | None, default: int | None, machine: Machine, line: Launc
 def visible(line: LaunchLine, machine: Machine, field: str = "gpus_per_node") -> int | None:
     """The number of GPUs that a process sees: those of CUDA_VISIBLE_DEVICES, else all of the machine."""
     line.by_devices = True
-    given = line.call.environment.get(VISIBLE)
-    if given is not None and given.value is None:
-        line.unsure(field, *given.reasons)
+    text = line.call.environment.get(VISIBLE)
+    if text is not None and text.value is None:
+        line.unsure(field, *text.reasons)
         return machine.gpus_per_node
-    if given is None or given.value is None:
+    if text is None or text.value is None:
         line.machine = True
         if machine.gpus_per_node is None:
             line.unsure(field, MACHINE)
         return machine.gpus_per_node
     count = 0
-    for each in given.value.split(","):
+    for each in text.value.split(","):
         name = each.strip()
         if not name.removeprefix("-").isdigit() or int(name) < 0 or (machine.gpus is not None and int(name) >= max(machine.gpus, 8)):
             break

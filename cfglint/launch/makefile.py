@@ -15,8 +15,8 @@ class Recipe(Record):
     parts: list[TextPart] = []
 
     def script(self, path: str) -> Script:
-        found = Text(TextPart(part.text, None if part.place is None else (path, *part.place[1:]), part.reasons) for part in self.parts)
-        return Script(path, "", first_line=self.line, parts=found)
+        text = Text(TextPart(part.text, None if part.place is None else (path, *part.place[1:]), part.reasons) for part in self.parts)
+        return Script(path, "", first_line=self.line, parts=text)
 
 
 def recipes(text: str) -> list[Recipe]:

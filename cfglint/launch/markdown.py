@@ -20,7 +20,7 @@ class Block(Record):
 
     def script(self, path: str) -> Script:
         """The commands of the block; what is to be filled in is a part of its word, not a redirection, and what is optional is left out."""
-        parsed = OPTIONAL.sub(lambda found: " " * len(found.group()), as_words(self.text, TO_FILL_IN))
+        parsed = OPTIONAL.sub(lambda match: " " * len(match.group()), as_words(self.text, TO_FILL_IN))
         return Script(path, self.text, self.offset, self.line, parsed=parsed)
 
 

@@ -26,7 +26,7 @@ def take_processes(line: LaunchLine) -> None:
     hosts = slots(given)
     each, count = per_node(given), number(first(given, COUNT))
     if hosts:
-        count = count if count is not None or None in hosts else sum(each for each in hosts if each is not None)
+        count = count if count is not None or None in hosts else sum(host for host in hosts if host is not None)
         nodes = len(hosts)
         each = each if each is not None or count is None or count % nodes else count // nodes
     else:
@@ -82,7 +82,7 @@ def slots(given: dict[str, Text]) -> list[int | None]:
     """The slots of each host of `-H a:8,b:8`; None for one without a number."""
     text = first(given, HOSTS)
     hosts = [each.partition(":")[2] for each in text.value.split(",")] if text is not None and text.value else []
-    return [int(each) if each.isdigit() else None for each in hosts]
+    return [int(host) if host.isdigit() else None for host in hosts]
 
 
 def places(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:

@@ -9,35 +9,35 @@ from cfglint.source.shell.placed_text import Text, after_mark
 
 def read_options(words: list[Text], flags: Collection[str], short: dict[str, str]) -> Options:
     """Parse the options up to the program; `flags` have no value, every other option has one. `short` maps short names to long ones."""
-    found = Options()
+    options = Options()
     index = 0
     while index < len(words):
         word = words[index]
         text = word.string
         index += 1
         if text == "--":
-            found.rest.extend(words[index:])
-            return found
+            options.rest.extend(words[index:])
+            return options
         if not text.startswith("-") or len(text) < 2:
             if not any(part.text for part in word.parts) and not word.known:
-                found.open = (*found.open, *word.reasons)
+                options.open = (*options.open, *word.reasons)
                 continue
-            found.rest.extend((word, *words[index:]))
-            return found
+            options.rest.extend((word, *words[index:]))
+            return options
         name, mark, _ = text.partition("=")
         key = short.get(name, name.lstrip("-").replace("-", "_"))
         if key in flags:
-            found.given[key] = Option(key, word, None)
+            options.given[key] = Option(key, word, None)
             continue
         if mark:
-            found.given[key] = Option(key, word, word[len(name) + 1 :] if word.known else after_mark(word))
+            options.given[key] = Option(key, word, word[len(name) + 1 :] if word.known else after_mark(word))
             continue
         if index >= len(words) or (is_option(words[index]) and words[index].known):
-            found.missing = found.missing or Option(key, word, None)
+            options.missing = options.missing or Option(key, word, None)
             continue
-        found.given[key] = Option(key, word, words[index])
+        options.given[key] = Option(key, word, words[index])
         index += 1
-    return found
+    return options
 
 
 def complete(options: Options, names: Collection[str]) -> None:

@@ -15,7 +15,7 @@ OPTIONAL = re.compile(r"(?<=\s)\[-[^\[\]\n]*\](?!\S)")  # `[--flag]`, which the 
 
 def as_words(text: str, placeholder: re.Pattern[str]) -> str:
     """Commands of the same length in which each placeholder is a part of its word."""
-    return placeholder.sub(lambda found: "x" * len(found.group()), text)
+    return placeholder.sub(lambda match: "x" * len(match.group()), text)
 
 
 def unfilled(line: LaunchLine, text: str) -> None:

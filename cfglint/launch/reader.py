@@ -104,8 +104,8 @@ class Reader:
         if name.endswith(NOTEBOOK):
             from cfglint.launch.cells import scripts
 
-            wanted = (each for each in scripts(path, text) if self.is_of_interest(each.text))
-            return [line for each in wanted for line in self.of_script(path, each, each.text)]
+            wanted = (cell_script for cell_script in scripts(path, text) if self.is_of_interest(cell_script.text))
+            return [line for cell_script in wanted for line in self.of_script(path, cell_script, cell_script.text)]
         if len(text) > LONGEST:
             self.evaluations.incomplete[path] = None
             return []
@@ -129,11 +129,11 @@ class Reader:
         """The launch lines of the fenced blocks of a Markdown file."""
         from cfglint.launch.markdown import blocks
 
-        found: list[LaunchLine] = []
+        launch_lines: list[LaunchLine] = []
         for block in blocks(text):
             if self.is_of_interest(block.text) and (counts is None or counts(block.text)):
-                found.extend(self.of_script(path, block.script(path), block.text))
-        return found
+                launch_lines.extend(self.of_script(path, block.script(path), block.text))
+        return launch_lines
 
     def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:
         """The launch lines of one script, started from the folder that contains most of the files that it names."""
@@ -148,16 +148,16 @@ class Reader:
         followed, known = self.evaluations.known[key]
         if not followed.is_complete:
             self.evaluations.incomplete[path] = None
-        found = [line for line in (self.line(call, known) for call in followed.calls) if line is not None]
-        if found:
+        launch_lines = [line for line in (self.line(call, known) for call in followed.calls) if line is not None]
+        if launch_lines:
             head = job_of(path, text)
-            for line in found:
+            for line in launch_lines:
                 line.script_path, line.sourced, line.header = path, followed.sourced_files, head
                 findings.header_sizes(line, head)
                 findings.missing_files(line, followed.calls, followed.written)
                 if not findings.is_page(line):
                     unfilled(line, text)
-        return found
+        return launch_lines
 
     def from_best_folder(self, script: Script, folders: list[str], name: str, text: str) -> tuple[ShellInterpreter, bool]:
         """(the interpreted script, started from one of the folders, whether any file that it names exists there)."""
@@ -230,7 +230,7 @@ class Reader:
         """Of folders with as many of the named files, the one nearest to the script that has all programs of the first one, else that."""
         first, *others = alike
         programs = self.programs(alike[first], first) if others else set()
-        return next((each for each in reversed(others) if programs and self.programs(alike[each], each) >= programs), first)
+        return next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
 
     def programs(self, names: dict[tuple[str, str], int], folder: str) -> set[str]:
         """Those of the named files that are programs, and exist relative to a folder."""
@@ -295,7 +295,7 @@ class Reader:
         findings.unusable_counts(line)
         launcher.check(line)
         findings.named_with_block(line, arguments)
-        trainer = sum(each.name in TRAINER_NAMES for each in arguments) >= SURE
+        trainer = sum(argument.name in TRAINER_NAMES for argument in arguments) >= SURE
         findings.missing_values(line, arguments, trainer)
         return line
 
@@ -342,14 +342,14 @@ class Reader:
         return alike[0] if len(alike) == 1 else None
 
     def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
-        return trains(line, {each.name for each in arguments}, self.project.read)
+        return trains(line, {argument.name for argument in arguments}, self.project.read)
 
     def was_to_train(self, call: StartedCall, words: list[Text]) -> bool:
         """Whether a command would start a training if a broken line continuation did not cut off a part of it."""
         if not call.lost:
             return False
-        whole = [word for word in (*words, *(each for lost, _ in call.lost for each in lost)) if word.string.strip()]
-        line = self.launched(call, whole)
+        texts = [word for word in (*words, *(text for lost, _ in call.lost for text in lost)) if word.string.strip()]
+        line = self.launched(call, texts)
         return line is not None and self.starts_training(line, read_arguments(line.arguments)[0])
 
     def launched(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
@@ -392,8 +392,8 @@ class Reader:
         program = line.program.string if line.program is not None else ""
         launcher = launchers_by("modules").get(program) if line.module else launchers_by("scripts").get(program.rpartition("/")[2])
         if launcher is not None:
-            own = line.module or launcher.name in launcher.scripts
-            return self.read(launcher, call, line.arguments, "" if own else PYTHON)
+            module = line.module or launcher.name in launcher.scripts
+            return self.read(launcher, call, line.arguments, "" if module else PYTHON)
         behind = after_dashes(line.arguments)
         return self.launched(call, behind) if behind is not None else line
 
@@ -403,9 +403,9 @@ class Reader:
             line.unsure("files", *file.word.reasons)
             return
         around = self.around(line.folder)
-        found = around.path_of(written)
-        file.outside = found is None and around.is_outside(written)
-        file.path = files.spelled_like(line.call.path, found) if found is not None else None
+        path = around.path_of(written)
+        file.outside = path is None and around.is_outside(written)
+        file.path = files.spelled_like(line.call.path, path) if path is not None else None
         file.known = known and line.folder is not None and not written.startswith(("/", "~"))
         if findings.is_page(line) and file.role not in findings.REQUIRED:  # the config of an example is often one that the reader writes
             file.known = file.known and around.has_folder_of(written)
@@ -480,7 +480,7 @@ def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
     launcher = launchers_by("scripts").get(command_name(words[program])) if program < len(words) else None
     if launcher is not None and launcher.lists_files:
         return {word.string for word in (words[program], *launcher.naming_words(words[program + 1 :])) if word.string.endswith(ends)}
-    strings = [string for each in words if (string := each.string).endswith(ends)]
+    strings = [string for word in words if (string := word.string).endswith(ends)]
     return {each.rpartition("=")[2] if each.startswith("-") else each for each in strings}
 
 
@@ -488,7 +488,7 @@ def named_files(words: list[Text]) -> list[str]:
     """The program, also as a module, and the configs that the words of a command name."""
     strings = [word.value.rpartition("=")[2] if word.value.startswith("-") else word.value for word in words if word.value]
     modules = [f"{module.replace('.', '/')}.py" for flag, module in pairwise(strings) if flag == "-m"]
-    return [*(each for each in strings if each.endswith((".py", *findings.CONFIG_ENDS))), *modules]
+    return [*(string for string in strings if string.endswith((".py", *findings.CONFIG_ENDS))), *modules]
 
 
 def after_dashes(words: list[Text]) -> list[Text] | None:

@@ -22,7 +22,7 @@ def size_places(line: LaunchLine, wanted: Size, before: Size) -> list[SizePlace]
     Raises EditRefused for a list of devices that are not numbers.
     """
     found = [*of_processes(line, wanted), *of_nodes(line, wanted), *of_devices(line, wanted), *around_command(line, wanted, before)]
-    return [each for each in found if each.text.string != each.after]
+    return [size_place for size_place in found if size_place.text.string != size_place.after]
 
 
 def around_command(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
@@ -90,11 +90,11 @@ def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -
     names = [each.strip() for each in (text.value or "").split(",") if each.strip()]
     if len(names) == count or (len(names) > count and not decides):
         return
-    if not all(each.isdigit() for each in names):
+    if not all(name.isdigit() for name in names):
         raise EditRefused(f"`{key}={text.value}` names devices that are not numbers; list {count} there", line.call.start)
     if launcher_of(line).is_one_process and len(names) == 1:
         raise EditRefused(launcher_of(line).why_fixed(line, Size(count, 1)), line.call.start)
-    yield SizePlace(key, text, device_list([int(each) for each in names], count))
+    yield SizePlace(key, text, device_list([int(name) for name in names], count))
 
 
 def of_slurm(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:

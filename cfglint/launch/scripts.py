@@ -206,8 +206,8 @@ def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]
     exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
     if exact:
         return exact
-    own = [line for line in lines if not line.is_sourced]
-    return [line for line in own if text.count("\n", 0, line.call.start) < number <= text.count("\n", 0, line.call.end) + 1]
+    launch_lines = [line for line in lines if not line.is_sourced]
+    return [line for line in launch_lines if text.count("\n", 0, line.call.start) < number <= text.count("\n", 0, line.call.end) + 1]
 
 
 def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) -> LaunchLine:

@@ -126,7 +126,7 @@ class Header(Record):
         written = {name: text.string for name, text in options.items()}
         types = [word for name in OF_GPUS for part in written.get(name, "").split(",") for word in part.partition("(")[0].split(":")]
         for words in (types, BETWEEN_FEATURES(written.get("constraint", "")), written.get("partition", "").split(",")):
-            names = {found for word in words if (found := card_in(word))}
+            names = {card for word in words if (card := card_in(word))}
             if names:
                 return names.pop() if len(names) == 1 else ""
         return ""
@@ -144,9 +144,9 @@ class Header(Record):
 def card_in(word: str) -> str:
     """The GPU that a word names, as a whole or between its dashes; empty for other words, and for a part of a card (`a100_3g.20gb`)."""
     for each in (word, *re.split(r"[-_]", word)) if "." not in word else ():
-        found = find(each) if len(each) > 1 else None
-        if found is not None and found.device in (CUDA, ROCM):
-            return found.name
+        card = find(each) if len(each) > 1 else None
+        if card is not None and card.device in (CUDA, ROCM):
+            return card.name
     return ""
 
 
@@ -169,10 +169,10 @@ def header(path: str, text: str) -> Header:
 def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> None:
     """Parse the options on one line: `--name=value`, `--name value`, `-N value`, `-N4`."""
     words: list[tuple[str, int]] = []
-    for found in WORDS(line, len(MARK)):
-        if found.group().startswith("#"):
+    for match in WORDS(line, len(MARK)):
+        if match.group().startswith("#"):
             break
-        words.append((found.group(), offset + found.start()))
+        words.append((match.group(), offset + match.start()))
     index = 0
     while index < len(words):
         word, start = words[index]

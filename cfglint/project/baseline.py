@@ -39,8 +39,8 @@ class Baseline:
     def counted(self, outcome: Outcome) -> dict[Identity, int]:
         """The number of occurrences of each finding in a run."""
         numbers: dict[Identity, int] = {}
-        for each in open_findings(outcome.diagnostics):
-            same = identity(each, self.folder)
+        for open_finding in open_findings(outcome.diagnostics):
+            same = identity(open_finding, self.folder)
             numbers[same] = numbers.get(same, 0) + 1
         return numbers
 
@@ -65,14 +65,14 @@ class Baseline:
             if number:
                 numbers.setdefault(same[:3] if reworded else same, []).append(same)
         found: set[Identity] = set()
-        for each in open_findings(of_run):
-            same = identity(each, self.folder)
+        for open_finding in open_findings(of_run):
+            same = identity(open_finding, self.folder)
             candidates = numbers.get(same[:3] if reworded else same, [])
             taken = next((other for other in candidates if left[other]), None)
             if taken is not None:
                 left[taken] -= 1
                 found.add(taken)
-                each.suppressed = BASELINE
+                open_finding.suppressed = BASELINE
         return found
 
     def write(self) -> None:
@@ -101,7 +101,7 @@ def refuse_overwriting(path: str) -> None:
 
 def open_findings(of_run: list[Diagnostic]) -> list[Diagnostic]:
     """The findings that a baseline can accept: not suppressed, and not an internal error."""
-    return [each for each in of_run if not each.suppressed and each.code != INTERNAL]
+    return [diagnostic for diagnostic in of_run if not diagnostic.suppressed and diagnostic.code != INTERNAL]
 
 
 def relative(file: str, folder: str) -> str:

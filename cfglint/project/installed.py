@@ -26,9 +26,9 @@ def complete(facts: LaunchFacts, path: str, packages: Iterable[str]) -> LaunchFa
     for package in packages:
         if package in facts.target or package in facts.outside:
             continue
-        found = next((place for place in environments(path, dict(facts.environment)) if package in distributions(place)), None)
-        if found is not None:
-            facts = with_statements(facts, package, [statement(found, distributions(found)[package])])
+        environment = next((place for place in environments(path, dict(facts.environment)) if package in distributions(place)), None)
+        if environment is not None:
+            facts = with_statements(facts, package, [statement(environment, distributions(environment)[package])])
     return facts
 
 
@@ -68,7 +68,10 @@ def site_packages(environment: str) -> list[str]:
     """The folders of an environment that may contain packages."""
     library = os.path.join(environment, "lib")
     versions = [os.path.join(library, name) for name in names(library) if name.startswith("python")]
-    return [*(os.path.join(each, folder) for each in versions for folder in PACKAGES), os.path.join(environment, "Lib", "site-packages")]
+    return [
+        *(os.path.join(version, folder) for version in versions for folder in PACKAGES),
+        os.path.join(environment, "Lib", "site-packages"),
+    ]
 
 
 def names(folder: str) -> list[str]:

@@ -113,20 +113,24 @@ class Repositories:
                 place, copy = placed[package]
                 facts = with_statements(facts.replace(copies={**facts.copies, package: place}), package, [copy])
                 continue
-            found = None if script else self._decisive.get((folder, package))
-            if found is None:
-                found = self.look(self._upwards[folder], package, name, script, program)
+            statements = None if script else self._decisive.get((folder, package))
+            if statements is None:
+                statements = self.look(self._upwards[folder], package, name, script, program)
             if not script:
-                self._decisive[folder, package] = found
-            if found:
-                facts = with_statements(facts, package, found)
+                self._decisive[folder, package] = statements
+            if statements:
+                facts = with_statements(facts, package, statements)
         if set(wanted) <= REQUIRING_NOTHING:
             return facts
         from cfglint.frameworks.releases.requirements import OTHERS
 
         required = {other for package in wanted for other in OTHERS.get(package, ())}
         for other in sorted(required - set(wanted) - facts.target.keys()):
-            exact = [each for each in self.look(self._upwards[folder], other, name, script, program) if each.release and not each.elsewhere]
+            exact = [
+                statement
+                for statement in self.look(self._upwards[folder], other, name, script, program)
+                if statement.release and not statement.elsewhere
+            ]
             if len(exact) == 1:
                 facts = facts.replace(pinned={**facts.pinned, other: (exact[0].release, exact[0].file)})
         for package in wanted:
@@ -158,7 +162,7 @@ class Repositories:
 
     def in_folder_of(self, folders: list[str], distribution: str) -> list[Statement]:
         """What the nearest folder that names a distribution states of it."""
-        return next((found for folder in folders if (found := self.in_folder(folder).get(distribution))), [])
+        return next((statements for folder in folders if (statements := self.in_folder(folder).get(distribution))), [])
 
     def look(self, folders: list[str], package: str, name: str = "", script: str = "", program: str = "") -> list[Statement]:
         """The statements that decide about a package: one, several that disagree, or none.
@@ -170,26 +174,27 @@ class Repositories:
         for fork in (each for each, original in FORKS.items() if original == package and self.in_folder_of(folders, each)):
             stated = self.look(folders, fork, name, script, program) or self.in_folder_of(folders, fork)[:1]
             return [
-                changed(each, elsewhere=f"{fork} {each.release}".strip(), release=each.release.partition(".post")[0]) for each in stated
+                changed(statement, elsewhere=f"{fork} {statement.release}".strip(), release=statement.release.partition(".post")[0])
+                for statement in stated
             ]
         chain = [self.in_folder(folder).get(package, []) for folder in folders]
         if script:
-            of_script_itself = [each for _, each in of_script(script, name, (package,))]
-            chain[0] = sorted([*chain[0], *of_script_itself], key=lambda each: rank(each.file, name))
+            of_script_itself = [statement for _, statement in of_script(script, name, (package,))]
+            chain[0] = sorted([*chain[0], *of_script_itself], key=lambda statement: rank(statement.file, name))
         if BLOCK in script or BLOCK in program:
             from cfglint.project.statements.tables import of_block
 
             texts = (script, program) if name.endswith(".py") else (program,)
-            chain.insert(0, [each for text in texts for _, each in of_block(text, name, (package,))])
-        prose = [[each for each in statements if each.in_prose] for statements in chain]
-        chain = [[each for each in statements if not each.in_prose] for statements in chain]
-        found = nearest(package, [[each for each in statements if not each.optional] for statements in chain], name)
+            chain.insert(0, [statement for text in texts for _, statement in of_block(text, name, (package,))])
+        prose = [[statement for statement in statements if statement.in_prose] for statements in chain]
+        chain = [[statement for statement in statements if not statement.in_prose] for statements in chain]
+        found = nearest(package, [[statement for statement in statements if not statement.optional] for statements in chain], name)
         found = found or nearest(package, chain, name, every=True) or self.elsewhere(folders, package)
         return found or nearest(package, prose, name)
 
     def is_copy_of(self, folders: list[str], package: str) -> bool:
         """Whether the file lies in a copy of the framework's own repository: its pyproject.toml or setup.py has this name."""
-        names = {each.file for folder in folders for each in self.in_folder(folder).get(OWN_NAME, ())}
+        names = {statement.file for folder in folders for statement in self.in_folder(folder).get(OWN_NAME, ())}
         if not names:
             return False
         from cfglint.project.statements.copies import names_of
@@ -200,15 +205,15 @@ class Repositories:
         """The version of the framework's own repository."""
         from cfglint.project.statements.statement import Statement
 
-        found = (self.copy_in(folder, package) for folder in folders)
-        return next(filter(None, found), Statement("", "", "", OWN_COPY))
+        statements = (self.copy_in(folder, package) for folder in folders)
+        return next(filter(None, statements), Statement("", "", "", OWN_COPY))
 
     def copy_in(self, folder: str, package: str) -> Statement | None:
         from cfglint.project.statements.copies import in_folder, modules_of
 
         files, text = self._disk.names(folder), self._disk.text
-        found = (in_folder(folder, files, module, text) for module in modules_of(package))
-        return next(filter(None, found), None)
+        statements = (in_folder(folder, files, module, text) for module in modules_of(package))
+        return next(filter(None, statements), None)
 
     def in_folder(self, folder: str) -> dict[str, list[Statement]]:
         """What the files of a folder state about packages, the most trusted first."""
@@ -267,12 +272,18 @@ class Repositories:
         if form_of(name) in (of_page, of_script):
             from cfglint.project.statements.lines import environment_files
 
-            named = [each for each in environment_files(text) if not is_environment(each.rpartition("/")[2])]
+            named = [
+                environment_file for environment_file in environment_files(text) if not is_environment(environment_file.rpartition("/")[2])
+            ]
             return [each for each in named[:MOST_INCLUDED] if may_include(folder, each)]
         if name == "pyproject.toml":
             from cfglint.project.statements.tables import requirement_files
 
-            return [each for each in requirement_files(text, name)[:MOST_INCLUDED] if may_include(folder, each)]
+            return [
+                requirement_file
+                for requirement_file in requirement_files(text, name)[:MOST_INCLUDED]
+                if may_include(folder, requirement_file)
+            ]
         if not is_requirements(name):
             return []
         from cfglint.project.statements.lines import included
@@ -299,10 +310,14 @@ class Repositories:
             return []
         from cfglint.project.statements.requirement import MAIN
 
-        found = self.other_folders(top)
-        stated = [each for each in found.get(package, []) if (each.is_exact or each.spec) and (is_copy(each) or self.is_for(each, folders))]
-        stated = [each for each in stated if each.elsewhere != MAIN]  # it says no more of this folder than no statement
-        decisive = unlike([each for each in stated if not is_copy(each)] or stated)
+        other_folders = self.other_folders(top)
+        stated = [
+            statement
+            for statement in other_folders.get(package, [])
+            if (statement.is_exact or statement.spec) and (is_copy(statement) or self.is_for(statement, folders))
+        ]
+        stated = [statement for statement in stated if statement.elsewhere != MAIN]  # it says no more of this folder than no statement
+        decisive = unlike([statement for statement in stated if not is_copy(statement)] or stated)
         return decisive if len(decisive) == 1 else []
 
     def is_for(self, statement: Statement, folders: list[str]) -> bool:
@@ -310,7 +325,7 @@ class Repositories:
         stating = os.path.dirname(os.path.join(folders[-1], statement.file))
         if os.path.basename(stating).lower() in INSTALLING:
             return True
-        apart = [each for each in folders if not f"{stating}{os.sep}".startswith(f"{each.rstrip(os.sep)}{os.sep}")]
+        apart = [folder for folder in folders if not f"{stating}{os.sep}".startswith(f"{folder.rstrip(os.sep)}{os.sep}")]
         return not (self.has_programs(stating) and any(map(self.has_programs, apart)))
 
     def has_programs(self, folder: str) -> bool:
@@ -358,20 +373,20 @@ def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) ->
 
     Of statements that disagree, one that is not modelled decides.
     """
-    first = next((each for each in found if each.elsewhere), found[0])
+    first = next((statement for statement in found if statement.elsewhere), found[0])
     if first.elsewhere:
         said = f"at {first.elsewhere} ({first.file})" if first.file else first.elsewhere
         said = f"{first.elsewhere} of {first.file}" if first.in_prose else said
         target = {**facts.target, package: first.release} if first.release else facts.target
         source = {**facts.outside_from, package: (first.elsewhere, first.file)}
         return facts.replace(target=target, outside={**facts.outside, package: said}, outside_from=source)
-    specs = tuple(each.spec for each in found)
+    specs = tuple(statement.spec for statement in found)
     if len(found) == 1 and first.release:
         release, said = first.release, first.file
     else:
         from cfglint.project.allowed_releases import newest_allowed
 
-        release, said = newest_allowed(package, specs), " and ".join(each.source for each in found[:3])
+        release, said = newest_allowed(package, specs), " and ".join(statement.source for statement in found[:3])
         facts = facts.replace(bounds={**facts.bounds, package: specs})
     if not release:
         return facts
@@ -404,14 +419,14 @@ def nearest(package: str, chain: list[list[Statement]], script: str, every: bool
     """
     bounds: list[Statement] = []
     for statements in chain:
-        exact = unlike([each for each in statements if each.is_exact])
-        if exact and (every or len({each.file for each in exact}) > 1):
+        exact = unlike([statement for statement in statements if statement.is_exact])
+        if exact and (every or len({statement.file for statement in exact}) > 1):
             first = exact[0].file
-            exact = exact if every else [each for each in exact if each.file == first or are_variants(each.file, first)]
-        if exact and (not bounds or all(satisfies(each, bounds[0]) for each in exact)):
+            exact = exact if every else [statement for statement in exact if statement.file == first or are_variants(statement.file, first)]
+        if exact and (not bounds or all(satisfies(statement, bounds[0]) for statement in exact)):
             return exact
-        bounds = bounds or [each for each in statements if each.spec and not each.is_exact]
-    return bounds if every or not bounds else [together(package, [each for each in bounds if each.file in (bounds[0].file, script)])]
+        bounds = bounds or [statement for statement in statements if statement.spec and not statement.is_exact]
+    return bounds if every or not bounds else [together(package, [bound for bound in bounds if bound.file in (bounds[0].file, script)])]
 
 
 def are_variants(one: str, other: str) -> bool:
@@ -421,7 +436,7 @@ def are_variants(one: str, other: str) -> bool:
 
 def together(package: str, bounds: list[Statement]) -> Statement:
     """Several bounds as one, such as those of two commands in a row; the first if no release satisfies all."""
-    specs = dict.fromkeys(each.spec for each in bounds)
+    specs = dict.fromkeys(bound.spec for bound in bounds)
     if len(specs) == 1:
         return bounds[0]
     from cfglint.frameworks import modelled_releases
@@ -442,8 +457,8 @@ def satisfies(exact: Statement, bound: Statement) -> bool:
 def unlike(statements: list[Statement]) -> list[Statement]:
     """The statements that say something else than those before them."""
     found: dict[tuple[str, str], Statement] = {}
-    for each in statements:
-        found.setdefault((each.release or each.spec, each.elsewhere), each)
+    for statement in statements:
+        found.setdefault((statement.release or statement.spec, statement.elsewhere), statement)
     return list(found.values())
 
 

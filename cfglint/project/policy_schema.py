@@ -54,22 +54,22 @@ class PolicySchemas:
 
     def _bounded(self, kind: str, document: ConfigTable) -> list[PolicyViolation]:
         """The violations that a schema finds within its time limit; a timeout or an exception is reported as a violation."""
-        found: list[PolicyViolation] = []
+        policy_violations: list[PolicyViolation] = []
         if self.timeouts[kind] >= MOST_TIMEOUTS:
             return [PolicyViolation((), f"the policy schema is not applied to this file: it took too long for {MOST_TIMEOUTS} others")]
         try:
             with TimeLimit(SECONDS):
                 for error in self.validators[kind].iter_errors(document):
-                    found += violations(error)
-                    if len(found) >= MOST:
+                    policy_violations += violations(error)
+                    if len(policy_violations) >= MOST:
                         break
         except (TimeLimitExceeded, RecursionError):
             self.timeouts[kind] += 1
             message = f"the policy schema takes more than {SECONDS} seconds for this file; simplify its patterns and references"
-            found.append(PolicyViolation((), message))
+            policy_violations.append(PolicyViolation((), message))
         except Exception as error:  # the checks at loading do not cover every part of a schema
-            found.append(PolicyViolation((), f"the policy schema cannot be applied to this file: {reason(error)}"))
-        return found[:MOST]
+            policy_violations.append(PolicyViolation((), f"the policy schema cannot be applied to this file: {reason(error)}"))
+        return policy_violations[:MOST]
 
 
 def load(files: dict[str, str], folder: str) -> PolicySchemas:
@@ -134,7 +134,7 @@ def check_references(schema: ConfigTable, dialect: type[Validator]) -> None:
         resource, resolver = waiting.pop()
         if isinstance(resource.contents, dict) and isinstance(resource.contents.get("$ref"), str):
             resolver.lookup(resource.contents["$ref"])
-        waiting += [(each, resolver.in_subresource(each)) for each in resource.subresources()]
+        waiting += [(subresource, resolver.in_subresource(subresource)) for subresource in resource.subresources()]
 
 
 def violations(error: Any) -> Iterator[PolicyViolation]:
@@ -156,7 +156,7 @@ def unexpected(error: Any) -> list[str]:
 
     known = error.schema.get("properties", {})
     patterns = error.schema.get("patternProperties", {})
-    return [key for key in error.instance if key not in known and not any(re.search(each, key) for each in patterns)]
+    return [key for key in error.instance if key not in known and not any(re.search(pattern, key) for pattern in patterns)]
 
 
 def reason(error: Exception) -> str:

@@ -34,10 +34,10 @@ class Selection:
 
     def suppress(self, diagnostics: list[Diagnostic]) -> None:
         """Mark the findings that are suppressed here, and give each the address of its page."""
-        for each in diagnostics:
-            each.page = self.pages.replace(CODE, each.code) if self.pages else ""
-            if not each.suppressed and each.code != INTERNAL and self._suppressed(each):
-                each.suppressed = CONFIGURATION
+        for diagnostic in diagnostics:
+            diagnostic.page = self.pages.replace(CODE, diagnostic.code) if self.pages else ""
+            if not diagnostic.suppressed and diagnostic.code != INTERNAL and self._suppressed(diagnostic):
+                diagnostic.suppressed = CONFIGURATION
 
     def _suppressed(self, diagnostic: Diagnostic) -> bool:
         if self.select is not None and not matches(diagnostic.code, self.select):
@@ -56,10 +56,10 @@ class Selection:
         """The exit status: 1 for findings at or above `fail_on`, 2 for an internal error."""
         worst = 0
         for outcome in outcomes:
-            for each in outcome.diagnostics:
-                if each.code == INTERNAL:
+            for diagnostic in outcome.diagnostics:
+                if diagnostic.code == INTERNAL:
                     return 2
-                if not each.suppressed and (rank(each.severity) >= rank(self.fail_on) or declared_by_project(each)):
+                if not diagnostic.suppressed and (rank(diagnostic.severity) >= rank(self.fail_on) or declared_by_project(diagnostic)):
                     worst = 1
         return worst
 
@@ -80,7 +80,7 @@ class Selection:
 
 def suppress(outcomes: list[Outcome], selection: Selection) -> None:
     """Mark the findings that comments, flags and the configuration suppress."""
-    if any(each.code == UNUSED_IGNORE for outcome in outcomes for each in outcome.diagnostics):
+    if any(diagnostic.code == UNUSED_IGNORE for outcome in outcomes for diagnostic in outcome.diagnostics):
         from cfglint.project.suppression import merge_unused
 
         merge_unused(outcomes)

@@ -55,9 +55,9 @@ class DeclaredRun:
             if files is not None:
                 raise ConfigurationError(f"{where}: a run has `files` or `launch`, not both")
             files = [launch]
-        if not isinstance(files, list) or not files or not all(isinstance(each, str) for each in files):
+        if not isinstance(files, list) or not files or not all(isinstance(file, str) for file in files):
             raise ConfigurationError(f"{where}: a run requires `files`, a list of paths, or `launch`, a script or `script:line`")
-        self.files = [each if os.path.isabs(each) else os.path.normpath(os.path.join(folder, each)) for each in files]
+        self.files = [file if os.path.isabs(file) else os.path.normpath(os.path.join(folder, file)) for file in files]
         self.kind = one_of(file_kinds(), table, "kind", where)
         self.gpus: int | None = expect(table, "gpus", int, where)
         self.gpu: str | None = expect(table, "gpu", str, where)
@@ -116,7 +116,7 @@ class Configuration:
         self.policy_files = policy_files(table, where)
         self.policies: PolicySchemas | None = None  # its schemas, loaded by `in_effect`
         runs = table.get("run", [])
-        if not isinstance(runs, list) or not all(isinstance(each, dict) for each in runs):
+        if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
             raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
         self.runs = [DeclaredRun(each, self.folder, f"{where}, run {number}") for number, each in enumerate(runs, 1)]
 

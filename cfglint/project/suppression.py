@@ -43,11 +43,11 @@ def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
 
 def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
     """The ignores by the lines that they cover, and there by code."""
-    found: dict[int, dict[str, list[Ignore]]] = {}
+    lines: dict[int, dict[str, list[Ignore]]] = {}
     for ignore in ignores:
         for line in ignore.lines if ignore.code else ():
-            found.setdefault(line, {}).setdefault(ignore.code, []).append(ignore)
-    return found
+            lines.setdefault(line, {}).setdefault(ignore.code, []).append(ignore)
+    return lines
 
 
 def matching_ignores(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
@@ -72,7 +72,7 @@ def key_line(document: Document, pointer: str) -> int | None:
 
 def ignores_in(document: Document) -> list[Ignore]:
     """Every ignore in the comments of a file, in order."""
-    found: list[Ignore] = []
+    ignores: list[Ignore] = []
     firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
     alone = {line for line, start in firsts.items() if starts_line(document, start)}
     block = (0, 0)
@@ -86,11 +86,11 @@ def ignores_in(document: Document) -> list[Ignore]:
             block = (line, below(document, line, alone))
         lines = frozenset((line, block[1]) if line in alone else (line,))
         if asked is None or not asked[1].strip():
-            found.append(Ignore(document, "", start, end, lines))
+            ignores.append(Ignore(document, "", start, end, lines))
             continue
         first = start + asked.start(1)
-        found += [Ignore(document, each[0], first + each.start(), first + each.end(), lines) for each in CODE.finditer(asked[1])]
-    return found
+        ignores += [Ignore(document, match[0], first + match.start(), first + match.end(), lines) for match in CODE.finditer(asked[1])]
+    return ignores
 
 
 def starts_line(document: Document, start: int) -> bool:
@@ -115,18 +115,18 @@ def merge_unused(outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         for file in outcome.files:
             runs_of[file] = runs_of.get(file, 0) + 1
-        for each in outcome.diagnostics:
-            if each.code == UNUSED_IGNORE:
-                where = (each.place.file, each.place.start)
+        for diagnostic in outcome.diagnostics:
+            if diagnostic.code == UNUSED_IGNORE:
+                where = (diagnostic.place.file, diagnostic.place.start)
                 unused_in[where] = unused_in.get(where, 0) + 1
     reported: set[tuple[str, int]] = set()
     for outcome in outcomes:
         kept: list[Diagnostic] = []
-        for each in outcome.diagnostics:
-            where = (each.place.file, each.place.start)
-            if each.code == UNUSED_IGNORE:
-                if unused_in[where] < runs_of[each.place.file] or where in reported:
+        for diagnostic in outcome.diagnostics:
+            where = (diagnostic.place.file, diagnostic.place.start)
+            if diagnostic.code == UNUSED_IGNORE:
+                if unused_in[where] < runs_of[diagnostic.place.file] or where in reported:
                     continue
                 reported.add(where)
-            kept.append(each)
+            kept.append(diagnostic)
         outcome.diagnostics = kept

@@ -70,7 +70,7 @@ def batch(account: RunSummary, items: dict[str, Item]) -> str:
     if numbers["global_batch"] is None:
         return ", ".join(["not known", *told(items, FACTORS)])
     text = f"{numbers['global_batch']:,}"
-    factors = [each for each in terms if each is not None]
+    factors = [term for term in terms if term is not None]
     is_product = len(factors) == len(terms) and factors[0] * factors[1] * factors[2] == numbers["global_batch"]
     text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)" if is_product else ""
     return f"{text}, {numbers['tokens_per_step']:,} tokens per step" if numbers["tokens_per_step"] is not None else text

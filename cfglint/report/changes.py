@@ -28,7 +28,7 @@ PLACE = r" \([^()]+:\d+\)"  # in a sentence: ` (train.yaml:3)`
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
     """The new sides, with only their new findings."""
-    return [changed(each.after, diagnostics=each.new) for each in comparisons if each.after is not None]
+    return [changed(comparison.after, diagnostics=comparison.new) for comparison in comparisons if comparison.after is not None]
 
 
 def notices(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
@@ -43,7 +43,7 @@ def notices(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -
 
 def release_notice(group: ReleaseGroup) -> str:
     """A GitHub annotation with the facts about changed releases, at the first file that states one."""
-    file = next((each.file for each in group.releases if each.file), "")
+    file = next((release.file for release in group.releases if release.file), "")
     if not group.affected or not file:
         return ""
     return annotation(file, "1", f"{', '.join(group.texts)}: {group.headline}", group.lines)
@@ -53,9 +53,9 @@ def notice(comparison: Comparison) -> str:
     """A GitHub annotation with the consequences, at the first setting that changed; empty for a deleted run."""
     if not comparison.sentences or comparison.after is None:
         return ""
-    place = next((each.after.place for each in comparison.settings if each.after.written), None)
+    place = next((setting.after.place for setting in comparison.settings if setting.after.written), None)
     file, _, line = (place or f"{comparison.files[0]}:1").rpartition(":")
-    return annotation(file, line, comparison.consequences[0].headline, [each.text for each in comparison.sentences])
+    return annotation(file, line, comparison.consequences[0].headline, [sentence.text for sentence in comparison.sentences])
 
 
 def annotation(file: str, line: str, title: str, lines: Iterable[str]) -> str:
@@ -72,7 +72,7 @@ def nothing(comparisons: Sequence[Comparison], left_out: bool) -> str:
     """The headline for runs without an effective change; `left_out`: something changed that is not compared."""
     if left_out and not comparisons:
         return NO_RUN
-    return NOTHING_COMPARED if any(each.code_changed for each in comparisons) else NOTHING
+    return NOTHING_COMPARED if any(comparison.code_changed for comparison in comparisons) else NOTHING
 
 
 # ---- order
@@ -82,14 +82,14 @@ def urgency(comparison: Comparison) -> tuple[int, ...]:
     """The sort key of a run: those that no longer start first, then by new errors and warnings, then by consequences."""
     broken = comparison.after is not None and comparison.after.verdict == "reject"
     started = comparison.before is None or comparison.before.verdict != "reject"
-    new = [each.severity for each in comparison.new]
+    new = [diagnostic.severity for diagnostic in comparison.new]
     return (-(broken and started), -new.count(ERROR), -new.count(WARNING), -len(comparison.consequences), -len(comparison.settings))
 
 
 def alike(comparisons: list[Comparison]) -> list[list[Comparison]]:
     """The runs with an effective change, worst first; those that changed in the same way are one group."""
     groups: dict[str, list[Comparison]] = {}
-    for each in sorted((each for each in comparisons if not each.empty), key=urgency):
+    for each in sorted((comparison for comparison in comparisons if not comparison.empty), key=urgency):
         groups.setdefault(repr(facts_of(each)), []).append(each)
     return [*groups.values()]
 
@@ -100,9 +100,9 @@ def facts_of(comparison: Comparison) -> list[object]:
 
     return [
         comparison.still,
-        [re.sub(PLACE, "", each.text) for each in comparison.sentences],
-        [(each.key, each.before.text, each.after.text) for each in comparison.settings],
-        [(each.code, each.key, each.message) for each in (*comparison.new, *comparison.gone)],
+        [re.sub(PLACE, "", sentence.text) for sentence in comparison.sentences],
+        [(setting.key, setting.before.text, setting.after.text) for setting in comparison.settings],
+        [(diagnostic.code, diagnostic.key, diagnostic.message) for diagnostic in (*comparison.new, *comparison.gone)],
     ]
 
 
@@ -114,7 +114,7 @@ def as_text(comparisons: list[Comparison], colour: bool, width: int | None = Non
     from cfglint.report.text import paint, plain
 
     groups, others = grouped_by_release(comparisons)
-    blocks = [release_block(each, width) for each in groups]
+    blocks = [release_block(group, width) for group in groups]
     blocks += [block(group[0], width, group) for group in alike(others)]
     if not blocks and not any(each.release is not None for each in unused):
         blocks = [[("", f"{nothing(comparisons, bool(unused))}\n")]]
@@ -128,19 +128,24 @@ def block(comparison: Comparison, width: int | None = None, group: Sequence[Comp
     segments: Segments = [("bold", line("", title(comparison), width))]
     if len(group) > 1:
         segments.append(("", line("  ", f"and in the same way: {listed_runs([each.name or each.files[0] for each in group[1:]])}", width)))
-    segments += [("", line("  ", each.text, width)) for each in comparison.sentences]
+    segments += [("", line("  ", sentence.text, width)) for sentence in comparison.sentences]
     if comparison.still:
         segments.append(("", line("  ", f"still does not start: {', '.join(comparison.still)}", width)))
     for name, effect in (("settings", True), ("other settings (names, ports, paths)", False)):
-        changed = [each for each in comparison.settings if each.effect is effect]
+        changed = [setting for setting in comparison.settings if setting.effect is effect]
         if changed:
             segments.append(("dim", f"  {name}\n"))
-            segments += [("", line("    ", text, width)) for each in changed for text in setting_lines(each, comparison)]
+            segments += [
+                ("", line("    ", text, width)) for setting_change in changed for text in setting_lines(setting_change, comparison)
+            ]
     if comparison.new:
         segments += [("dim", "  new findings\n"), *findings(comparison, width)]
     if comparison.gone:
         segments.append(("dim", "  resolved findings\n"))
-        segments += [("", line("    ", f"{each.severity} {each.code} {each.name}: {each.message}", width)) for each in comparison.gone]
+        segments += [
+            ("", line("    ", f"{diagnostic.severity} {diagnostic.code} {diagnostic.name}: {diagnostic.message}", width))
+            for diagnostic in comparison.gone
+        ]
     return segments
 
 
@@ -188,7 +193,7 @@ def setting_lines(change: SettingChange, comparison: Comparison) -> list[str]:
 
 def place(change: SettingChange, comparison: Comparison) -> str:
     """The place of a setting before and after; only line numbers if the comparison is of two files."""
-    (old, _, before), (new, _, after) = ((each.place or "").rpartition(":") for each in (change.before, change.after))
+    (old, _, before), (new, _, after) = ((setting_state.place or "").rpartition(":") for setting_state in (change.before, change.after))
     if len(comparison.files) == len(comparison.renamed) == 1:
         return f"line {before}" if before == after else f"line {before or '-'} -> {after or '-'}"
     if not (old and new) or (old, before) == (new, after):
@@ -201,9 +206,12 @@ def findings(comparison: Comparison, width: int | None) -> Segments:
     side = comparison.after
     assert side is not None
     if comparison.is_checked:
-        places = [f"{each.place.file}:{each.place.line}: {each.severity} {each.code} {each.name}" for each in comparison.new]
+        places = [
+            f"{diagnostic.place.file}:{diagnostic.place.line}: {diagnostic.severity} {diagnostic.code} {diagnostic.name}"
+            for diagnostic in comparison.new
+        ]
         return [("", line("    ", each, width)) for each in places]
-    return [segment for each in comparison.new for segment in finding_block(each, side, width)]
+    return [segment for diagnostic in comparison.new for segment in finding_block(diagnostic, side, width)]
 
 
 def finding_block(found: Diagnostic, side: Outcome, width: int | None) -> Segments:
@@ -230,7 +238,7 @@ def as_json(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -
 
     left_out = [{"file": each.file, "reason": each.reason} for each in unused]
     releases = [release_entry(each.release) for each in unused if each.release is not None]
-    return dumps({"changes": [*(entry(each) for each in comparisons), *releases], "not_compared": left_out})
+    return dumps({"changes": [*(entry(comparison) for comparison in comparisons), *releases], "not_compared": left_out})
 
 
 def release_entry(change: ReleaseChange) -> ChangeEntry:
@@ -261,10 +269,10 @@ def entry(comparison: Comparison) -> ChangeEntry:
         "run": comparison.name,
         "before": comparison.before.entry() if comparison.before else None,
         "after": comparison.after.entry() if comparison.after else None,
-        "consequences": [consequence_entry(each) for each in comparison.consequences],
-        "settings": [setting_entry(each) for each in comparison.settings],
-        "new": [finding(each) for each in comparison.new],
-        "gone": [finding(each) for each in comparison.gone],
+        "consequences": [consequence_entry(consequence) for consequence in comparison.consequences],
+        "settings": [setting_entry(setting) for setting in comparison.settings],
+        "new": [finding(diagnostic) for diagnostic in comparison.new],
+        "gone": [finding(diagnostic) for diagnostic in comparison.gone],
         "still": comparison.still,
         "no_effect": comparison.no_effect,
     }

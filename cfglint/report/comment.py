@@ -39,8 +39,8 @@ def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), no
     The runs that only depend on a changed release have one section instead of a row each.
     """
     groups, others = grouped_by_release(comparisons)
-    altered = [each for each in comparisons if each.in_effect]
-    rows = Counter(map(cells_of, sorted((each for each in others if not each.empty), key=urgency)))
+    altered = [comparison for comparison in comparisons if comparison.in_effect]
+    rows = Counter(map(cells_of, sorted((other for other in others if not other.empty), key=urgency)))
     parts = [f"{MARK}\n### cfglint: {headline(comparisons, altered, bool(unused))}\n\n"]
     if rows:
         parts.append(HEAD + "".join(row(cells, runs) for cells, runs in [*rows.items()][:MOST_ROWS]) + "\n")
@@ -48,7 +48,7 @@ def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), no
     parts += [f"{html(each)}\n\n" for each in [*lines_of(unused)[:MOST_ROWS], *([sentence(note)] if note else [])]]
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
-    sections = [release_section(each) for each in groups] + [section(each) for each in alike(others)]
+    sections = [release_section(group) for group in groups] + [section(each) for each in alike(others)]
     for head, body in sections:
         text, lines = folded(head, body, left)
         left -= size(text)
@@ -66,7 +66,7 @@ def headline(comparisons: list[Comparison], altered: list[Comparison], left_out:
     runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
     if not altered:
         return nothing(comparisons, left_out) + (f" in {runs}" if comparisons or not left_out else "")
-    new = severity_counts([found for each in altered for found in each.new])
+    new = severity_counts([diagnostic for comparison in altered for diagnostic in comparison.new])
     changed = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
     return f"{changed}, new: {new}" if new else changed
 
@@ -91,7 +91,7 @@ def starts(side: Outcome | None) -> str:
     """Whether the framework would start the run, and the memory of a GPU is enough for it."""
     if side is None:
         return ""
-    if side.verdict == "accept" and any(each.code == OUT_OF_MEMORY for each in side.diagnostics):
+    if side.verdict == "accept" and any(diagnostic.code == OUT_OF_MEMORY for diagnostic in side.diagnostics):
         return "**no** (memory)"
     return {"accept": "yes", None: "unknown"}.get(side.verdict, f"**no** ({side.fails_at})")
 
@@ -100,7 +100,7 @@ def numbers(comparison: Comparison, key: str) -> str:
     """A number on both sides; the factor between them if the numbers are unknown."""
     sides = (comparison.before, comparison.after)
     values = ["" if side is None or side.resolved.get(key) is None else f"{side.resolved[key]:,}" for side in sides]
-    factor = next((each.factor for each in comparison.consequences if each.what == key), None)
+    factor = next((consequence.factor for consequence in comparison.consequences if consequence.what == key), None)
     if not any(values) and factor not in (None, 1):
         return f"x{factor:.3g}"
     return turned(*values)
@@ -122,7 +122,7 @@ def section(group: list[Comparison]) -> tuple[str, list[str]]:
 def headlines(found: Sequence[Consequence]) -> str:
     """The most important consequences without their explanations, and how many more there are."""
     ordered = by_importance(found)
-    texts = [each.headline for each in ordered[:MOST_HEADLINES]]
+    texts = [consequence.headline for consequence in ordered[:MOST_HEADLINES]]
     more = len(ordered) - MOST_HEADLINES
     return "; ".join([*texts, f"{more} more"] if more > 0 else texts)
 

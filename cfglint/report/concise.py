@@ -10,7 +10,7 @@ def render(outcomes: list[Outcome]) -> str:
     """The findings that are not suppressed, one line each."""
     lines = []
     for outcome in outcomes:
-        for each in outcome.open_findings:
-            place = each.place
-            lines.append(f"{shown(place.file)}:{place.line}:{place.column}: {each.code} {each.severity}: {shown(each.message)}\n")
+        for finding in outcome.open_findings:
+            place = finding.place
+            lines.append(f"{shown(place.file)}:{place.line}:{place.column}: {finding.code} {finding.severity}: {shown(finding.message)}\n")
     return "".join(lines)

@@ -45,7 +45,7 @@ def only_since(diagnostic: Diagnostic) -> str:
 
 def depending(diagnostic: Diagnostic) -> str:
     """What keeps a finding from being an error; nothing for a release, which `only_since` names."""
-    reasons = [each.text for each in diagnostic.depends_on if not diagnostic.undecided_releases]
+    reasons = [depend.text for depend in diagnostic.depends_on if not diagnostic.undecided_releases]
     if not reasons:
         return ""
     more = f" and {counted(len(reasons) - MOST_REASONS, 'other unknown')}" if len(reasons) > MOST_REASONS else ""

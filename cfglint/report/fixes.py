@@ -156,6 +156,6 @@ def reached(found: Retarget) -> list[str]:
     settings = tuned(found.run) if before not in (None, after) else []
     if settings:
         lines.append(f"  tuned for global batch {before} and not changed:\n")
-        lines += [f"{DETAIL}{each.name} {each.value} ({each.place})\n" for each in settings]
+        lines += [f"{DETAIL}{setting.name} {setting.value} ({setting.place})\n" for setting in settings]
     lines += [f'  {held.name} stays "auto" ({held.place}): filled by the trainer\n' for held in found.held]
     return lines

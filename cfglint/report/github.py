@@ -20,7 +20,7 @@ def render(outcomes: list[Outcome]) -> str:
     """One command per finding, that of several runs once, for the standard output of a workflow step; errors first: GitHub shows ten
     of each severity per step.
     """
-    found = [(each, outcome) for outcome in outcomes for each in outcome.open_findings]
+    found = [(diagnostic, outcome) for outcome in outcomes for diagnostic in outcome.open_findings]
     found.sort(key=lambda pair: -rank(pair[0].severity))
     return "".join(dict.fromkeys(command(*pair) for pair in found))
 

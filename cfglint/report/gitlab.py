@@ -18,7 +18,7 @@ SEVERITIES = {ERROR: "critical", WARNING: "minor", INFO: "info"}
 
 def render(outcomes: list[Outcome]) -> str:
     """A JSON list with an issue for each finding."""
-    found = [(each, outcome) for outcome in outcomes for each in outcome.open_findings]
+    found = [(diagnostic, outcome) for outcome in outcomes for diagnostic in outcome.open_findings]
     issues = [
         {
             "description": description(each, outcome),
@@ -30,7 +30,7 @@ def render(outcomes: list[Outcome]) -> str:
                 "lines": {"begin": each.place.line, "end": each.place.end_line},
             },
         }
-        for (each, outcome), fingerprint in zip(found, fingerprints(each for each, _ in found), strict=True)
+        for (each, outcome), fingerprint in zip(found, fingerprints(diagnostic for diagnostic, _ in found), strict=True)
     ]
     return encoded(issues) + "\n"
 

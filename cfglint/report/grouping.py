@@ -31,11 +31,11 @@ class Group(Record):
     @property
     def across(self) -> bool:
         """Whether the findings are in several runs."""
-        return any(each is not self.outcomes[0] for each in self.outcomes)
+        return any(outcome is not self.outcomes[0] for outcome in self.outcomes)
 
     def elsewhere(self) -> list[tuple[str, str]]:
         """A note with the other places, the first ones named; empty for a single finding."""
-        others = [each.place for each in self.found[1:]]
+        others = [diagnostic.place for diagnostic in self.found[1:]]
         if not others:
             return []
         named = ", ".join(f"{place.file}:{place.line}" for place in others[:MOST_PLACES])
@@ -49,9 +49,9 @@ def grouped(outcomes: Iterable[Outcome], *, causes: bool = False) -> list[Group]
     """The findings that are not suppressed, as groups: errors first, then by number of places; `causes`: in a large report by cause."""
     found: dict[Key, Group] = {}
     for outcome in outcomes:
-        for each in outcome.open_findings:
-            group = found.setdefault(sameness(each, outcome), Group())
-            group.found.append(each)
+        for open_finding in outcome.open_findings:
+            group = found.setdefault(sameness(open_finding, outcome), Group())
+            group.found.append(open_finding)
             group.outcomes.append(outcome)
     if causes and len(found) > MANY:
         found = by_cause(found)
@@ -69,7 +69,9 @@ def by_cause(found: dict[Key, Group]) -> dict[Key, Group]:
 
 
 def joined(groups: list[Group]) -> Group:
-    return Group([each for group in groups for each in group.found], [each for group in groups for each in group.outcomes], True)
+    return Group(
+        [diagnostic for group in groups for diagnostic in group.found], [outcome for group in groups for outcome in group.outcomes], True
+    )
 
 
 def cause(diagnostic: Diagnostic) -> Key:

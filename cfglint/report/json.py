@@ -23,7 +23,7 @@ def render(outcomes: list[Outcome]) -> str:
     pieces = [f'{{"cfglint": {encoded(__version__)}, "runs": [']
     pieces += separated(outcome.entry() for outcome in outcomes)
     pieces.append('], "diagnostics": [')
-    pieces += separated(entry(each) for outcome in outcomes for each in outcome.open_findings)
+    pieces += separated(entry(diagnostic) for outcome in outcomes for diagnostic in outcome.open_findings)
     pieces.append("]}\n")
     return "".join(pieces)
 
@@ -84,7 +84,7 @@ def entry(diagnostic: Diagnostic) -> FindingEntry:
     if address := page_of(diagnostic):
         found["page"] = address
     if diagnostic.depends_on:
-        found["depends_on"] = [{"kind": each.kind, "what": each.text} for each in diagnostic.depends_on]
+        found["depends_on"] = [{"kind": depend.kind, "what": depend.text} for depend in diagnostic.depends_on]
     return found
 
 
@@ -104,5 +104,5 @@ def fix_entry(fix: Fix) -> FixEntry:
     return {
         "title": fix.title,
         "safe": fix.safe,
-        "edits": [{"file": each.file, "start": each.start, "end": each.end, "text": each.text} for each in fix.edits],
+        "edits": [{"file": edit.file, "start": edit.start, "end": edit.end, "text": edit.text} for edit in fix.edits],
     }

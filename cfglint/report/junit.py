@@ -17,17 +17,19 @@ def render(outcomes: list[Outcome]) -> str:
     """The XML of all runs."""
     suites = [suite(outcome) for outcome in outcomes]
     tests = sum(len(outcome.diagnostics) or 1 for outcome in outcomes)
-    failures = sum(fails(each) for outcome in outcomes for each in outcome.diagnostics)
+    failures = sum(fails(diagnostic) for outcome in outcomes for diagnostic in outcome.diagnostics)
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="cfglint" tests="{tests}" failures="{failures}">\n'
     return head + "".join(suites) + "</testsuites>\n"
 
 
 def suite(outcome: Outcome) -> str:
     """The suite of a run; a run without findings has one test that passed."""
-    found = outcome.diagnostics
-    cases = [case(each, outcome) for each in found] or [f'<testcase classname="{xml(outcome.files[0])}" name="{CLEAN}"/>\n']
-    failures = sum(fails(each) for each in found)
-    skipped = sum(bool(each.suppressed) for each in found)
+    diagnostics = outcome.diagnostics
+    cases = [case(diagnostic, outcome) for diagnostic in diagnostics] or [
+        f'<testcase classname="{xml(outcome.files[0])}" name="{CLEAN}"/>\n'
+    ]
+    failures = sum(fails(diagnostic) for diagnostic in diagnostics)
+    skipped = sum(bool(diagnostic.suppressed) for diagnostic in diagnostics)
     counts = f'tests="{len(cases)}" failures="{failures}" errors="0" skipped="{skipped}"'
     return f'<testsuite name="{xml(" ".join(outcome.files))}" {counts}>\n{"".join(cases)}</testsuite>\n'
 

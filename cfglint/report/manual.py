@@ -159,7 +159,7 @@ def index(rules: list[Rule]) -> str:
     """The rules by family, each with a link to its page: `docs/rules.md`. The anchors are those of the book, so that its links arrive."""
     parts = [HEAD.format("Generated from the rules; a test keeps it and the pages current. `cfglint rule CODE` prints a page.")]
     for title, members in by_family(rules):
-        rows = (f'| <a id="{anchor(each.code)}"></a>[{each.code}](../pages/{each.code}.md) {row(each)}' for each in members)
+        rows = (f'| <a id="{anchor(member.code)}"></a>[{member.code}](../pages/{member.code}.md) {row(member)}' for member in members)
         parts.append(f"## {title}\n\n{COLUMNS}{''.join(rows)}")
     return "\n".join(parts)
 
@@ -183,9 +183,9 @@ def by_family(rules: list[Rule]) -> list[tuple[str, list[Rule]]]:
 
 def book(rules: list[Rule]) -> str:
     """All pages by family, after a table."""
-    table = COLUMNS + "".join(f"| [{each.code}](#{anchor(each.code)}) {row(each)}" for each in rules)
+    table = COLUMNS + "".join(f"| [{rule.code}](#{anchor(rule.code)}) {row(rule)}" for rule in rules)
     parts = [HEAD.format("Printed by `cfglint rule --format markdown`."), table]
     for title, members in by_family(rules):
         parts.append(f"## {title}\n")
-        parts += (f'<a id="{anchor(each.code)}"></a>\n\n{markdown(each, 3)}' for each in members)
+        parts += (f'<a id="{anchor(member.code)}"></a>\n\n{markdown(member, 3)}' for member in members)
     return "\n".join(parts)

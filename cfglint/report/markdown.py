@@ -24,18 +24,18 @@ TAIL = 200  # bytes reserved for the end of a shortened comment
 def render(outcomes: list[Outcome]) -> str:
     """The comment; findings beyond the size limit are only counted, the worst come first."""
     order = sorted(outcomes, key=urgency)
-    found = [each for outcome in outcomes for each in outcome.open_findings]
+    diagnostics = [diagnostic for outcome in outcomes for diagnostic in outcome.open_findings]
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
-    parts = [f"{MARK}\n### cfglint: {severity_counts(found) or 'nothing found'} in {runs}\n\n"]
+    parts = [f"{MARK}\n### cfglint: {severity_counts(diagnostics) or 'nothing found'} in {runs}\n\n"]
     if outcomes:
-        parts.append(HEAD + "".join(row(each) for each in order[:MOST_ROWS]) + "\n")
+        parts.append(HEAD + "".join(row(outcome) for outcome in order[:MOST_ROWS]) + "\n")
     parts.append(rows_left_out(len(order) - MOST_ROWS))
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
     for title, groups in sections(outcomes, order):
         text, shared = folded(title, groups, left)
         left -= size(text)
-        left_out += sum(len(each.found) for each in groups[shared:])
+        left_out += sum(len(group.found) for group in groups[shared:])
         parts.append(text)
     if left_out:
         more = "1 more finding does" if left_out == 1 else f"{left_out} more findings do"
@@ -53,13 +53,13 @@ def rows_left_out(count: int) -> str:
 def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, list[Group]]]:
     """(title, findings) of the sections below the table: findings of several runs, then those of each run in order."""
     groups = grouped(outcomes)
-    common = [each for each in groups if each.across]
+    common = [group for group in groups if group.across]
     own: dict[int, list[Group]] = {}
-    for each in groups:
-        if not each.across:
-            own.setdefault(id(each.outcomes[0]), []).append(each)
+    for group in groups:
+        if not group.across:
+            own.setdefault(id(group.outcomes[0]), []).append(group)
     shared = [("In several runs", common)] if common else []
-    runs = [(f"<code>{html(cut(', '.join(each.files)))}</code>", own[id(each)]) for each in order if id(each) in own]
+    runs = [(f"<code>{html(cut(', '.join(outcome.files)))}</code>", own[id(outcome)]) for outcome in order if id(outcome) in own]
     return [*shared, *runs]
 
 
@@ -70,7 +70,7 @@ def urgency(outcome: Outcome) -> tuple[int, ...]:
 
 def counts(found: list[Diagnostic]) -> list[int]:
     """The number of errors, warnings and infos."""
-    return [sum(each.severity == severity for each in found) for severity in SEVERITIES]
+    return [sum(diagnostic.severity == severity for diagnostic in found) for severity in SEVERITIES]
 
 
 def severity_counts(found: list[Diagnostic]) -> str:
@@ -107,7 +107,7 @@ def cut(text: str) -> str:
 
 def folded(name: str, groups: list[Group], room: int) -> tuple[str, int]:
     """The findings below a title, which is HTML, and how many of the groups fit into a number of bytes."""
-    title = f"<details><summary>{name}: {severity_counts([found for each in groups for found in each.found])}</summary>\n\n"
+    title = f"<details><summary>{name}: {severity_counts([diagnostic for each in groups for diagnostic in each.found])}</summary>\n\n"
     room -= size(title) + size("\n\n</details>\n\n")
     texts: list[str] = []
     fence = 3

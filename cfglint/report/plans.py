@@ -48,7 +48,7 @@ def render(form: str, plan_table: PlanTable, colour: bool = False, width: int | 
         return as_markdown(rows, plan_table)
     used = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
     drawn = as_text(rows, used, width or WIDTH, colour)
-    return drawn + "".join(f"{line}\n" for each in notes(plan_table, shown) for line in wrap(each, width or WIDTH) or [""])
+    return drawn + "".join(f"{line}\n" for note in notes(plan_table, shown) for line in wrap(note, width or WIDTH) or [""])
 
 
 def row(plan: PlanEntry) -> list[str]:

@@ -27,17 +27,19 @@ SUPPRESSIONS = {"comment": "inSource"}  # all other suppressions are outside the
 
 def render(outcomes: list[Outcome]) -> str:
     """One SARIF run with every finding; suppressed findings are marked as such."""
-    every = [(each, outcome) for outcome in outcomes for each in outcome.diagnostics]
-    bugs = [each for each, _ in every if each.code == INTERNAL]
-    found = [(each, outcome) for each, outcome in every if each.code != INTERNAL]
-    rules = fired({each.code for each, _ in found})
+    every = [(diagnostic, outcome) for outcome in outcomes for diagnostic in outcome.diagnostics]
+    bugs = [diagnostic for diagnostic, _ in every if diagnostic.code == INTERNAL]
+    found = [(diagnostic, outcome) for diagnostic, outcome in every if diagnostic.code != INTERNAL]
+    rules = fired({diagnostic.code for diagnostic, _ in found})
     index = {rule.code: position for position, rule in enumerate(rules)}
     run = {
-        "tool": {"driver": driver(rules, {each.code: page_of(each) for each, _ in found})},
+        "tool": {"driver": driver(rules, {diagnostic.code: page_of(diagnostic) for diagnostic, _ in found})},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which cfglint was started."}}},
-        "invocations": [{"executionSuccessful": not bugs, "toolExecutionNotifications": [notification(each) for each in bugs]}],
-        "results": [result(*pair, print_, index) for pair, print_ in zip(found, fingerprints(each for each, _ in found), strict=True)],
+        "invocations": [{"executionSuccessful": not bugs, "toolExecutionNotifications": [notification(bug) for bug in bugs]}],
+        "results": [
+            result(*pair, print_, index) for pair, print_ in zip(found, fingerprints(diagnostic for diagnostic, _ in found), strict=True)
+        ],
     }
     return encoded({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
@@ -58,7 +60,7 @@ def driver(rules: list[Rule], addresses: dict[str, str]) -> ConfigTable:
         "version": __version__,
         "semanticVersion": __version__,
         **given("informationUri", home()[0]),
-        "rules": [descriptor(each, addresses[each.code]) for each in rules],
+        "rules": [descriptor(rule, addresses[rule.code]) for rule in rules],
     }
 
 
@@ -148,9 +150,9 @@ def artifact(file: str) -> dict[str, str]:
 
 def replacement(fix: Fix) -> ConfigTable:
     changes: dict[str, list[ConfigTable]] = {}
-    for each in fix.edits:
-        deleted = {"charOffset": each.start, "charLength": each.end - each.start}
-        changes.setdefault(each.file, []).append({"deletedRegion": deleted, "insertedContent": {"text": each.text}})
+    for edit in fix.edits:
+        deleted = {"charOffset": edit.start, "charLength": edit.end - edit.start}
+        changes.setdefault(edit.file, []).append({"deletedRegion": deleted, "insertedContent": {"text": edit.text}})
     return {
         "description": {"text": plain(shown(fix.title))},
         "artifactChanges": [{"artifactLocation": artifact(file), "replacements": listed} for file, listed in changes.items()],

@@ -102,7 +102,7 @@ def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
     product = f" = {' x '.join(map(str, terms))}" if None not in terms else ""
     known = numbers["global_batch"] is not None
     batch = f"global batch {numbers['global_batch']:,}{product}" if known else "the global batch is not known"
-    errors = [each for each in other.diagnostics if each.severity == ERROR] if other.verdict == "reject" else []
+    errors = [diagnostic for diagnostic in other.diagnostics if diagnostic.severity == ERROR] if other.verdict == "reject" else []
     refused = f"; it would not start: {errors[0].code} {errors[0].message}" if errors else ""
     nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
     now = size_of(run)
@@ -115,7 +115,7 @@ def verdict(account: RunSummary) -> list[Paragraph]:
     run = account.run
     if not account.errors:
         starts = account.left_open or ("It would start" if run.facts.complete else "No errors found: this run should start")
-        warned = sum(each.severity == WARNING and not each.suppressed for each in run.diagnostics)
+        warned = sum(diagnostic.severity == WARNING and not diagnostic.suppressed for diagnostic in run.diagnostics)
         more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
         if account.memory is not None and account.memory.verdict is not None:
             starts = with_memory(starts, account.memory)
@@ -126,8 +126,8 @@ def verdict(account: RunSummary) -> list[Paragraph]:
     count = len(account.errors)
     fails = f"If {run.assumed}, it would not start" if run.assumed else "It would not start"
     lines = paragraph("", f"{fails}: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
-    for each in account.errors[:MOST_ERRORS]:
-        lines += paragraph("  ", f"{each.place.file}:{each.place.line} {each.code} {each.message}", "    ")
+    for error in account.errors[:MOST_ERRORS]:
+        lines += paragraph("  ", f"{error.place.file}:{error.place.line} {error.code} {error.message}", "    ")
     return lines
 
 
@@ -217,16 +217,18 @@ NOTHING = "no numbers follow a training banner in this log, and it shows no exce
 def log_as_json(found: ExplainedLog) -> str:
     from cfglint.report.json import dumps
 
-    return dumps({"banners": [banner_entry(each) for each in found.banners], "failures": [failure_entry(each) for each in found.failures]})
+    return dumps(
+        {"banners": [banner_entry(banner) for banner in found.banners], "failures": [failure_entry(failure) for failure in found.failures]}
+    )
 
 
 def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str:
     """The analysis of a log, wrapped at a width in columns (80 by default): its failures, then its banners."""
-    parts = [failure_lines(path, each) for each in found.failures]
-    parts += [banner_lines(path, each) + compared_lines(each, found.files) for each in found.banners]
+    parts = [failure_lines(path, failure) for failure in found.failures]
+    parts += [banner_lines(path, banner) + compared_lines(banner, found.files) for banner in found.banners]
     if not parts:
         parts = [paragraph("", f"{path}: {NOTHING}")]
-    return "\n".join(folded(each, width) for each in parts)
+    return "\n".join(folded(part, width) for part in parts)
 
 
 def failure_lines(path: str, found: Failure) -> list[Paragraph]:
@@ -236,8 +238,8 @@ def failure_lines(path: str, found: Failure) -> list[Paragraph]:
         lines += paragraph("  ", f"{one_of}{described(code)} (`cfglint rule {code}`)", "    ")
     if len(found.causes) > 1:
         lines += paragraph("  ", "several causes, the most frequent first:")
-    for each in found.causes:
-        lines += paragraph("  - " if len(found.causes) > 1 else "  cause: ", each, "    ")
+    for cause in found.causes:
+        lines += paragraph("  - " if len(found.causes) > 1 else "  cause: ", cause, "    ")
     for detail in found.details:
         lines += paragraph("  ", detail, "    ")
     return lines + (paragraph("  help: ", found.remedy, "    ") if found.remedy else [])
@@ -274,7 +276,7 @@ def compared_lines(found: LogExplanation, files: list[str]) -> list[Paragraph]:
         return []
     if not found.compared:
         return paragraph("  ", f"Nothing could be compared with {', '.join(files)}: no number is known on both sides.")
-    agree = [name for name in found.compared if all(each.key != name for each in found.differences)]
+    agree = [name for name in found.compared if all(difference.key != name for difference in found.differences)]
     text = f"{', '.join(agree)} as configured in {', '.join(files)}." if agree else ""
     changed = paragraph("  ", "The files may have changed since the log.") if found.differences else []
     return changed + (paragraph("  ", f"{text[:1].upper()}{text[1:]}") if text else [])
@@ -298,7 +300,8 @@ def banner_entry(found: LogExplanation) -> BannerEntry:
         "note": found.note,
         "compared": found.compared,
         "differences": [
-            {"key": each.key, "log": each.logged, "config": each.configured, "place": each.place} for each in found.differences
+            {"key": difference.key, "log": difference.logged, "config": difference.configured, "place": difference.place}
+            for difference in found.differences
         ],
     }
 
@@ -323,9 +326,9 @@ def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     if found.consistent_with:
         lines += columns("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "")
     lines += paragraph("  ", sentence(found.note))
-    for each in found.differences:
-        numbers = f"{each.logged:,} in the log, {each.configured:,} by the files ({each.place})"
-        lines += paragraph("  ", f"NOT as configured: {each.key} is {numbers}.")
+    for difference in found.differences:
+        numbers = f"{difference.logged:,} in the log, {difference.configured:,} by the files ({difference.place})"
+        lines += paragraph("  ", f"NOT as configured: {difference.key} is {numbers}.")
     return lines
 
 

@@ -21,7 +21,7 @@ SHORTEST = 20  # minimum columns of folded lines
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None, *, with_pages: bool = False) -> str:
     """All findings that are not suppressed, equal ones grouped, folded to a width if one is given; `with_pages`: each with its page."""
-    blocks = [group_block(each, width, with_pages) for each in grouped(outcomes, causes=True)]
+    blocks = [group_block(group, width, with_pages) for group in grouped(outcomes, causes=True)]
     return paint(blocks) if colour else plain(blocks)
 
 

@@ -25,10 +25,10 @@ def base_of(asked: str | None, repository: GitRepository) -> tuple[str, str]:
     if asked == "":
         raise NoBaseError("--base is empty: name what to compare with, or leave it out")
     names = candidates(asked)
-    for each in names:
-        commit = repository.commit(each)
+    for name in names:
+        commit = repository.commit(name)
         if commit is not None:
-            return left_at(repository, each, commit, head), each
+            return left_at(repository, name, commit, head), name
     reason = f"none of {', '.join(names)} is a commit here" if len(names) > 1 else f"{names[0]} is not a commit here"
     if repository.shallow:
         raise NoBaseError(f"{reason}; this clone is shallow, fetch the rest: {DEEPER}")

@@ -16,12 +16,12 @@ GIB = 1 << 30
 
 def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
     """The global batch and its factors, the learning rates that did not follow it, and the memory that it needs."""
-    found = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
+    consequences = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
     before, after = old.number("micro_batch"), new.number("micro_batch")
     if before and after and before != after:
         text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), which changes activation memory"
-        found.append(Consequence("micro_batch", text, before, after))
-    return [*found, *tokens(old, new), *memory(old, new)]
+        consequences.append(Consequence("micro_batch", text, before, after))
+    return [*consequences, *tokens(old, new), *memory(old, new)]
 
 
 def tokens(old: Side, new: Side) -> list[Consequence]:

@@ -152,13 +152,13 @@ class Branch:
         names = names_of(before) | names_of(after)
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
-        self.listed |= {text for each in comparison.settings for text in (each.key.rpartition(".")[2], each.after.place) if text}
+        self.listed |= {text for setting in comparison.settings for text in (setting.key.rpartition(".")[2], setting.after.place) if text}
         changed = sorted(names & (self.altered | self.gone))
         comparison.code_changed = any(is_program(name) or name in self.unread for name in changed)
         if before is not None and after is not None and not only_releases:
             documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
             own = [name for name in changed if is_program(name) or not (name in documents or is_script(name))]
-            comparison.consequences += [each for name in own for each in self._values_in_code(name, after)]
+            comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
@@ -170,11 +170,11 @@ class Branch:
         """What a changed program says by its literals of how it trains, or a changed file that it reads, where no setting shows it and no
         option replaces it.
         """
-        given = run.launch.command.words if run.launch.command is not None else ()
+        words = run.launch.command.words if run.launch.command is not None else ()
         before, after = text_of(self.old, self.old_name(name)), text_of(self.new, name)
         values = changed_values(name, before, after, self.listed, is_of_training if is_program(name) else None)
         self.in_code |= {*values}
-        told = [text for key, text in values.items() if key.lstrip("-").replace("-", "_") not in given]
+        told = [text for key, text in values.items() if key.lstrip("-").replace("-", "_") not in words]
         if told:
             yield Consequence("code", f"in {name}: {', '.join(first_values(told))}", known=False)
 
@@ -193,10 +193,12 @@ class Branch:
     def located(self, changes: list[ReleaseChange], run: str) -> list[ReleaseChange]:
         """Release changes of a run with the paths of their files: those of the nearest folder above its first file, else of any other."""
         found = []
-        for each in changes:
-            paths = [path for path in self.dependencies if path == each.file or path.endswith(f"{os.sep}{each.file}")]
+        for change in changes:
+            paths = [path for path in self.dependencies if path == change.file or path.endswith(f"{os.sep}{change.file}")]
             above = [path for path in paths if run.startswith(os.path.join(os.path.dirname(path), ""))]
-            found.append(each.at(max(above, key=len) if above else paths[0] if len(paths) == 1 else each.file) if each.file else each)
+            found.append(
+                change.at(max(above, key=len) if above else paths[0] if len(paths) == 1 else change.file) if change.file else change
+            )
         return found
 
     def stated_changes(self) -> list[ReleaseChange]:
@@ -326,7 +328,7 @@ def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun
 def unread_arguments(run: CheckedRun) -> list[str]:
     """The arguments of a program that is not modelled, or that was not read."""
     line = run.launch.line
-    return [each.string for each in line.arguments] if line is not None and (run.unmodelled or run.launch.not_read) else []
+    return [argument.string for argument in line.arguments] if line is not None and (run.unmodelled or run.launch.not_read) else []
 
 
 def names_of(run: CheckedRun | None) -> set[str]:

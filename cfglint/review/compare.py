@@ -67,13 +67,13 @@ class Comparison:
     @property
     def empty(self) -> bool:
         """Whether nothing changed in effect; a version change without consequences does not count."""
-        found = [each for each in self.consequences if each.what != VERSION]
+        found = [consequence for consequence in self.consequences if consequence.what != VERSION]
         return not (self.settings or found or self.new or self.gone)
 
     @property
     def sentences(self) -> list[Consequence]:
         """The consequences to print: for a new or deleted run all its numbers are in one sentence."""
-        own = [each for each in self.consequences if each.what in ("run", "unreadable")]
+        own = [consequence for consequence in self.consequences if consequence.what in ("run", "unreadable")]
         return own if own and own[0].what == "run" else self.consequences
 
     @property
@@ -83,7 +83,7 @@ class Comparison:
 
     @property
     def _has_effect(self) -> bool:
-        return bool(self.consequences or self.new or self.gone or any(each.effect for each in self.settings))
+        return bool(self.consequences or self.new or self.gone or any(setting.effect for setting in self.settings))
 
     @property
     def in_effect(self) -> bool:
@@ -95,7 +95,9 @@ class Comparison:
         """The codes of the errors that keep the run from starting before and after."""
         if self.before is None or self.after is None or not self.before.verdict == self.after.verdict == "reject":
             return []
-        errors = [{each.code for each in side.diagnostics if each.severity == ERROR} for side in (self.before, self.after)]
+        errors = [
+            {diagnostic.code for diagnostic in side.diagnostics if diagnostic.severity == ERROR} for side in (self.before, self.after)
+        ]
         return sorted(errors[0] & errors[1])
 
     @property
@@ -110,19 +112,25 @@ class Comparison:
 
     @staticmethod
     def _only(side: Outcome | None, other: Outcome | None) -> list[Diagnostic]:
-        return sorted(unmatched(findings(side), findings(other)), key=lambda each: -rank(each.severity))
+        return sorted(unmatched(findings(side), findings(other)), key=lambda diagnostic: -rank(diagnostic.severity))
 
     def add_notes(self) -> None:
         """Add to every changed setting the findings there that remain, so that an insufficient change is visible."""
         new = self.new
-        remaining = [each for each, _ in findings(self.after) if each not in new and (each.severity != INFO or each.about == COMBINATION)]
+        remaining = [
+            diagnostic
+            for diagnostic, _ in findings(self.after)
+            if diagnostic not in new and (diagnostic.severity != INFO or diagnostic.about == COMBINATION)
+        ]
         for change in self.settings:
             span = change.after.span
             if span is None:
                 continue
             file, start, end = span
             change.notes += [
-                f"{each.code}: {each.message}" for each in remaining if each.place.file == file and start <= each.place.start < end
+                f"{diagnostic.code}: {diagnostic.message}"
+                for diagnostic in remaining
+                if diagnostic.place.file == file and start <= diagnostic.place.start < end
             ]
 
 
@@ -131,24 +139,26 @@ def findings(outcome: Outcome | None) -> list[tuple[Diagnostic, Mark]]:
     if outcome is None:
         return []
     kinds = dict(zip(outcome.files, outcome.kinds, strict=False))
-    return [(each, (each.severity, each.code, kinds.get(each.place.file, ""), each.key)) for each in outcome.open_findings]
+    return [
+        (finding, (finding.severity, finding.code, kinds.get(finding.place.file, ""), finding.key)) for finding in outcome.open_findings
+    ]
 
 
 def unmatched(found: list[tuple[Diagnostic, Mark]], others: list[tuple[Diagnostic, Mark]]) -> list[Diagnostic]:
     """The findings without a counterpart; one with the same message is preferred as the counterpart."""
     alike = [(mark, identity(each)[-1]) for each, mark in others]
     changed: list[tuple[Diagnostic, Mark]] = []
-    for each, mark in found:
-        same = (mark, identity(each)[-1])
+    for diagnostic, mark in found:
+        same = (mark, identity(diagnostic)[-1])
         if same in alike:
             alike.remove(same)
         else:
-            changed.append((each, mark))
+            changed.append((diagnostic, mark))
     left = [mark for mark, _ in alike]
     alone: list[Diagnostic] = []
-    for each, mark in changed:
+    for diagnostic, mark in changed:
         if mark in left:
             left.remove(mark)
         else:
-            alone.append(each)
+            alone.append(diagnostic)
     return alone

@@ -26,11 +26,16 @@ def computed(old: Side, new: Side, covered: set[str]) -> list[Consequence]:
 def differing(old: Side, new: Side) -> Iterator[tuple[str, str]]:
     """(quantity, reason) for values of which one or both are unknown, and that may differ."""
     yield from of_programs(old, new)
-    one, two = old.run.launch.command, new.run.launch.command
-    if one is None or two is None:
+    command_document, two = old.run.launch.command, new.run.launch.command
+    if command_document is None or two is None:
         return
     for key, source in two.sources.items():
-        if key in two.unknown and key in one.unknown and one.sources.get(key, source) != source and has_effect(key):
+        if (
+            key in two.unknown
+            and key in command_document.unknown
+            and command_document.sources.get(key, source) != source
+            and has_effect(key)
+        ):
             yield quantity(key), FROM_CHANGED.format(two.flags.get(key, key))
     before, after = sizes(old.run.launch), sizes(new.run.launch)
     for name, source in after.items():
@@ -40,7 +45,7 @@ def differing(old: Side, new: Side) -> Iterator[tuple[str, str]]:
 
 def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
     """(quantity, reason) for arguments that a program computes from something that changed, or whose value is known on one side only."""
-    calls = [next((each for each in side.run.documents if isinstance(each, CallDocument)), None) for side in (old, new)]
+    calls = [next((document for document in side.run.documents if isinstance(document, CallDocument)), None) for side in (old, new)]
     if calls[0] is None or calls[1] is None:
         return
     for key in {**calls[0].values, **calls[1].values}:

@@ -75,21 +75,21 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         return one_sided_run(new, "new run", "starts", "does not start") if new is not None else []
     if new is None:
         deleted = one_sided_run(old, "deleted run", "started", "did not start")
-        for each in deleted:
-            each.before, each.after = each.after, None
+        for consequence in deleted:
+            consequence.before, consequence.after = consequence.after, None
         return deleted
     if not (old.readable and new.readable):
         return unreadable(old, new)
-    changed_keys = {each.key for each in settings}
+    changed_keys = {setting.key for setting in settings}
     lost = missing_references(old, new)
-    same_data = all(subject_of(each) != "data" for each in settings)
+    same_data = all(subject_of(setting) != "data" for setting in settings)
     if lost and only_engines_lack_files(old, new):
         sizes = [each for each in batch(old, new, changed_keys) if each.what != "memory"]
-        found = [*lost, *subjects(settings), *sizes, *length(old, new, same_data=same_data)]
-        return [*found, *lines_of_read_file(old, new), *from_settings(old, new, settings, changing(found))]
+        consequences = [*lost, *subjects(settings), *sizes, *length(old, new, same_data=same_data)]
+        return [*consequences, *lines_of_read_file(old, new), *from_settings(old, new, settings, changing(consequences))]
     if lost:  # all other consequences depend on such a file
         return lost
-    found = [
+    consequences = [
         *start(old, new),
         *another_trainer(old, new),
         *subjects(settings),
@@ -99,13 +99,13 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         *rate(old, new),
         *other_lines(old, new),
     ]
-    found += from_settings(old, new, settings, changing(found))
-    return [*found, *computed(old, new, {each.what for each in found})]
+    consequences += from_settings(old, new, settings, changing(consequences))
+    return [*consequences, *computed(old, new, {each.what for each in consequences})]
 
 
 def another_trainer(old: Side, new: Side) -> list[Consequence]:
     """The consequence of arguments that are those of another framework's trainer."""
-    kinds = [next((each.kind for each in side.run.configs if is_trainer(each.kind)), None) for side in (old, new)]
+    kinds = [next((config.kind for config in side.run.configs if is_trainer(config.kind)), None) for side in (old, new)]
     titles = [framework(kind).title for kind in kinds if kind is not None]
     same = kinds[0] == kinds[1] or len(titles) < len(kinds)
     return [] if same else [Consequence("trainer", f"another trainer: {titles[0]} -> {titles[1]}", titles[0], titles[1])]
@@ -113,20 +113,20 @@ def another_trainer(old: Side, new: Side) -> list[Consequence]:
 
 def changing(found: list[Consequence]) -> set[str]:
     """The quantities that change by some consequences."""
-    return {each.what for each in found if each.before != each.after or each.factor != 1}
+    return {consequence.what for consequence in found if consequence.before != consequence.after or consequence.factor != 1}
 
 
 def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
     """A run that the other side does not have, with its numbers."""
     if not side.readable:
         return [Consequence("run", text), Consequence("unreadable", f"{side.unreadable_file} cannot be read", None, True)]
-    found: list[Consequence] = []
+    consequences: list[Consequence] = []
     for what, label in (("global_batch", "global batch"), ("total_steps", "total steps")):
         number = side.number(what)
         if number is not None:
-            found.append(Consequence(what, f"{label} {number:,}", None, number))
+            consequences.append(Consequence(what, f"{label} {number:,}", None, number))
     labels = [label for label in ("learning rate", "precision", "ZeRO stage", "schedule") if side.line(label) is not None]
-    found += [
+    consequences += [
         Consequence(name_of(label), f"{label} {as_written(side.lines[label])}", None, plain(label, side.line(label))) for label in labels
     ]
     verdict = side.outcome.verdict
@@ -134,12 +134,15 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
         starts = "no errors in the file alone"
     state = (
         []
-        if verdict is None and found
+        if verdict is None and consequences
         else [NOT_KNOWN]
         if verdict is None
         else [(starts if verdict == "accept" else fails) + on_gpus(side)]
     )
-    return [Consequence("run", f"{text}: {', '.join([*state, *(each.text for each in found)])}", None, verdict), *found]
+    return [
+        Consequence("run", f"{text}: {', '.join([*state, *(consequence.text for consequence in consequences)])}", None, verdict),
+        *consequences,
+    ]
 
 
 def unreadable(old: Side, new: Side) -> list[Consequence]:
@@ -187,17 +190,17 @@ def of_known_side(before: Outcome, after: Outcome, on: str) -> str:
 def subjects(settings: list[SettingChange]) -> list[Consequence]:
     """What a run trains with: other data, another model, other adapters, or a training that is switched on or off."""
     found: dict[str, list[SettingChange]] = {}
-    for each in settings:
-        what = subject_of(each)
+    for setting in settings:
+        what = subject_of(setting)
         if what:
-            found.setdefault(what, []).append(each)
+            found.setdefault(what, []).append(setting)
     ordered = ((what, found[what]) for what in ("training", "model", "data", "adapter") if what in found)
     return [subject(what, changes) for what, changes in ordered]
 
 
 def subject(what: str, changes: list[SettingChange]) -> Consequence:
-    texts = [f"`{each.key}` {each.before.text} -> {each.after.text}" for each in changes]
-    known = all(UNKNOWN not in (each.before.text, each.after.text) for each in changes)
+    texts = [f"`{change.key}` {change.before.text} -> {change.after.text}" for change in changes]
+    known = all(UNKNOWN not in (change.before.text, change.after.text) for change in changes)
     before, after = (changes[0].before.known, changes[0].after.known) if len(changes) == 1 else (None, None)
     return Consequence(what, f"{SUBJECTS[what]}: {', '.join(texts)}", before, after, known=known and len(changes) == 1)
 
@@ -208,7 +211,7 @@ def subject_of(change: SettingChange) -> str:
     A file or model of the same name in another folder is taken for the same one.
     """
     what = SUBJECT_KEYS.get(change.key.rpartition(".")[2].replace("-", "_").lower(), "")
-    names = [str(each.value).rstrip("/").rpartition("/")[2] for each in (change.before, change.after)]
+    names = [str(setting_state.value).rstrip("/").rpartition("/")[2] for setting_state in (change.before, change.after)]
     return "" if what in ("data", "model") and names[0] == names[1] else what
 
 
@@ -259,18 +262,18 @@ def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
 def launch(old: Side, new: Side) -> list[Consequence]:
     """The consequences for GPUs and versions."""
     counts = old.line("GPUs"), new.line("GPUs")
-    found = changed("gpus", "GPUs", *counts)
+    consequences = changed("gpus", "GPUs", *counts)
     if (counts[0] is None) != (counts[1] is None):
         shown = ["unknown" if count is None else f"{count:,}" for count in counts]
-        found.append(Consequence("gpus", f"GPUs {shown[0]} -> {shown[1]}", *counts, known=False))
+        consequences.append(Consequence("gpus", f"GPUs {shown[0]} -> {shown[1]}", *counts, known=False))
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
-        found.append(Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after))
+        consequences.append(Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after))
     for package, was, now in changed_releases(old.run, new.run):
         known = was.is_known and now.is_known
-        before, after = (each.version if each.is_known else None for each in (was, now))
-        found.append(Consequence(VERSION, f"{package} {was.text} -> {now.text}", before, after, known=known))
-    return found
+        before, after = (release.version if release.is_known else None for release in (was, now))
+        consequences.append(Consequence(VERSION, f"{package} {was.text} -> {now.text}", before, after, known=known))
+    return consequences
 
 
 def other_lines(old: Side, new: Side) -> list[Consequence]:
@@ -327,8 +330,8 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
 
 def written_precision(settings: list[SettingChange]) -> dict[str, Consequence]:
     """The precision that the Trainer's arguments ask for, where another file decides or the program was not read."""
-    changes = [each for each in settings if each.key in ("fp16", "bf16")]
-    sides = [[each.key for each in changes if getattr(each, side).known is True] for side in ("before", "after")]
+    changes = [setting for setting in settings if setting.key in ("fp16", "bf16")]
+    sides = [[change.key for change in changes if getattr(change, side).known is True] for side in ("before", "after")]
     before, after = (names[0] if len(names) == 1 else None for names in sides)
     if before == after or None in (before, after):
         return {}

@@ -112,7 +112,7 @@ WITHOUT_EFFECT = frozenset(
 def by_importance(found: Iterable[Consequence]) -> list[Consequence]:
     """Consequences with those that change the training most first."""
     ranks = {what: rank for rank, what in enumerate((*STARTS, *TRAINS, "", *LAYOUT))}
-    return sorted(found, key=lambda each: ranks.get(each.what, ranks[""]))
+    return sorted(found, key=lambda consequence: ranks.get(consequence.what, ranks[""]))
 
 
 def length_key(key: str) -> bool:

@@ -30,7 +30,7 @@ def unrecognized(name: str, branch: Branch) -> str:
     folder = os.path.dirname(name)
     for _ in range(MOST_FOLDERS):
         programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
-        for path in (os.path.join(folder, each) for each in programs[:MOST_PROGRAMS]):
+        for path in (os.path.join(folder, program) for program in programs[:MOST_PROGRAMS]):
             if names_file(text_of(branch.new, path), os.path.basename(name)):
                 return NAMED.format(path)
         if not folder:
@@ -56,9 +56,9 @@ class NotCompared(Record):
 def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Collection[str]) -> list[NotCompared]:
     """The changed files that no compared run reads but cfglint's own, and the `releases` that change and that no run depends on."""
     reasons = {REQUIRED: REQUIRED_BY} if branch.has_trainers else {}
-    found = [NotCompared(each.file, f"{each.text}; {reasons.get(each.package, NO_RUN)}", each) for each in releases]
+    found = [NotCompared(release.file, f"{release.text}; {reasons.get(release.package, NO_RUN)}", release) for release in releases]
     files = [each for each in files_left_out(branch) if os.path.abspath(each[0]) not in own_files]
-    texts = [*(with_values(*each, branch) for each in files[:MOST_DESCRIBED]), *(reason for _, reason in files[MOST_DESCRIBED:])]
+    texts = [*(with_values(*file, branch) for file in files[:MOST_DESCRIBED]), *(reason for _, reason in files[MOST_DESCRIBED:])]
     return [*found, *(NotCompared(name, reason) for (name, _), reason in zip(files, texts, strict=True))]
 
 

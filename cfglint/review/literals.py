@@ -91,20 +91,20 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(node, ast.Call):
         first = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
         option = first if isinstance(first, str) and first.startswith("-") else None
-        for each in node.keywords:
-            if option and each.arg == "default":
-                yield option, each.value
-            elif each.arg and each.arg != "default" and not option:
-                yield each.arg, each.value
+        for keyword in node.keywords:
+            if option and keyword.arg == "default":
+                yield option, keyword.value
+            elif keyword.arg and keyword.arg != "default" and not option:
+                yield keyword.arg, keyword.value
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        every = [*node.args.posonlyargs, *node.args.args]
-        yield from ((name.arg, value) for name, value in zip(every[::-1], node.args.defaults[::-1], strict=False))
+        nodes = [*node.args.posonlyargs, *node.args.args]
+        yield from ((name.arg, value) for name, value in zip(nodes[::-1], node.args.defaults[::-1], strict=False))
         yield from ((name.arg, value) for name, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value)
     elif isinstance(node, (ast.List, ast.Tuple)):
         words = (
             (word, ASSIGNMENT.match(word.value)) for word in node.elts if isinstance(word, ast.Constant) and isinstance(word.value, str)
         )
-        yield from ((found.group(1), word) for word, found in words if found)  # of a command
+        yield from ((match.group(1), word) for word, match in words if match)  # of a command
     elif isinstance(node, ast.AnnAssign) and node.value is not None and isinstance(node.target, ast.Name):
         keywords = node.value.keywords if isinstance(node.value, ast.Call) else []  # of `field(default=1)`
         yield node.target.id, next((keyword.value for keyword in keywords if keyword.arg == "default"), node.value)
@@ -133,6 +133,8 @@ def unmodelled_class(path: str, text: str) -> str:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level
         for each in node.names
     }
-    calls = [node for node in nodes if isinstance(node, ast.Call) and sum(each.arg in TRAINER_NAMES for each in node.keywords) >= SURE]
+    calls = [
+        node for node in nodes if isinstance(node, ast.Call) and sum(keyword.arg in TRAINER_NAMES for keyword in node.keywords) >= SURE
+    ]
     called = (node.func.id for node in calls if isinstance(node.func, ast.Name))
     return next((f"`{name}` of `{packages[name]}`" for name in called if name in packages and not kind_of_class(name)), "")

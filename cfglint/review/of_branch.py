@@ -40,16 +40,16 @@ def compare(
 ) -> Iterator[Comparison]:
     """Compare every changed run: the declared ones, then the other files that changed, with the facts of both sides."""
     taken: set[str] = set()
-    for each in declared:
+    for declared_pair in declared:
         try:
-            old, new = branch.declared(each.run.files, each.was, each.now, each.run.kind)
+            old, new = branch.declared(declared_pair.run.files, declared_pair.was, declared_pair.now, declared_pair.run.kind)
         except LaunchChoiceError:
             continue  # compared as the launch of its script
         except UnknownKindError as error:
             stats.unknown_kind.append(error.path)
             continue
         taken.update(os.path.relpath(document.path) for side in (old, new) if side for document in side.documents)
-        changed = differ(each.was, each.now)
+        changed = differ(declared_pair.was, declared_pair.now)
         if (branch.touches(old, new) or changed) and not branch.lacks_content(old, new):
             yield compared(branch, (old, new), changed)
     for pair in branch.undeclared(*undeclared, taken, stats):
@@ -66,8 +66,8 @@ def compared(branch: Branch, pair: Pair, changed: bool = False) -> Comparison:
 
 def unused_releases(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
     """The changed releases that no compared run depends on."""
-    used = {change.package for each in comparisons for change in each.releases}
-    return [each for each in branch.stated_changes() if each.package not in used]
+    used = {change.package for comparison in comparisons for change in comparison.releases}
+    return [stated_change for stated_change in branch.stated_changes() if stated_change.package not in used]
 
 
 def configuration_of(branch: Branch, path: str) -> Configuration:
@@ -95,7 +95,7 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
 def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) -> DeclaredRun | None:
     """The declared run with the same files on the old side."""
     files = [branch.old_name(os.path.relpath(file)) for file in declared.files]
-    return next((each for each in before.runs if [os.path.relpath(file) for file in each.files] == files), None)
+    return next((run for run in before.runs if [os.path.relpath(file) for file in run.files] == files), None)
 
 
 def differ(before: LaunchFacts, after: LaunchFacts) -> bool:

@@ -40,37 +40,37 @@ class ReleaseGroup(Record):
 
     def accepts(self, changes: list[ReleaseChange]) -> bool:
         """Whether no package changes in another way here, so that the facts have the same cause."""
-        known = {each.package: each.text for each in self.releases}
-        return all(known.get(each.package, each.text) == each.text for each in changes)
+        known = {release.package: release.text for release in self.releases}
+        return all(known.get(change.package, change.text) == change.text for change in changes)
 
     def add(self, comparison: Comparison) -> None:
         """Add a run with its release changes."""
         self.comparisons.append(comparison)
-        self.releases += [each for each in comparison.releases if each not in self.releases]
+        self.releases += [release for release in comparison.releases if release not in self.releases]
 
     @property
     def affected(self) -> list[Comparison]:
         """The runs in which something changes in effect."""
-        return [each for each in self.comparisons if not each.empty]
+        return [comparison for comparison in self.comparisons if not comparison.empty]
 
     @property
     def texts(self) -> list[str]:
         """`trl 0.17.0 -> 1.16.0` for each package."""
-        return list(dict.fromkeys(each.text for each in self.releases))
+        return list(dict.fromkeys(release.text for release in self.releases))
 
     @property
     def titles(self) -> list[str]:
         """`requirements.txt: trl 0.17.0 -> 1.16.0` for each package, with all files that state it."""
         found = []
         for text in self.texts:
-            files = [each.file for each in self.releases if each.text == text and each.file]
+            files = [release.file for release in self.releases if release.text == text and release.file]
             found.append(f"{named(files)}: {text}" if files else text)
         return found
 
     @property
     def stopped(self) -> list[Comparison]:
         """The runs that start before and not after."""
-        return [each for each in self.comparisons if stops(each)]
+        return [comparison for comparison in self.comparisons if stops(comparison)]
 
     @property
     def headline(self) -> str:
@@ -84,36 +84,36 @@ class ReleaseGroup(Record):
     @property
     def first_line(self) -> str:
         """The headline with the runs that no longer start."""
-        return f"{self.headline}: {named([each.name or '' for each in self.stopped])}" if self.stopped else self.headline
+        return f"{self.headline}: {named([comparison.name or '' for comparison in self.stopped])}" if self.stopped else self.headline
 
     @property
     def starts(self) -> list[Fact]:
         """The other facts about whether runs start."""
         found: Groups = {}
-        for each in self.affected:
-            texts = [one.text for one in each.consequences if one.what in STARTS and not stops(each)]
-            for text in [*texts, *([f"still does not start: {', '.join(each.still)}"] if each.still else [])]:
-                add(found.setdefault(text, Fact(text)), each)
+        for comparison in self.affected:
+            texts = [consequence.text for consequence in comparison.consequences if consequence.what in STARTS and not stops(comparison)]
+            for text in [*texts, *([f"still does not start: {', '.join(comparison.still)}"] if comparison.still else [])]:
+                add(found.setdefault(text, Fact(text)), comparison)
         return by_runs(found.values())
 
     @property
     def consequences(self) -> list[Fact]:
         """The other consequences, those of most runs first."""
         found: Groups = {}
-        for each in self.affected:
-            for consequence in each.consequences:
+        for comparison in self.affected:
+            for consequence in comparison.consequences:
                 if consequence.what not in (*STARTS, VERSION):
-                    add(found.setdefault(consequence.text, Fact(consequence.text)), each)
+                    add(found.setdefault(consequence.text, Fact(consequence.text)), comparison)
         return by_runs(found.values())
 
     @property
     def settings(self) -> list[Fact]:
         """The settings whose value changes, because a default did."""
         found: Groups = {}
-        for each in self.affected:
-            for setting in each.settings:
+        for comparison in self.affected:
+            for setting in comparison.settings:
                 text = f"{setting.key}: {setting.before.text} -> {setting.after.text}"
-                add(found.setdefault(text, Fact(text)), each)
+                add(found.setdefault(text, Fact(text)), comparison)
         return by_runs(found.values())
 
     @property
@@ -125,12 +125,12 @@ class ReleaseGroup(Record):
     def gone(self) -> list[Fact]:
         """The resolved findings by text, without those that only have another severity now."""
         new = [(fact.finding.code, fact.finding.message) for fact in self.new if fact.finding]
-        found = self._findings(self.affected, "gone")
-        return [fact for fact in found if fact.finding and (fact.finding.code, fact.finding.message) not in new]
+        facts = self._findings(self.affected, "gone")
+        return [fact for fact in facts if fact.finding and (fact.finding.code, fact.finding.message) not in new]
 
     def _findings(self, comparisons: Iterable[Comparison], side: str) -> list[Fact]:
         found: dict[tuple[str, str, str], Fact] = {}
-        for each in sorted(comparisons, key=lambda each: not stops(each)):
+        for each in sorted(comparisons, key=lambda comparison: not stops(comparison)):
             outcome = each.after if side == "new" else each.before
             for finding in getattr(each, side):
                 text = f"{finding.severity} {finding.code} {finding.name}: {finding.message}"
@@ -156,15 +156,15 @@ def grouped_by_release(comparisons: Iterable[Comparison]) -> tuple[list[ReleaseG
     """(the groups of the runs of which only releases changed, those with stopped runs first; the other comparisons)."""
     groups: list[ReleaseGroup] = []
     others: list[Comparison] = []
-    for each in comparisons:
-        if not each.only_releases or not each.releases:
-            others.append(each)
+    for comparison in comparisons:
+        if not comparison.only_releases or not comparison.releases:
+            others.append(comparison)
             continue
-        group = next((group for group in groups if group.accepts(each.releases)), None)
+        group = next((group for group in groups if group.accepts(comparison.releases)), None)
         if group is None:
             group = ReleaseGroup()
             groups.append(group)
-        group.add(each)
+        group.add(comparison)
     return sorted(groups, key=lambda group: (-len(group.stopped), -len(group.affected))), others
 
 

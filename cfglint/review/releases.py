@@ -51,14 +51,14 @@ class Release(Record):
 
 def release_of(run: CheckedRun, package: str, version: str) -> Release:
     """The release of a package in a run: exact, allowed by bounds, of another source, or not stated."""
-    given = run.given
-    if package in given.outside:
-        source, _ = given.outside_from.get(package, (given.outside[package], ""))
+    facts = run.given
+    if package in facts.outside:
+        source, _ = facts.outside_from.get(package, (facts.outside[package], ""))
         return Release(version, f"{source} (checked as {version})", False)
-    if given.is_known(package):
+    if facts.is_known(package):
         return Release(version, version, True)
-    if package in given.bounds:
-        return Release(version, not_pinned(version, " or ".join(filter(None, given.bounds[package]))), False)
+    if package in facts.bounds:
+        return Release(version, not_pinned(version, " or ".join(filter(None, facts.bounds[package]))), False)
     if package in run.facts.target:  # a framework of the run requires it
         return Release(version, version, True)
     return Release(version, not_pinned(version), False)
@@ -118,8 +118,8 @@ def with_same_releases(old: CheckedRun, new: CheckedRun, asked: Collection[str])
 
 def stated_around(run: CheckedRun, asked: Collection[str]) -> set[str]:
     """The files of the repository that state releases of packages without a target."""
-    given = run.given
-    sources = {**given.target_from, **{package: file for package, (_, file) in given.outside_from.items()}}
+    facts = run.given
+    sources = {**facts.target_from, **{package: file for package, (_, file) in facts.outside_from.items()}}
     return {source for package, source in sources.items() if package not in asked}
 
 

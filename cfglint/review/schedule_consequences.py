@@ -19,10 +19,12 @@ SCHEDULES = (  # lines of a schedule that has steps of its own
 def length(old: Side, new: Side, *, same_data: bool = True) -> list[Consequence]:
     """Steps, samples, and the fractions of the run for warm-up and decay."""
     before, after = old.number("total_steps"), new.number("total_steps")
-    found = changed("total_steps", "total steps", before, after) or one_sided(old, new)
-    found = found or changed("steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch"))
-    found += estimated(old, new, same_data) if before is None and after is None else samples(old, new)
-    return [*found, *warmup(old, new), *schedule(old, new)]
+    consequences = changed("total_steps", "total steps", before, after) or one_sided(old, new)
+    consequences = consequences or changed(
+        "steps_per_epoch", "steps per epoch", old.number("steps_per_epoch"), new.number("steps_per_epoch")
+    )
+    consequences += estimated(old, new, same_data) if before is None and after is None else samples(old, new)
+    return [*consequences, *warmup(old, new), *schedule(old, new)]
 
 
 def one_sided(old: Side, new: Side) -> list[Consequence]:
@@ -54,12 +56,14 @@ def estimated(old: Side, new: Side, same_data: bool) -> list[Consequence]:
     batches = "" if times == 1 else f" in {'larger' if times > 1 else 'smaller'} batches"
     batches += "" if completions == 1 else f" with {'more' if completions > 1 else 'fewer'} completions per prompt"
     data = "" if same_data else ", if the other data has as many samples"
-    found = [Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}{batches}{data}", factor=factor, known=False)]
+    consequences = [
+        Consequence("total_steps", f"total steps {approximate_ratio(factor)}: {how}{batches}{data}", factor=factor, known=False)
+    ]
     steps = old.number("warmup_steps"), new.number("warmup_steps")
     if steps[0] and steps[0] == steps[1]:
         text = f"warm-up stays {steps[1]:,} steps, {approximate_ratio(1 / factor)} as a fraction of the run"
-        found.append(Consequence("warmup", text, steps[1], steps[1], 1 / factor))
-    return found
+        consequences.append(Consequence("warmup", text, steps[1], steps[1], 1 / factor))
+    return consequences
 
 
 def completions_growth(old: Side, new: Side) -> float | None:
@@ -91,14 +95,14 @@ def warmup(old: Side, new: Side) -> list[Consequence]:
 
 def schedule(old: Side, new: Side) -> list[Consequence]:
     """The fractions of the run in a schedule with steps of its own."""
-    found: list[Consequence] = []
+    consequences: list[Consequence] = []
     for what, label, name in SCHEDULES:
         before, after = old.line(label), new.line(label)
         if isinstance(before, int) and isinstance(after, int):
-            found += part(what, name, old, new, (before, after))
+            consequences += part(what, name, old, new, (before, after))
         elif what == "warmup":
-            found += one_sided_line(what, label, name, old, new)
-    return found
+            consequences += one_sided_line(what, label, name, old, new)
+    return consequences
 
 
 def one_sided_line(what: str, label: str, name: str, old: Side, new: Side) -> list[Consequence]:
@@ -107,7 +111,7 @@ def one_sided_line(what: str, label: str, name: str, old: Side, new: Side) -> li
     if any(side.outcome.consumer != ENGINE for side in sides) or sum(label in side.lines for side in sides) != 1:
         return []
     values = [side.line(label) for side in sides]
-    before, after = (each if isinstance(each, int) else number(each) for each in values)
+    before, after = (value if isinstance(value, int) else number(value) for value in values)
     if before is None and after is None:
         return []
     was, now = (as_written(side.lines[label]) if label in side.lines else "not in these files" for side in sides)

@@ -72,7 +72,7 @@ class SettingChange:
         self.notes: list[str] = []
         self.effect = has_effect(key)
         before.text, after.text = shortened_pair(before.text, after.text)
-        types = [TYPES.get(type(each.value), "another type") for each in (before, after)]
+        types = [TYPES.get(type(setting_state.value), "another type") for setting_state in (before, after)]
         is_known = AUTO not in (before.value, after.value) and UNKNOWN not in (before.text, after.text)
         if before.written and after.written and types[0] != types[1] and is_known and kind != LAUNCH:  # whose words are strings
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
@@ -87,7 +87,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     seen: set[tuple[ConfigValue, ConfigValue]] = set()
     before, after = old.run, new.run
     commands = [side.run.launch.command for side in (old, new)]
-    counts = {each.size_key for each in commands if each is not None}
+    counts = {command.size_key for command in commands if command is not None}
     for change in launch_changes(old, new):
         if (change.before.span, change.after.span) not in seen:
             seen.add((change.before.span, change.after.span))
@@ -140,7 +140,7 @@ def size_texts(launch: Launch) -> dict[str, Text]:
     found = {line.header.named(name): text for name, text in line.header.options.items() if name in OF_SLURM}
     found.update((f"srun --{name}", text) for name, text in srun_options(line.srun).items() if name in OF_SLURM)
     given = line.options.given.items()
-    found.update((name, each.value) for name, each in given if name in SIZES and each.value is not None and not each.in_file)
+    found.update((name, option.value) for name, option in given if name in SIZES and option.value is not None and not option.in_file)
     found.update((name, line.call.environment[name]) for name in SIZE_VARIABLES if name in line.call.environment)
     return found
 
@@ -150,8 +150,12 @@ def unread_texts(run: CheckedRun) -> dict[str, Text]:
     line = run.launch.line
     if line is None or not (run.unmodelled or run.launch.not_read):
         return {}
-    given = [each for each in override_arguments(line.arguments) if each.texts and not each.word.string.startswith("-")]
-    return {each.name: each.texts[0] for each in given if not any(config.sets(each.name) for config in run.configs)}
+    arguments = [
+        override_argument
+        for override_argument in override_arguments(line.arguments)
+        if override_argument.texts and not override_argument.word.string.startswith("-")
+    ]
+    return {argument.name: argument.texts[0] for argument in arguments if not any(config.sets(argument.name) for config in run.configs)}
 
 
 def size_state(launch: Launch, text: Text | None) -> SettingState:
@@ -174,7 +178,7 @@ class Differ:
         self.kind = kind
         sides = ((former, before), (kind, after))
         self.configs = [next((config for config in run.configs if config.kind == each), None) for each, run in sides]
-        of_line = [kind == LAUNCH or (each is not None and each.documents[0].is_command) for each in self.configs]
+        of_line = [kind == LAUNCH or (config is not None and config.documents[0].is_command) for config in self.configs]
         self.open = [of and not run.launch.is_closed for of, (_, run) in zip(of_line, sides, strict=True)]  # by what was not read
 
     def changes(self) -> Iterator[SettingChange]:

@@ -55,7 +55,7 @@ class Side:
         run, line = self.run, self.run.launch.line
         there = {basename(document.path) for document in run.documents}
         named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
-        of_line = [each for each in line.files if each.path is None and (each.kind or each.known)] if line is not None else []
+        of_line = [file for file in line.files if file.path is None and (file.kind or file.known)] if line is not None else []
         return [
             *((name, kind, MISSING, str(path[-1])) for path, name, kind in named if basename(name) not in there),
             *(
@@ -87,19 +87,23 @@ def with_current_names(run: CheckedRun, other: CheckedRun | None) -> CheckedRun:
     refused = refused_names(run)
     if refused and other is not None and other.target == run.target:
         names = refused_names(other)
-        refused = {key: each for key, each in refused.items() if key in names or not any(has_key(config, key) for config in other.configs)}
+        refused = {
+            key: diagnostic
+            for key, diagnostic in refused.items()
+            if key in names or not any(has_key(config, key) for config in other.configs)
+        }
     return Pass(run, [*refused.values()]).run if refused else run
 
 
 def refused_names(run: CheckedRun) -> dict[str, Diagnostic]:
     """The findings of keys that the release has under another name, by their keys."""
     return {
-        each.key: each
-        for each in run.diagnostics
-        if each.fix is not None
-        and (each.severity == ERROR or each.since)
-        and (each.fix.safe or each.fix.by_release)
-        and all(change.kind == RENAME for _, change in each.fix.changes)
+        diagnostic.key: diagnostic
+        for diagnostic in run.diagnostics
+        if diagnostic.fix is not None
+        and (diagnostic.severity == ERROR or diagnostic.since)
+        and (diagnostic.fix.safe or diagnostic.fix.by_release)
+        and all(change.kind == RENAME for _, change in diagnostic.fix.changes)
     }
 
 

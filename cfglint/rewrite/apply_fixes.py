@@ -58,7 +58,7 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         chosen = _chosen(run, unsafe, tried)
         if not chosen:
             break
-        tried.update(each.identity for each in chosen)
+        tried.update(diagnostic.identity for diagnostic in chosen)
         after = Pass(run, chosen)
         if after.refused:
             after = Pass(run, _harmless(run, chosen, harmful))
@@ -68,7 +68,9 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         done.changed += after.changed
         done.comments += after.comments
     done.run = run
-    done.skipped = [_skipped(each, unsafe, harmful) for each in run.diagnostics if each.fix is not None and not each.suppressed]
+    done.skipped = [
+        _skipped(diagnostic, unsafe, harmful) for diagnostic in run.diagnostics if diagnostic.fix is not None and not diagnostic.suppressed
+    ]
     return done
 
 
@@ -139,7 +141,7 @@ class Pass:
         self.changed: list[ValueChange] = []
         self.comments: list[tuple[str, str]] = []
         self.of_run = run.documents
-        self._apply([(each, each.fix) for each in chosen if each.fix is not None])
+        self._apply([(diagnostic, diagnostic.fix) for diagnostic in chosen if diagnostic.fix is not None])
         self.run = CheckedRun(self.of_run, run.kinds, run.facts)
         self.refused = run.verdict == "accept" and self.run.verdict == "reject"
 

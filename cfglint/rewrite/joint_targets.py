@@ -116,9 +116,9 @@ def absolute(paths: Iterable[str]) -> set[str]:
 
 def join_calls(aims: list[Aimed]) -> None:
     """Let an edit change all calls of a program that get the same target."""
-    calls = [each for aim in aims for each in aim.run.documents if isinstance(each, CallDocument)]
+    calls = [document for aim in aims for document in aim.run.documents if isinstance(document, CallDocument)]
     for call in calls:
-        call.partners = frozenset(each.number for each in calls if each.path == call.path)
+        call.partners = frozenset(document.number for document in calls if document.path == call.path)
 
 
 def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
@@ -135,7 +135,7 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
         aim.run.launch.command.targeted = True
     try:
         now = rebased(aim.run, texts)
-        found = reach_target(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
+        retarget = reach_target(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
     except MissingFactError as error:
         aim.problem = f"{aim.place}: {error.for_command_line}"
         return
@@ -147,13 +147,13 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
     except Exception as error:
         aim.bug = error
         return
-    if found.texts and target.lasting and not (target.global_batch or is_recorded(aim.run, found.gpus)):
+    if retarget.texts and target.lasting and not (target.global_batch or is_recorded(aim.run, retarget.gpus)):
         aim.problem = (
             f"{aim.place}: these files do not record the GPU count that they are written for, so a second fix would "
-            f"change them again: pass --global-batch {found.solution.problem.global_batch} (the current one) to reach it"
+            f"change them again: pass --global-batch {retarget.solution.problem.global_batch} (the current one) to reach it"
         )
         return
-    aim.found, aim.texts = found, found.texts
+    aim.found, aim.texts = retarget, retarget.texts
 
 
 def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
@@ -220,8 +220,10 @@ def verify_others(groups: list[list[Aimed]], reading: Reading, texts: dict[str, 
     """Leave out edits with which a further run of the project that reads the file would not start any more; name such runs."""
     before, after = reading(texts, {}), reading(texts, texts)
     for place, run in enumerate(after):
-        known = {each.identity for each in before[place].diagnostics} if len(before) == len(after) else set()
-        new = next((each for each in run.diagnostics if each.severity == ERROR and each.identity not in known), None)
+        known = {diagnostic.identity for diagnostic in before[place].diagnostics} if len(before) == len(after) else set()
+        new = next(
+            (diagnostic for diagnostic in run.diagnostics if diagnostic.severity == ERROR and diagnostic.identity not in known), None
+        )
         line = run.launch.line
         for path in texts:
             editing = [aim for group in groups for aim in group if path in aim.texts]
@@ -241,17 +243,17 @@ def verify_others(groups: list[list[Aimed]], reading: Reading, texts: dict[str, 
 
 def contradiction(before: CheckedRun, after: CheckedRun, aim: Aimed) -> str | None:
     """What is wrong with an edited run; None if it has the target's numbers and nothing new to report about them."""
-    found = aim.found
-    chosen = found.solution.chosen if found is not None else None
-    if found is None or chosen is None:
+    retarget = aim.found
+    chosen = retarget.solution.chosen if retarget is not None else None
+    if retarget is None or chosen is None:
         return None
     gpus, batch = after.facts.gpus, after.resolved["global_batch"]
-    if gpus not in (None, found.gpus):
+    if gpus not in (None, retarget.gpus):
         return f"the edited launch would start {gpus} processes"
     if batch not in (None, chosen.global_batch):
         return f"the edited files would resolve to a global batch of {batch}"
-    known = {each.identity for each in before.diagnostics}
-    new = [each for each in after.diagnostics if each.identity not in known and concerns_sizes(each)]
+    known = {diagnostic.identity for diagnostic in before.diagnostics}
+    new = [diagnostic for diagnostic in after.diagnostics if diagnostic.identity not in known and concerns_sizes(diagnostic)]
     return f"with the edit `check` would report {new[0].code}: {new[0].message}" if new else None
 
 

@@ -83,8 +83,8 @@ def solution_of(sizes: ChosenSizes, gpus: int, batch: int, before: Batch | None)
         return solution
     solution.below, solution.above = (split(sizes, each) if each is not None else None for each in (sizes.below, sizes.above))
     counts = sizes.gpu_counts
-    solution.gpus_below = max((each for each in counts if each < gpus), default=None)
-    solution.gpus_above = min((each for each in counts if each > gpus), default=None)
+    solution.gpus_below = max((count for count in counts if count < gpus), default=None)
+    solution.gpus_above = min((count for count in counts if count > gpus), default=None)
     return solution
 
 
@@ -116,7 +116,7 @@ def rewrite(found: Retarget, run: CheckedRun, sizes: ChosenSizes, layout: Layout
         document, change = change_of(setting, value, command or config.documents[0])
         edits.setdefault(document.path, (document, []))[1].append(change)
         resized.changed.append(ValueChange(document.path, setting.pointer, setting.value if change.kind == REPLACE else None, value))
-    texts = {path: edit.apply(document, made) for path, (document, made) in edits.items()}
+    texts = {path: edit.apply(document, changes) for path, (document, changes) in edits.items()}
     found.texts = {**resized.texts, **texts}
     found.changed = final_changes(resized.changed)
     after = found.after().configs[0]
@@ -145,7 +145,7 @@ def of_script(resized: Resized, run: CheckedRun, layout: Layout) -> Document | N
     from cfglint.rewrite.resize import edit_places
 
     places = [*of_devices(line, layout.after), *around_command(line, layout.after, layout.before)]
-    places = [each for each in places if each.text.string != each.after]
+    places = [place for place in places if place.text.string != place.after]
     if not places:
         return None
     edit_places(resized, command, places)

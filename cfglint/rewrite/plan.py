@@ -160,8 +160,8 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
         "pace": bases(plans, pace) if pace is not None else "",
         "plans": with_refusals(plans),
         "advice": [
-            {"key": each.setting.name, "place": each.setting.place, "value": each.setting.value, "advised": each.value, "rule": each.rule}
-            for each in notes
+            {"key": note.setting.name, "place": note.setting.place, "value": note.setting.value, "advised": note.value, "rule": note.rule}
+            for note in notes
         ],
     }
 
@@ -262,25 +262,27 @@ def reasons_of(found: Retarget) -> list[str]:
     chosen, problem = found.solution.chosen, found.solution.problem
     if chosen is None or not found.changed or chosen.pair != (problem.micro_batch, problem.accumulation):
         return found.solution.reasons
-    changes = ", ".join(f"`{each.key.rpartition('/')[2]}` {spelled(each.before)} -> {spelled(each.after)}" for each in found.changed)
+    changes = ", ".join(
+        f"`{change.key.rpartition('/')[2]}` {spelled(change.before)} -> {spelled(change.after)}" for change in found.changed
+    )
     return [f"micro batch and accumulation unchanged; {changes}", *found.solution.reasons[1:]]
 
 
 def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
     """The values that published scaling rules suggest for settings tuned for the batch `before`."""
     ratio = after / before
-    found: list[Advice] = []
+    advices: list[Advice] = []
     for setting in tuned(run):
         value = _number(setting)
         name = str(setting.path[-1]).replace("-", "_")
         if value is None or not value or ratio == 1:
             continue
         if name in RATES:
-            found.append(Advice(setting, value * ratio, LINEAR))
-            found.append(Advice(setting, value * sqrt(ratio), SQUARE_ROOT))
+            advices.append(Advice(setting, value * ratio, LINEAR))
+            advices.append(Advice(setting, value * sqrt(ratio), SQUARE_ROOT))
         elif name in COUNTS and value >= 1:
-            found.append(Advice(setting, max(round(value / ratio), 1), "the same number of samples"))
-    return found
+            advices.append(Advice(setting, max(round(value / ratio), 1), "the same number of samples"))
+    return advices
 
 
 def current_batch(plans: list[Plan]) -> int | None:

@@ -102,7 +102,7 @@ def with_variables(resized: Resized, command: CommandDocument, wanted: Size, aft
     text = resized.texts.get(command.path, command.text)
     for name, start, end in assigned_numbers(text) if left else ():
         value = int(text[start:end])
-        for number in sorted({value * int(each.after) // int(each.text.string) for each in left} - {0, value}):
+        for number in sorted({value * int(size_place.after) // int(size_place.text.string) for size_place in left} - {0, value}):
             texts = {**resized.texts, command.path: f"{text[:start]}{number}{text[end:]}"}
             then = tried(texts, wanted, relaunched)
             if then is not None and len(computed(then, wanted)) < len(left):
@@ -124,7 +124,9 @@ def computed(launched: Launched, wanted: Size) -> list[SizePlace]:
     """The counts of a launch that its script computes, and that are not those of a size."""
     left = size_places(line_of(launched), wanted, wanted)
     return [
-        each for each in left if each.text.place is None and each.text.string.isdigit() and each.after.isdigit() and int(each.text.string)
+        size_place
+        for size_place in left
+        if size_place.text.place is None and size_place.text.string.isdigit() and size_place.after.isdigit() and int(size_place.text.string)
     ]
 
 
@@ -189,7 +191,7 @@ def refuse_other_size(run: CheckedRun, before: Mapping[str, str], after: Mapping
 def counts_of(launched: Launched, size: Size) -> dict[str, object]:
     """The counts of a launch: those that a size would change, the tasks of srun, nodes and processes."""
     line = line_of(launched)
-    places = {f"`{each.key}`": each.text.string for each in size_places(line, size, size)}
+    places = {f"`{size_place.key}`": size_place.text.string for size_place in size_places(line, size, size)}
     tasks = tasks_of(line) if line.srun else None
     return {**places, "the tasks of `srun`": tasks, "the number of nodes": line.nodes, "the number of processes": launched.facts.gpus}
 

@@ -42,7 +42,10 @@ def documents_on(run: CheckedRun, gpus: int | None) -> list[Document]:
     """The documents of a run that no line starts, with the calls as its program makes them on so many GPUs."""
     if gpus is None or run.launch.line is not None:
         return run.documents
-    return [each.on_gpus(gpus) if isinstance(each, CallDocument) and each.on_gpus is not None else each for each in run.documents]
+    return [
+        document.on_gpus(gpus) if isinstance(document, CallDocument) and document.on_gpus is not None else document
+        for document in run.documents
+    ]
 
 
 def keep_targeted(launch: Launch, after: Launch) -> None:
@@ -70,11 +73,11 @@ def device_changes(document: Document, count: int) -> list[Change]:
     """The change of an accelerate config whose `gpu_ids` are fewer than the processes of a machine."""
     node = document.find(("gpu_ids",))[1]
     names = [each.strip() for each in node.raw.split(",")] if node is not None else []
-    if node is None or not all(each.isdigit() for each in names) or len(names) >= count:
+    if node is None or not all(name.isdigit() for name in names) or len(names) >= count:
         return []
     from cfglint.launch.launcher import device_list
 
-    listed = device_list([int(each) for each in names], count)
+    listed = device_list([int(name) for name in names], count)
     return [Change(REPLACE, ("gpu_ids",), text=spell(listed, document, node) if node.style else listed)]
 
 
@@ -95,4 +98,4 @@ def take(resized: Resized, document: Document, changes: list[Change]) -> None:
     if not changes:
         return
     resized.texts[document.path] = edit.apply(document, changes)
-    resized.changed += combined_changes([(document, each) for each in changes])
+    resized.changed += combined_changes([(document, change) for change in changes])

@@ -118,8 +118,8 @@ class Retarget(Record):
         facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
         values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
         by_key = {keys[role]: value for role, value in values.items() if role in keys} if not self.values else self.values
-        given = tuple(Override(key, [str(value)]) for key, value in by_key.items())
-        return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *given))
+        overrides = tuple(Override(key, [str(value)]) for key, value in by_key.items())
+        return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *overrides))
 
 
 def refuse_other_gpus(run: CheckedRun) -> None:
@@ -262,7 +262,7 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
     line = run.launch.line
     if line is not None and run.facts.relaunched is not None and line.call.lost:
         first = line.call.lost[0][0][0]
-        lost = next((each.message for each in line.problems if each.word is first), "")
+        lost = next((problem.message for problem in line.problems if problem.word is first), "")
         raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", line.call.start)
 
 
@@ -271,12 +271,12 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
     line = run.launch.line
     if own_loop_settings(run):
         return
-    batch, not_read = run.batch, [each.text for each in run.not_read if each.opens]
+    batch, not_read = run.batch, [reason.text for reason in run.not_read if reason.opens]
     if not_read and batch is not None and not (positive(batch.micro_batch.value) and positive(batch.accumulation.value)):
         raise MissingFactError(f"the batch is not known: {'; '.join(not_read)}; set it where it is read")
     if line is None and run.configs and run.documents[0].is_call and "micro_batch" not in run.configs[0].batch_keys:
         written = (
-            [f"`{each.name}` ({each.place})" for each in (run.batch.micro_batch, run.batch.accumulation) if each.written]
+            [f"`{setting.name}` ({setting.place})" for setting in (run.batch.micro_batch, run.batch.accumulation) if setting.written]
             if run.batch
             else []
         )
@@ -298,15 +298,15 @@ def own_loop_settings(run: CheckedRun) -> dict[str, Setting]:
     call = loop_call(run)
     if call is None or "micro_batch" in run.configs[0].batch_keys or batch is None:
         return {}
-    found = {"micro_batch": batch.micro_batch, "accumulation": batch.accumulation}
-    return found if batch.micro_batch.written and all(positive(each.value) for each in found.values()) else {}
+    loop_settings = {"micro_batch": batch.micro_batch, "accumulation": batch.accumulation}
+    return loop_settings if batch.micro_batch.written and all(positive(setting.value) for setting in loop_settings.values()) else {}
 
 
 def loop_call(run: CheckedRun) -> ProgramCall | None:
     """The call that sets up a training loop of the program's own, if that is the run."""
     if not run.configs or run.configs[0].kind != "launch":
         return None
-    return next((each for each in run.documents if isinstance(each, ProgramCall) and each.loop is not None), None)
+    return next((document for document in run.documents if isinstance(document, ProgramCall) and document.loop is not None), None)
 
 
 def unknown_batch(line: LaunchLine) -> str:
@@ -443,7 +443,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     terms = list(_terms(found, run))
     there = [term for term in terms if term.in_file and term.setting.value != term.value]
     before = found.before.global_batch.integer if found.before is not None else None
-    there += [each for term in there for each in sources_of(term, (found.solution.problem.global_batch, before))]
+    there += [source_term for term in there for source_term in sources_of(term, (found.solution.problem.global_batch, before))]
     missing = sorted((term for term in terms if not term.in_file), key=lambda term: INSERTED_FIRST.index(term.role))
     if opened:
         found.by_hand = final_changes([*resized.changed, *(change for term in there for change in term.value_changes())])
@@ -458,8 +458,8 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
             if _reached(found, run, texts, chosen):
                 refuse_other_size(run, resized.texts, {**resized.texts, **texts}, found.layout.after)
                 found.texts = {**resized.texts, **texts}
-                made = final_changes([*resized.changed, *(change for term in chosen for change in term.value_changes())])
-                found.changed = with_computed(made, found, run.documents[0], chosen)
+                value_changes = final_changes([*resized.changed, *(change for term in chosen for change in term.value_changes())])
+                found.changed = with_computed(value_changes, found, run.documents[0], chosen)
                 return
         except EditRefused as error:  # noqa: PERF203
             reasons.append(error.message)
@@ -469,7 +469,7 @@ def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
     key = found.run.configs[0].gpus_key
     if because and key:
         because = f": `{key}` is {imposed}; set it to {found.gpus}, or remove it"
-    if reasons and any(each.is_in_code for each in found.run.documents):
+    if reasons and any(document.is_in_code for document in found.run.documents):
         because = f": {reasons[0]}"
     raise EditRefused(f"no edit of the batch keys in these files reaches this target{because}{by_hand(terms, found, run)}", 0)
 
@@ -484,10 +484,10 @@ def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None
     option = launcher_of(line).accumulation_option
     if not option:
         return
-    given = line.options.value(option)
-    if given is not None and given != str(accumulation):
+    value = line.options.value(option)
+    if value is not None and value != str(accumulation):
         raise EditRefused(
-            f"`accelerate launch` gets `--{option} {given}` with a config that is not in the project; "
+            f"`accelerate launch` gets `--{option} {value}` with a config that is not in the project; "
             f"set it to {accumulation}, like that of the program, by hand",
             0,
         )
@@ -501,8 +501,8 @@ def by_hand(terms: list[Term], found: Retarget, run: CheckedRun) -> str:
     if not wrong or not holds_with(wrong, found, run):
         return ""
     changes = [term.value_changes()[0] for term in wrong]
-    is_one_file = len({each.file for each in changes}) == 1
-    named = [f"`{each.key.lstrip('/')}` to {spelled(each.after)}" + ("" if is_one_file else f" in {each.file}") for each in changes]
+    is_one_file = len({change.file for change in changes}) == 1
+    named = [f"`{change.key.lstrip('/')}` to {spelled(change.after)}" + ("" if is_one_file else f" in {change.file}") for change in changes]
     return f"; set {' and '.join(named)} by hand"
 
 
@@ -511,7 +511,7 @@ def holds_with(terms: list[Term], found: Retarget, run: CheckedRun) -> bool:
     from cfglint.launch.overrides import Override
 
     editable: list[Term] = []
-    given: list[Override] = []
+    overrides: list[Override] = []
     for term in terms:
         try:
             texts_of([term])
@@ -519,23 +519,23 @@ def holds_with(terms: list[Term], found: Retarget, run: CheckedRun) -> bool:
         except EditRefused:  # noqa: PERF203
             if term.config is not run.configs[0]:
                 return False
-            given.append(Override(".".join(map(str, term.setting.path)), [str(term.value)]))
+            overrides.append(Override(".".join(map(str, term.setting.path)), [str(term.value)]))
     try:
         documents = reread_all(run.documents, texts_of(editable))
     except EditRefused:
         return False
-    after = CheckedRun(documents, run.kinds, run.facts.replace(overrides=(*run.facts.overrides, *given)))
-    known = {each.identity for each in found.run.diagnostics}
-    new = [each for each in after.diagnostics if each.severity == ERROR and each.identity not in known]
+    after = CheckedRun(documents, run.kinds, run.facts.replace(overrides=(*run.facts.overrides, *overrides)))
+    known = {diagnostic.identity for diagnostic in found.run.diagnostics}
+    new = [diagnostic for diagnostic in after.diagnostics if diagnostic.severity == ERROR and diagnostic.identity not in known]
     return computes(after, found) and not new
 
 
 def final_changes(changes: list[ValueChange]) -> list[ValueChange]:
     """The changes with one entry for a value that was changed twice, and none for one that was changed back."""
     found: dict[tuple[str, str], ValueChange] = {}
-    for each in changes:
-        place = each.file, each.key
-        found[place] = ValueChange(*place, found[place].before if place in found else each.before, each.after)
+    for change in changes:
+        place = change.file, change.key
+        found[place] = ValueChange(*place, found[place].before if place in found else change.before, change.after)
     return [each for each in found.values() if each.before != each.after]
 
 
@@ -552,7 +552,7 @@ def with_computed(made: list[ValueChange], found: Retarget, resized: Document, c
         flag = before.flags.get(name, f"--{name}")
         if name in edited or then is None or now is None:
             continue
-        made = [each for each in made if (each.file, each.key) != (before.path, flag)]
+        made = [change for change in made if (change.file, change.key) != (before.path, flag)]
         if then != now:
             made.append(ValueChange(before.path, flag, number(" ".join(then)), number(" ".join(now))))
     return made
@@ -614,8 +614,8 @@ def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen
     documents = reread_all(resized.documents, texts)
     for before, after in zip(resized.documents, documents, strict=True):
         if isinstance(before, CallDocument) and isinstance(after, CallDocument):
-            own = [each for each in chosen_terms if len(each.setting.path) == 1 and not each.is_on_line]
-            wanted = {str(each.setting.path[0]): each.value for each in own}
+            terms = [chosen_term for chosen_term in chosen_terms if len(chosen_term.setting.path) == 1 and not chosen_term.is_on_line]
+            wanted = {str(term.setting.path[0]): term.value for term in terms}
             from cfglint.source.python.edits import refuse_other_changes
 
             refuse_other_changes(before, after, {**before.values, **{name: wanted[name] for name in wanted if name in after.values}})

@@ -128,16 +128,16 @@ def sources_of(term: Term, batch: tuple[int, int | None]) -> Iterator[SourceTerm
 
 def variables_of(document: CommandDocument) -> list[Written]:
     """The numbers that a script assigns to variables before a command."""
-    found: list[Written] = []
+    writtens: list[Written] = []
     for name, start, end in assigned_numbers(document.text[: document.extent[1]]):
         document.around[f"${name}", start] = Node(SCALAR, start, end, document.text[start:end])
-        found.append(Written(document, (f"${name}", start)))
-    return found
+        writtens.append(Written(document, (f"${name}", start)))
+    return writtens
 
 
 def assigned_numbers(text: str) -> list[tuple[str, int, int]]:
     """(name, start, end) of the numbers that a script assigns to variables: `N=4`, `N=${N:-4}`."""
-    return [(each[1], *each.span(2)) for each in [*ASSIGNED.finditer(text)][:MOST_VARIABLES]]
+    return [(match[1], *match.span(2)) for match in [*ASSIGNED.finditer(text)][:MOST_VARIABLES]]
 
 
 def by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:

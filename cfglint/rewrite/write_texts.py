@@ -9,14 +9,14 @@ from cfglint.source.files import BYTE_ORDER_MARK, Identity
 
 def edited(documents: list[Document], texts: dict[str, str]) -> list[writing.Edited]:
     """One write per document with a new content; it refuses a file that has changed since it was read."""
-    return [writing.Edited(each.path, *_bytes(each, texts[each.path])) for each in documents if each.path in texts]
+    return [writing.Edited(document.path, *_bytes(document, texts[document.path])) for document in documents if document.path in texts]
 
 
 def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
     """Write the new contents and return their paths; raises FileProblem, after writing nothing, if one cannot be written."""
     writes = edited(documents, texts)
     writing.write_all(writes)
-    return [each.path for each in writes]
+    return [write.path for write in writes]
 
 
 def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:

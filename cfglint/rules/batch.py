@@ -122,7 +122,7 @@ def _remedy(config: Config, problem: BatchProblem) -> Remedy | str | None:
     factors = (batch.micro_batch.value, batch.accumulation.value, batch.data_parallel.value)
     if problem.reason != "mismatch" or not setting.written or setting.path != batch.global_batch.path:
         return None
-    if not (batch.micro_batch.written and all(type(each) is int and each > 0 for each in factors)):
+    if not (batch.micro_batch.written and all(type(factor) is int and factor > 0 for factor in factors)):
         return None
     micro, accumulation, data_parallel = factors
     return set_key(setting.name, micro * accumulation * data_parallel) | remove_key(setting.name)

@@ -113,14 +113,14 @@ def apply(rules: list[Rule], subject: Config | CheckableRun, config: Config) -> 
 
 def has_check(rule: Rule, config: Config) -> bool:
     """Whether the release of the run is one of those that have the check of a rule; true if its package is not that of the config."""
-    own = config.framework.packages()
-    known = [(package, each) for package, each in releases_of(rule) if package in own or not config.framework.package]
-    return not known or any(config.facts.version(package, RELEASES[package]) in each for package, each in known)
+    packages = config.framework.packages()
+    known = [(package, releases) for package, releases in releases_of(rule) if package in packages or not config.framework.package]
+    return not known or any(config.facts.version(package, RELEASES[package]) in releases for package, releases in known)
 
 
 def releases_of(rule: Rule) -> list[tuple[str, Releases]]:
     """The spans of releases that have the check of a rule, each with its package."""
-    return [(each.package or framework(rule.kinds[0]).package, each) for each in rule.releases]
+    return [(release.package or framework(rule.kinds[0]).package, release) for release in rule.releases]
 
 
 def has_unknown(config: Config) -> bool:
@@ -151,7 +151,7 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
         remedy, advice = advice, said(advice, setting, config)
         if fix is None:
             fix = edit_of(remedy, advice, finding.setting, config)
-    found = Diagnostic(
+    diagnostic = Diagnostic(
         rule.code,
         rule.name,
         severity,
@@ -169,8 +169,8 @@ def to_diagnostic(rule: Rule, finding: Finding, config: Config) -> Diagnostic | 
     if fails:
         from cfglint.rules.reasons import unknowns
 
-        found.rest_on(unknowns(rule, finding, blamed, config))
-    return found
+        diagnostic.rest_on(unknowns(rule, finding, blamed, config))
+    return diagnostic
 
 
 def is_of_missing_field(finding: Finding, config: Config) -> bool:
@@ -188,7 +188,10 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
     named = (finding.setting, *finding.related)
     if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE):
         named = named[1:]
-    return any(isinstance(each.value, Unknown) or (each.path and (each.path[0] in changed or is_open(each, config))) for each in named)
+    return any(
+        isinstance(setting.value, Unknown) or (setting.path and (setting.path[0] in changed or is_open(setting, config)))
+        for setting in named
+    )
 
 
 def is_open(setting: Setting, config: Config) -> bool:

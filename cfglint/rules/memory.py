@@ -28,14 +28,14 @@ def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     from cfglint.frameworks.memory.estimate import memory_of
 
     config = run.configs[0]
-    found = None if config.load_problems else memory_of(config)
-    if found is None or found.verdict != DOES_NOT_FIT:
+    memory = None if config.load_problems else memory_of(config)
+    if memory is None or memory.verdict != DOES_NOT_FIT:
         return
     yield Finding(
         place(config),
-        f"{needed(config, found)}, and a GPU has {found.available:g} GiB",
-        note=note(found),
-        help=remedy(found),
+        f"{needed(config, memory)}, and a GPU has {memory.available:g} GiB",
+        note=note(memory),
+        help=remedy(memory),
     )
 
 

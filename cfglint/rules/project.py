@@ -42,8 +42,8 @@ def policy_violation(run: CheckableRun) -> Iterator[Finding]:
     for config in run.configs:
         if config.load_problems:
             continue
-        for each in policies.violations(config.kind, config.values):
-            yield Finding(config.setting(*each.path), f"policy violation: {each.message}")
+        for violation in policies.violations(config.kind, config.values):
+            yield Finding(config.setting(*violation.path), f"policy violation: {violation.message}")
 
 
 @rule("RUN100")
@@ -70,7 +70,7 @@ def _deciding(config: Config, name: str) -> Setting:
             return config.setting(key)
     batch = config.batch
     terms = (batch.global_batch, batch.micro_batch, batch.accumulation)
-    return next((each for each in terms if each.written and each.node is not None), batch.global_batch)
+    return next((term for term in terms if term.written and term.node is not None), batch.global_batch)
 
 
 def _equation(run: CheckableRun, name: str) -> str:

@@ -41,5 +41,5 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     if stage in IN_TRAINER and rule.about != CODE and not of_engine and config.may_build_own_trainer():
         yield TRAINER
     if rule.about not in CERTAIN_SUBJECTS and not of_engine:
-        yield from (each for each in launch.not_read if each.opens)
+        yield from (reason for reason in launch.not_read if reason.opens)
         yield from launch.not_known

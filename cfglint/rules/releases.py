@@ -61,7 +61,11 @@ def remedy(package: str, other: str, pinned: Mapping[str, tuple[str, str]]) -> s
     from cfglint.frameworks.releases.requirements import newest_with, required
 
     release, found = pinned[package][0], pinned[other][0]
-    able = [each for each in modelled_releases(package) if package != "trl" or other != "transformers" or not is_refused(each, found)]
+    able = [
+        modelled_release
+        for modelled_release in modelled_releases(package)
+        if package != "trl" or other != "transformers" or not is_refused(modelled_release, found)
+    ]
     fitting = newest_with(package, able, {other: found})
     spec = required(package, parse_version(release), other)
     return f"pin {other} {spec}" + (f", or {package} {fitting}" if fitting else "")

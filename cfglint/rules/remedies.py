@@ -34,7 +34,7 @@ def step_in(step: Step, key: str, document: Document, is_mapping: bool, is_optio
         return f"remove `{command.key_text((key,)) if command is not None else key}`"
     if step.choices:
         quote = '"' if document.syntax in ("json", "python") else ""
-        return f"set `{key}` to {listed([f'{quote}{each}{quote}' for each in step.choices])}"
+        return f"set `{key}` to {listed([f'{quote}{choice}{quote}' for choice in step.choices])}"
     value = str(step.value) if document.is_call and isinstance(step.value, bool | None) else spell(step.value, plain(document))
     if document.syntax == "json" or (document.is_call and "." in key):
         return f"set `{key}` to {value}"

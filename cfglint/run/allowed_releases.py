@@ -55,11 +55,11 @@ def judged(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
     if not packages:
         return found
     search = Search(run, found, packages)
-    for each in found:
-        if each.code != INTERNAL:
-            since = search.since(each)
+    for diagnostic in found:
+        if diagnostic.code != INTERNAL:
+            since = search.since(diagnostic)
             if since:
-                weaken(each, since)
+                weaken(diagnostic, since)
     return found
 
 
@@ -177,7 +177,7 @@ def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], as
 
 def is_of_other_files(code: str, package: str) -> bool:
     """Whether a package is an engine, which parses its own file, and a rule is about the files of others."""
-    engines = {own.kind for own in of_package(package) if own.is_engine}
+    engines = {framework.kind for framework in of_package(package) if framework.is_engine}
     return bool(engines) and all(rule.kinds and engines.isdisjoint(rule.kinds) for rule in BY_CODE.get(code, ()))
 
 
@@ -193,8 +193,8 @@ def next_place(changed: list[int], low: int, high: int) -> int:
 
 def ends_of_check(code: str, package: str) -> set[Version]:
     """The releases of a package from which on its check of a rule exists, or does not exist any more."""
-    spans = [each for rule in BY_CODE.get(code, ()) for own, each in releases_of(rule) if own == package]
-    return {release for each in spans for release in (each.since, each.until) if release}
+    spans = [releases for rule in BY_CODE.get(code, ()) for own, releases in releases_of(rule) if own == package]
+    return {release for span in spans for release in (span.since, span.until) if release}
 
 
 class Evaluation(Record):
@@ -224,8 +224,8 @@ class Findings:
     """What identifies some findings at another release."""
 
     def __init__(self, found: list[Diagnostic]) -> None:
-        self.places = {(each.code, each.place.file, each.place.start, each.key) for each in found}
-        self.refused = {(each.place.file, each.key) for each in found if each.severity == ERROR}
+        self.places = {(diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) for diagnostic in found}
+        self.refused = {(diagnostic.place.file, diagnostic.key) for diagnostic in found if diagnostic.severity == ERROR}
 
     def include(self, diagnostic: Diagnostic) -> bool:
         """Whether there is such a finding; for an error, any error about the same key."""

@@ -48,7 +48,7 @@ class CheckedRun(LoadedRun):
             found.extend(self.attempt("the ignore comments", lambda: self._of_comments(found), []))
             bugs = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
             found = [*bugs, *found]
-            found.sort(key=lambda each: (order.get(each.place.file, 0), each.place.start, each.code))
+            found.sort(key=lambda diagnostic: (order.get(diagnostic.place.file, 0), diagnostic.place.start, diagnostic.code))
             self._diagnostics = found
         return self._diagnostics
 
@@ -58,7 +58,7 @@ class CheckedRun(LoadedRun):
 
     def judged(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """Findings, each an error only if every allowed release gives it."""
-        if all(each.code == INTERNAL or each.severity == INFO for each in found):
+        if all(diagnostic.code == INTERNAL or diagnostic.severity == INFO for diagnostic in found):
             return found
         from cfglint.run.allowed_releases import judged
 
@@ -66,7 +66,7 @@ class CheckedRun(LoadedRun):
 
     def errors(self) -> list[Diagnostic]:
         """What those rules of the frameworks find at the releases of the run that may give an error."""
-        return self.attempt("the rules", lambda: self._without_consequences([inspect(each, ERROR) for each in self.configs]), [])
+        return self.attempt("the rules", lambda: self._without_consequences([inspect(config, ERROR) for config in self.configs]), [])
 
     def findings_of(self, code: str) -> list[Diagnostic]:
         """What one rule finds at the releases of the run."""
@@ -93,7 +93,7 @@ class CheckedRun(LoadedRun):
         for number, of_config in enumerate(found):
             follows = uses if number else compares
             is_exempt = not refused or (number and self.configs[number].kind == LAUNCH)
-            kept += of_config if is_exempt else [each for each in of_config if not follows(each, causes)]
+            kept += of_config if is_exempt else [diagnostic for diagnostic in of_config if not follows(diagnostic, causes)]
         line = self.launch.line
         if line is None or not (line.call.lost or line.call.blanks):
             return kept
@@ -139,7 +139,7 @@ class CheckedRun(LoadedRun):
     @property
     def verdict(self) -> Verdict | None:
         """`accept` or `reject`: whether the framework would start training; None if that is unknown or depends on the release."""
-        if any(each.severity == ERROR for each in self.diagnostics):
+        if any(diagnostic.severity == ERROR for diagnostic in self.diagnostics):
             return "reject"
         is_outside = not self.answered.issuperset(self.outside)
         is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.not_read
@@ -177,7 +177,7 @@ class CheckedRun(LoadedRun):
             return ""
         from cfglint.launch.program import OF_LAUNCHER
 
-        if all(each.what == OF_LAUNCHER for each in launch.not_read) or not takes_arguments(self.configs[0].kind):
+        if all(reason.what == OF_LAUNCHER for reason in launch.not_read) or not takes_arguments(self.configs[0].kind):
             return ""
         own = self.configs[0].framework
         whose = own.title if own.base else "the Trainer"
@@ -191,19 +191,19 @@ class CheckedRun(LoadedRun):
     @property
     def undecided_releases(self) -> list[str]:
         """The packages of which some allowed releases refuse the run and others do not."""
-        return [*dict.fromkeys(package for each in self.diagnostics for package in each.undecided_releases)]
+        return [*dict.fromkeys(package for diagnostic in self.diagnostics for package in diagnostic.undecided_releases)]
 
     @property
     def has_bugs(self) -> bool:
         """Whether an internal error may hide problems of the run."""
-        return any(each.code == INTERNAL for each in self.diagnostics)
+        return any(diagnostic.code == INTERNAL for diagnostic in self.diagnostics)
 
     @property
     def bug_reports(self) -> list[str]:
         """The internal errors so far, one line each, for commands that show no findings."""
-        found = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
-        found += [each for each in self._diagnostics or [] if each.code == INTERNAL]
-        return list(dict.fromkeys(f"{each.place.file}: {each.message}; {each.help}" for each in found))
+        diagnostics = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
+        diagnostics += [diagnostic for diagnostic in self._diagnostics or [] if diagnostic.code == INTERNAL]
+        return list(dict.fromkeys(f"{diagnostic.place.file}: {diagnostic.message}; {diagnostic.help}" for diagnostic in diagnostics))
 
     @property
     def beyond_limits(self) -> list[str]:
@@ -216,13 +216,13 @@ class CheckedRun(LoadedRun):
         """The packages of the run whose requested release is not modelled, with that release; empty for the fork of a single file."""
         asked = [(package, config.facts.outside) for config in self.configs for package in (config.package, *config.framework.packages())]
         found = {package: outside[package] for package, outside in asked if package in outside}
-        forks: list[str] = self.attempt("looking for a fork", lambda: [each.package for each in self.configs if each.is_for_fork], [])
+        forks: list[str] = self.attempt("looking for a fork", lambda: [config.package for config in self.configs if config.is_for_fork], [])
         return {**found, **dict.fromkeys(forks, "")}
 
     @property
     def fails_at(self) -> Stage | None:
         """The earliest stage at which the run would fail; None if it starts."""
-        stages = [each.fails_at for each in self.diagnostics if each.severity == ERROR and each.fails_at]
+        stages = [diagnostic.fails_at for diagnostic in self.diagnostics if diagnostic.severity == ERROR and diagnostic.fails_at]
         return min(stages, key=STAGES.index) if stages else None
 
     def outcome(self) -> Outcome:
@@ -253,18 +253,21 @@ class CheckedRun(LoadedRun):
             launch=launch.entry,
             alternative=launch.alternative,
             machine=launch.machine or launch.line is None,
-            not_read=[{"what": each.what, "file": each.file or None, "line": each.line or None, "why": each.why} for each in self.not_read],
+            not_read=[
+                {"what": reason.what, "file": reason.file or None, "line": reason.line or None, "why": reason.why}
+                for reason in self.not_read
+            ],
             unknown=launch.line.unknown if launch.line is not None else [],
             assumed=[self.assumed] if self.assumed else [],
-            nodes=self._nodes() if launch.line is not None or any(each.stated_size is not None for each in self.configs) else None,
+            nodes=self._nodes() if launch.line is not None or any(config.stated_size is not None for config in self.configs) else None,
             resume=self.attempt("the checkpoint", self._resume, None),
             samples=self.facts.samples.entry() if self.facts.samples is not None else None,
         )
 
     def _resume(self) -> ResumeEntry | None:
         """The checkpoint that the run continues from."""
-        found = self.configs[0].resumption if self.configs else None
-        return found.entry() if found is not None else None
+        resumption = self.configs[0].resumption if self.configs else None
+        return resumption.entry() if resumption is not None else None
 
     def _nodes(self) -> int | None:
         from cfglint.run.sizes import nodes_of

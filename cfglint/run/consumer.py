@@ -128,26 +128,26 @@ def parses_own_arguments(program: ProgramFacts | None) -> bool:
 def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tuple[Reason, ...]:
     """What of the program of a line and of its arguments is not read; `built` are the facts about the call that builds them."""
     program, name = built or launch.parser, line.program.string if line.program is not None else ""
-    found = launch.not_read
+    reasons = launch.not_read
     if program is not None:
-        found += program.not_read
-        if not found and built is None and launch.is_main and launch.doubts and not program.arguments:
-            found = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
-        elif not found and built is None and launch.consumer in ("", LAUNCH):
+        reasons += program.not_read
+        if not reasons and built is None and launch.is_main and launch.doubts and not program.arguments:
+            reasons = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
+        elif not reasons and built is None and launch.consumer in ("", LAUNCH):
             from cfglint.launch.programs.unread import unread_training
 
-            found = (unread_training(readable(name), program),)
+            reasons = (unread_training(readable(name), program),)
     elif name and not starts_own_program(launch, line):
         why = UNPARSED if launch.program_path else OUTSIDE
-        found = (Reason("program", arguments_of(name), why, line.call.path, line.call.line),)
-    return (*found, *unread_words(line), *unread_launcher(line))
+        reasons = (Reason("program", arguments_of(name), why, line.call.path, line.call.line),)
+    return (*reasons, *unread_words(line), *unread_launcher(line))
 
 
 def unread_words(line: LaunchLine) -> tuple[Reason, ...]:
     """The words of a line that may be any arguments."""
     reasons = hidden_options(line.arguments)[:1]
     path, number = line.call.path, line.call.line
-    return tuple(Reason("argument", "further arguments of the line", each.text, path, number, opens=True) for each in reasons)
+    return tuple(Reason("argument", "further arguments of the line", reason.text, path, number, opens=True) for reason in reasons)
 
 
 def unread_launcher(line: LaunchLine) -> tuple[Reason, ...]:

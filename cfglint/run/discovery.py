@@ -186,7 +186,7 @@ class Discovery:
 
     def _named_by(self, run: CheckedRun) -> tuple[int, str] | None:
         """Position and path of the first named file that a run reads; None if it reads none of them."""
-        return min((self.positions[each] for each in self.identities(run.read_paths) if each in self.positions), default=None)
+        return min((self.positions[identity] for identity in self.identities(run.read_paths) if identity in self.positions), default=None)
 
     def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
         """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
@@ -196,7 +196,7 @@ class Discovery:
                 return
             by_hand = self._by_hand([path])
             if by_hand is not None:
-                self.taken.update(each.path for each in by_hand.documents[1:] if each.path != path)
+                self.taken.update(document.path for document in by_hand.documents[1:] if document.path != path)
                 yield index, by_hand, None
             elif not self.request.section and self._is_read_for_lines(path):
                 yield from ((index, run, None) for run in self.launches(path))
@@ -277,8 +277,8 @@ class Discovery:
             if isinstance(call, CallDocument) and not framework(kinds[0]).has_class(call.name, run.facts):
                 continue
             sources = every_document(documents)
-            self.taken.update(each.path for each in documents[isinstance(call, Part) :] if each.path != path)
-            self.taken.update(each.path for each in sources[len(documents) :] if not is_program(each.path))
+            self.taken.update(document.path for document in documents[isinstance(call, Part) :] if document.path != path)
+            self.taken.update(source.path for source in sources[len(documents) :] if not is_program(source.path))
             if launched.launch.line is not None and launched.launch.parser is not None:
                 self.taken.add(launched.launch.parser.path)
             scripts = self.launched.scripts
@@ -318,7 +318,7 @@ class Discovery:
         if launches is None:
             return
         if only is not None:
-            calls = ((each, each.documents[0]) for each in launches)
+            calls = ((launch, launch.documents[0]) for launch in launches)
             launches = [each for each, call in calls if isinstance(call, Part) and call.position(call.extent[0])[0] == only]
         if not launches and not started and is_named:
             self.recognition.count_unrecognized(path, [])
@@ -342,7 +342,7 @@ class Discovery:
         else:
             paths = [path for path in paths if path != BY_HAND]
             loaded = [self.recognition.load(path, self.request.kind) for path in paths]
-            kinds = [self.request.kind or self.request.kind_by_pattern(each.path) or detect(each)[0] for each in loaded]
+            kinds = [self.request.kind or self.request.kind_by_pattern(document.path) or detect(document)[0] for document in loaded]
             pairs = [(document, kind) for document, kind in zip(loaded, kinds, strict=True) if kind is not None]
             given = [(document, kind) for document, kind in pairs if kind != LAUNCH and not takes_arguments(kind)]
             if len(given) != len(paths) or any(map(missing, loaded)):
@@ -382,7 +382,7 @@ class Discovery:
         texts = [each.text for each in documents]
         if any(key in text for key in ADDED for text in texts):
             program = facts.launch.parser or facts.launch.code
-            texts += [each.text for each in program.modules.known()] if program is not None else []
+            texts += [program_module.text for program_module in program.modules.known()] if program is not None else []
             facts = facts.replace(
                 forks=(*self.repositories.forks(document.path), *(each for text in texts for each in forks_named_in(text)))
             )

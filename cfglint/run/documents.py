@@ -123,8 +123,8 @@ class Recognition:
         root = self.source.root(path)
         folder, project = os.path.dirname(path) or os.curdir, self.source.project(path, root, self.request.named)
         for _ in range(MOST_FOLDERS):
-            programs = [each for each in project.names(folder) if each.endswith(".py")][:MOST_PROGRAMS]
-            texts = (project.read(os.path.join(folder, each)) or "" for each in programs)
+            programs = [name for name in project.names(folder) if name.endswith(".py")][:MOST_PROGRAMS]
+            texts = (project.read(os.path.join(folder, program)) or "" for program in programs)
             if any(loads_itself(text, os.path.basename(path)) for text in texts):
                 return True
             if os.path.normpath(folder) == os.path.normpath(root):
@@ -205,9 +205,9 @@ class Recognition:
             if self.request.kind == LAUNCH and not is_script(document.path):
                 raise UnknownKindError(document.path)
             return self.request.kind
-        found = detect(document)[0]
-        if found:
-            return found
+        kind = detect(document)[0]
+        if kind:
+            return kind
         if before:
             return before[0]
         raise UnknownKindError(document.path)
@@ -268,7 +268,11 @@ class References:
             return ""
         from cfglint.launch.overrides import ARGS
 
-        given = [each.texts[0] for each in self.facts.overrides if each.origin == ARGS and each.key == ENGINE and len(each.texts) == 1]
+        given = [
+            override.texts[0]
+            for override in self.facts.overrides
+            if override.origin == ARGS and override.key == ENGINE and len(override.texts) == 1
+        ]
         name = given[-1] if given else ""
         return name if name and self.source.is_file(name) and not self.is_foreign(name, document.path) else ""
 

@@ -318,7 +318,7 @@ class LaunchedRuns:
         line = line_by_hand(scripts.reader(BY_HAND), text)
         if line is None:
             return None
-        set_by_hand = tuple(each for each in self.facts.overrides if each.origin != ARGS)
+        set_by_hand = tuple(override for override in self.facts.overrides if override.origin != ARGS)
         self.facts = self.facts.replace(overrides=set_by_hand, arguments="")
         return self.run(line, text, [line], given)
 
@@ -360,7 +360,9 @@ class LaunchedRuns:
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             gpus = seen if seen is None or seen > 0 else 1
-            own_loop = any(isinstance(each, ProgramCall) and each.has_loop for each in documents)  # nothing spreads a batch over GPUs then
+            own_loop = any(
+                isinstance(document, ProgramCall) and document.has_loop for document in documents
+            )  # nothing spreads a batch over GPUs then
             if own_loop:
                 gpus = 1
             elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
@@ -406,7 +408,7 @@ class LaunchedRuns:
 def is_fed_by_unread(launch: Launch) -> bool:
     """Whether a program gets an engine or the launcher's file, and may pass it anything: it was not read, or accelerate fills "auto"."""
     by_accelerate = launch.loop is not None and launch.line is not None and launch.line.launcher == LAUNCHER
-    return launch.consumer in (ENGINE, LAUNCHER) and (by_accelerate or any(each.what != OF_LAUNCHER for each in launch.not_read))
+    return launch.consumer in (ENGINE, LAUNCHER) and (by_accelerate or any(reason.what != OF_LAUNCHER for reason in launch.not_read))
 
 
 def facts_without_line(built: BuiltArguments, facts: LaunchFacts) -> LaunchFacts:
@@ -458,7 +460,9 @@ def leave_out_configs_of_program(launch: Launch, program: ProgramFacts, document
     """Leave out the files of a line that look like those of a trainer, if the program builds the trainer's arguments itself, and those of
     an engine whose config it makes itself.
     """
-    own = {each.kind for each in program.built} | ({ENGINE} if any(each.opens for each in program.not_read if program.engines) else set())
+    own = {built_call.kind for built_call in program.built} | (
+        {ENGINE} if any(reason.opens for reason in program.not_read if program.engines) else set()
+    )
     if program.arguments or not any(takes_arguments(each) or each == ENGINE for each in own):
         return
     read = [kind == ENGINE if ENGINE in own else takes_arguments(kind) for kind in kinds]
@@ -503,7 +507,7 @@ def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> N
 
 def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override, ...]:
     """The flags of a launcher as overrides of its config file, each with its place."""
-    found: list[Override] = []
+    overrides: list[Override] = []
     for key, option, value in launcher_of(line).flags(line):
         word = option.value or option.word
         override = Override(key, [value if value is not None else word.string], FLAG)
@@ -513,12 +517,12 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         if command.text[start:end] == word.string and option.value is not None:
             command.around[tuple(key.split("."))] = override.place[1]
         command.flags.setdefault(key.rpartition(".")[2], option.word.string.partition("=")[0])
-        found.append(override)
-    if found and "config_file" not in line.options and "num_processes" not in line.options:
+        overrides.append(override)
+    if overrides and "config_file" not in line.options and "num_processes" not in line.options:
         override = Override("num_processes", [str(line.processes)], FLAG)
         override.unknown = Unknown(MACHINE) if line.processes is None else None
-        found.append(override)
-    return tuple(found)
+        overrides.append(override)
+    return tuple(overrides)
 
 
 def unknown_arguments(launch: Launch, command: CommandDocument) -> tuple[Reason, ...]:

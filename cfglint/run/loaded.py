@@ -79,14 +79,14 @@ class LoadedRun:
 
     def _with_samples(self, config: Config) -> Config:
         """The consumer's config with the training samples, if their number is not given and their files are in the project."""
-        found: Samples | None = None
+        samples: Samples | None = None
         if self.facts.num_examples is None and config.names_data:
-            found = self.attempt("counting the samples", lambda: config.part("samples", None), None)
-        if found is None:
+            samples = self.attempt("counting the samples", lambda: config.part("samples", None), None)
+        if samples is None:
             return config
-        self.facts = self.facts.replace(samples=found)
-        if found.certain:
-            self.facts = self.facts.replace(num_examples=found.count, examples_source=found.source)
+        self.facts = self.facts.replace(samples=samples)
+        if samples.certain:
+            self.facts = self.facts.replace(num_examples=samples.count, examples_source=samples.source)
         return framework(self.kinds[0]).config(self.documents, self.kinds, self.facts)
 
     def nested_configs(self, consumer: Config) -> list[Config]:
@@ -108,8 +108,13 @@ class LoadedRun:
         """The paths of all files that the run depends on: also the modules of its program, and the scripts of its launch line."""
         line, program = self.launch.line, self.launch.parser
         scripts = [line.script_path, *line.sourced] if line is not None else []
-        modules = [program.path, *(each.path for each in program.modules.known())] if program is not None else []
-        return {*self.paths, *scripts, *modules, *(path for each in self.documents if isinstance(each, Part) for path in each.read_files)}
+        modules = [program.path, *(program_module.path for program_module in program.modules.known())] if program is not None else []
+        return {
+            *self.paths,
+            *scripts,
+            *modules,
+            *(path for document in self.documents if isinstance(document, Part) for path in document.read_files),
+        }
 
     @property
     def written_at(self) -> str:
@@ -235,11 +240,11 @@ def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
 
 def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
     """The facts with those about the program of a call; that is another version of it if the call was read again."""
-    if not any(each.is_call for each in documents):
+    if not any(document.is_call for document in documents):
         return facts
     from cfglint.launch.program import ProgramCall
 
-    program = next((each.program for each in documents if isinstance(each, ProgramCall) and each.program is not None), None)
+    program = next((document.program for document in documents if isinstance(document, ProgramCall) and document.program is not None), None)
     return facts if program is None else facts.replace(launch=changed(facts.launch, program=program, code=program))
 
 

@@ -37,9 +37,9 @@ def has_marks(content: bytes) -> bool:
     """Whether a program names a package of trainers and calls something that makes the arguments of one, or a notebook starts one."""
     if ACCELERATOR in content and BACKWARD in content and ACCELERATE in content:
         return True
-    if CELLS in content and any(each in content for each in COMMANDS) and any(each in content for each in words_of_launchers()):
+    if CELLS in content and any(each in content for each in COMMANDS) and any(word in content for word in words_of_launchers()):
         return True
-    return any(each in content for each in PACKAGES) and any(each in content for each in marks())
+    return any(each in content for each in PACKAGES) and any(mark in content for mark in marks())
 
 
 def calls_marks(path: str, text: str) -> bool:
@@ -73,5 +73,5 @@ def words_of_launchers() -> list[bytes]:
         from cfglint.launch.launcher import marks as words
         from cfglint.launch.reader import LEAST
 
-        _launchers.extend(each.encode() for each in words(LEAST))
+        _launchers.extend(word.encode() for word in words(LEAST))
     return _launchers

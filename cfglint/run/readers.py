@@ -187,7 +187,7 @@ def in_blocks(content: bytes) -> bytes:
     """The fenced blocks of a page that may contain commands: nothing else of it names a file of a run."""
     from cfglint.launch.markdown import blocks
 
-    return b"\n".join(each.text.encode() for each in blocks(content.decode("utf-8", "replace")))
+    return b"\n".join(block.text.encode() for block in blocks(content.decode("utf-8", "replace")))
 
 
 def marks_of(paths: Iterable[str]) -> list[str]:
@@ -300,8 +300,8 @@ def is_in(name: bytes, folder: bytes | None, content: bytes) -> bool:
     place = content.find(name)
     while place >= 0:
         end = place + len(name)
-        found = None if is_word(content[end : end + 1]) else before(content, max(0, place - FURTHEST), place)
-        if found and (folder is None or b"".join(found.groups(b"")).strip(b".").rpartition(b".")[2] in (b"", folder)):
+        match = None if is_word(content[end : end + 1]) else before(content, max(0, place - FURTHEST), place)
+        if match and (folder is None or b"".join(match.groups(b"")).strip(b".").rpartition(b".")[2] in (b"", folder)):
             return True
         place = content.find(name, end)
     return False

@@ -55,8 +55,8 @@ class ScanStats(Record):
         self.beyond_limits += [path for path in run.beyond_limits if path not in self.beyond_limits]
         if run.unmodelled:
             self.unmodelled[run.unmodelled] = self.unmodelled.get(run.unmodelled, 0) + 1
-        elif run.not_read and all(each.severity != ERROR for each in run.diagnostics):
-            self.not_read.update(dict.fromkeys(each.text for each in run.not_read))
+        elif run.not_read and all(diagnostic.severity != ERROR for diagnostic in run.diagnostics):
+            self.not_read.update(dict.fromkeys(reason.text for reason in run.not_read))
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:

@@ -9,9 +9,9 @@ from cfglint.run.loaded import LoadedRun
 def size_of(run: LoadedRun) -> Size | None:
     """The nodes of a launch and the processes on each: those of its line, else of a config; None if they are unknown."""
     line = run.launch.line
-    own = run.configs[0].own_size if run.configs else None
-    if own is not None or line is None:
-        return own or next((each.stated_size for each in run.configs if each.stated_size is not None), None)
+    size = run.configs[0].own_size if run.configs else None
+    if size is not None or line is None:
+        return size or next((config.stated_size for config in run.configs if config.stated_size is not None), None)
     return Size(line.gpus_per_node, line.nodes) if line.gpus_per_node is not None and line.nodes is not None else None
 
 

@@ -174,7 +174,9 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
             continue
         fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
         fresh.forget_places()
-    fresh.relaxations[:] = [each for each in fresh.relaxations if not any(is_in_placeholder(fresh.text, each[0], *span) for span in spans)]
+    fresh.relaxations[:] = [
+        relaxation for relaxation in fresh.relaxations if not any(is_in_placeholder(fresh.text, relaxation[0], *span) for span in spans)
+    ]
     return fresh
 
 
@@ -287,14 +289,14 @@ class TemplateRun(CheckedRun):
     def diagnostics(self) -> list[Diagnostic]:
         """The diagnostics that all fillings have in common."""
         if self._diagnostics is None:
-            everywhere = [{signature(each): each for each in world.diagnostics} for world in self.worlds]
+            everywhere = [{signature(diagnostic): diagnostic for diagnostic in world.diagnostics} for world in self.worlds]
             common = [
-                each
-                for each in (self.worlds[0].diagnostics if self.worlds else [])
-                if all(signature(each) in others for others in everywhere) and not self.is_placeholder(each)
+                diagnostic
+                for diagnostic in (self.worlds[0].diagnostics if self.worlds else [])
+                if all(signature(diagnostic) in others for others in everywhere) and not self.is_placeholder(diagnostic)
             ]
             for world in self.worlds:
-                undecided = common if world is self.worlds[0] else [each for each in common if each.severity == ERROR]
+                undecided = common if world is self.worlds[0] else [diagnostic for diagnostic in common if diagnostic.severity == ERROR]
                 world.judged(undecided)
             self._diagnostics = common
             self._show_originals(self._diagnostics)
@@ -305,7 +307,7 @@ class TemplateRun(CheckedRun):
         from cfglint.source.quoted_line import quoted_line
 
         texts = {document.path: document for document in self.documents}
-        for place in [place for each in found for place in (each.place, *(related for related, _ in each.related))]:
+        for place in [place for diagnostic in found for place in (diagnostic.place, *(related for related, _ in diagnostic.related))]:
             if place.file in texts:
                 original = texts[place.file]
                 is_there = original.position(place.start)[0] == place.line
@@ -318,7 +320,7 @@ class TemplateRun(CheckedRun):
     @property
     def verdict(self) -> Verdict | None:
         """`reject` if no filling would help, else unknown."""
-        return "reject" if any(each.severity == ERROR for each in self.diagnostics) else None
+        return "reject" if any(diagnostic.severity == ERROR for diagnostic in self.diagnostics) else None
 
     @property
     def resolved(self) -> dict[str, int | None]:
@@ -334,7 +336,7 @@ def different_worlds(found: list[dict[Path, Fillings]]) -> Iterable[int]:
     fillings = [each for paths in found for each in paths.values()]
     first: dict[tuple[str | None, ...], int] = {}
     for world in range(WORLDS):
-        first.setdefault(tuple(each[world % len(each)] for each in fillings), world)
+        first.setdefault(tuple(filling[world % len(filling)] for filling in fillings), world)
     return first.values()
 
 

@@ -68,13 +68,16 @@ def finding_page(each: Diagnostic) -> str:
 def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagnostic]:
     """The findings whose place contains an offset of a file, or the key or scalar value that belongs to the one at the offset."""
     first = last = offset
-    found = entry_at(document, offset)
-    if found is not None and found[2].kind == SCALAR and found[1] is not None:
-        first, last = sorted((found[1].start, found[2].end))
+    entry = entry_at(document, offset)
+    if entry is not None and entry[2].kind == SCALAR and entry[1] is not None:
+        first, last = sorted((entry[1].start, entry[2].end))
     return [
-        each
-        for each in run.diagnostics
-        if not each.suppressed and each.place.file == document.path and each.place.start <= last and first <= each.place.end
+        diagnostic
+        for diagnostic in run.diagnostics
+        if not diagnostic.suppressed
+        and diagnostic.place.file == document.path
+        and diagnostic.place.start <= last
+        and first <= diagnostic.place.end
     ]
 
 
@@ -84,13 +87,13 @@ def definitions(run: CheckedRun, document: Document, offset: int) -> list[Span]:
     The other places of its findings; else the file that it names, the anchor of its alias, or the value of the trainer that
     fills its "auto".
     """
-    related = [place for each in findings_at(run, document, offset) for place, _ in each.related]
+    related = [place for finding in findings_at(run, document, offset) for place, _ in finding.related]
     if related:
         return list(dict.fromkeys((place.file, place.start, place.end) for place in related))
-    found = entry_at(document, offset)
-    if found is None:
+    entry = entry_at(document, offset)
+    if entry is None:
         return []
-    path, _, value = found
+    path, _, value = entry
     if value.kind == ALIAS:
         target = value.target
         return [(document.path, target.head, target.end)] if target is not None else []
@@ -127,16 +130,16 @@ def is_about(setting: Setting, document: Document, path: Path, value: Node) -> b
 
 def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[str, int, int] | None:
     """(Markdown, start, end) for the key or value at an offset: its findings, its value in the framework, and its history."""
-    found = entry_at(document, offset)
+    entry = entry_at(document, offset)
     findings = findings_at(run, document, offset)
-    parts = [finding_page(each) for each in findings]
+    parts = [finding_page(finding) for finding in findings]
     option = launcher_option(run, document, offset)
     if option is not None:
         text, start, end = option
         return "\n\n---\n\n".join([text, *parts]), start, end
-    if found is None:
+    if entry is None:
         return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
-    path, key, value = found
+    path, key, value = entry
     parts = [text for text in (resolved(run, document, path, value), *parts, schema_facts(run, kind_of(run, document, kind), path)) if text]
     if not parts:
         return None
@@ -231,20 +234,20 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: Syntax, of
     if place.key is not None:
         entry = table.lookup((*place.section, place.key))
         return values(entry, place, syntax, version, default_of(entry, run)) if entry is not None else []
-    found: list[Suggestion] = []
+    suggestions: list[Suggestion] = []
     for name in table.keys_at(version, place.section):
         entry = table.lookup((*place.section, name))
         if entry is None:
             continue
         inserted = f'"{name}"' if syntax == "json" and not place.quoted else name
-        found.append(Suggestion(name, inserted, place.word, facts(entry, version, default_of(entry, run)), entry.description, True))
-    return found
+        suggestions.append(Suggestion(name, inserted, place.word, facts(entry, version, default_of(entry, run)), entry.description, True))
+    return suggestions
 
 
 def values(entry: Property, place: cursor.Cursor, syntax: Syntax, version: tuple[int, ...], default: object) -> list[Suggestion]:
     """The values that a key accepts, if they can be listed."""
     allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
-    found: list[Suggestion] = []
+    suggestions: list[Suggestion] = []
     for value in allowed:
         if place.quoted and not isinstance(value, str):
             continue
@@ -252,8 +255,8 @@ def values(entry: Property, place: cursor.Cursor, syntax: Syntax, version: tuple
         bare = value if isinstance(value, str) else spelled
         needs_quotes = isinstance(value, str) and not place.quoted and (syntax == "json" or value.lower() in ("no", "yes", "on", "off"))
         mark = " (default)" if default is not None and schema.equal(value, default) else ""
-        found.append(Suggestion(bare, spelled if needs_quotes else bare, place.word, f"{entry.name}{mark}", "", False))
-    return found
+        suggestions.append(Suggestion(bare, spelled if needs_quotes else bare, place.word, f"{entry.name}{mark}", "", False))
+    return suggestions
 
 
 def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
@@ -272,4 +275,4 @@ def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
         return None
     factors = [integer(term.value) for term in (batch.micro_batch, batch.accumulation, batch.data_parallel)]
     gpus = f" on {batch.layout.gpus} GPU{'' if batch.layout.gpus == 1 else 's'}" if batch.layout.gpus else ""
-    return offsets[0], f"global batch {current}{gpus}: {' x '.join('?' if each is None else str(each) for each in factors)}"
+    return offsets[0], f"global batch {current}{gpus}: {' x '.join('?' if factor is None else str(factor) for factor in factors)}"

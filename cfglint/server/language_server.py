@@ -109,7 +109,7 @@ class ConfigServer(LanguageServer):
         path, notebook = self.path_of(uri), self.workspace.get_notebook_document(notebook_uri=uri)
         if path is not None and notebook is not None:
             document = self.workspace.get_text_document
-            cells = [(each.document, document(each.document).source, each.kind == types.NotebookCellKind.Code) for each in notebook.cells]
+            cells = [(cell.document, document(cell.document).source, cell.kind == types.NotebookCellKind.Code) for cell in notebook.cells]
             content = self.notebooks[self.files.buffers.identity(path)] = NotebookCells(cells)
             self.files.buffers.put(path, content.text)
             self.check_soon(None)
@@ -159,11 +159,13 @@ class ConfigServer(LanguageServer):
     def publish(self) -> None:
         """Send the findings of the files for which they have changed."""
         by_uri: dict[str, list[types.Diagnostic]] = {}
-        for path, found in self.found.items():
+        for path, diagnostics in self.found.items():
             cells = self.cells_of(path)
             by_uri.update((uri, []) for uri in (cells.contents if cells is not None else [self.uri_of(path)]))
-            for one in found:
-                by_uri.setdefault(self.location(one.place.file, one.place.start, one.place.end).uri, []).append(self.diagnostic(one))
+            for diagnostic in diagnostics:
+                by_uri.setdefault(self.location(diagnostic.place.file, diagnostic.place.start, diagnostic.place.end).uri, []).append(
+                    self.diagnostic(diagnostic)
+                )
         for uri in sorted(self.shown.keys() - by_uri.keys()):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
         opened = self.workspace.text_documents
@@ -237,15 +239,17 @@ class ConfigServer(LanguageServer):
         self.check_now()
         path = self.path_of(uri)
         found: list[types.CodeAction] = []
-        for each in self.findings_in(path):
-            place = self.location(each.place.file, each.place.start, each.place.end)
+        for finding in self.findings_in(path):
+            place = self.location(finding.place.file, finding.place.start, finding.place.end)
             is_asked = share_line(place.range, asked) and (path is None or self.cells_of(path) is None or place.uri == uri)
-            if each.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not is_asked:
+            if finding.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not is_asked:
                 continue
-            title = each.fix.title if each.fix.safe else f"{each.fix.title} (changes what the run computes)"
-            shown = [self.diagnostic(each)]
+            title = finding.fix.title if finding.fix.safe else f"{finding.fix.title} (changes what the run computes)"
+            shown = [self.diagnostic(finding)]
             found.append(
-                types.CodeAction(f"{title} [{each.code}]", types.CodeActionKind.QuickFix, shown, each.fix.safe, edit=self.edit(each.fix))
+                types.CodeAction(
+                    f"{title} [{finding.code}]", types.CodeActionKind.QuickFix, shown, finding.fix.safe, edit=self.edit(finding.fix)
+                )
             )
         if path is not None and wants(only, FIX_ALL):
             found += self.fix_all(path)
@@ -256,12 +260,17 @@ class ConfigServer(LanguageServer):
         if path is None:
             return []
         identity = self.files.buffers.identity(path)
-        return [each for name, found in self.found.items() if self.files.buffers.identity(name) == identity for each in found]
+        return [
+            diagnostic
+            for name, diagnostics in self.found.items()
+            if self.files.buffers.identity(name) == identity
+            for diagnostic in diagnostics
+        ]
 
     def fix_all(self, path: str) -> list[types.CodeAction]:
         """All safe fixes of the first run of a file, as `cfglint fix` applies them."""
         for run, _, _ in self.files.runs_of(path):
-            if all(each.fix is None or each.suppressed or not each.fix.safe for each in run.diagnostics):
+            if all(diagnostic.fix is None or diagnostic.suppressed or not diagnostic.fix.safe for diagnostic in run.diagnostics):
                 continue
             done = apply_fixes(run, suppress=lambda after: self.files.suppress(path, after))
             if done.texts:
@@ -304,14 +313,14 @@ class ConfigServer(LanguageServer):
         syntax: Syntax = "shell" if is_script(path) else syntax_by_name(path)
         return [
             types.CompletionItem(
-                each.label,
-                kind=types.CompletionItemKind.Property if each.is_key else types.CompletionItemKind.Value,
-                detail=each.detail,
-                documentation=each.documentation or None,
-                filter_text=each.text,
-                text_edit=types.TextEdit(self.location(path, each.start, offset).range, each.text),
+                completion.label,
+                kind=types.CompletionItemKind.Property if completion.is_key else types.CompletionItemKind.Value,
+                detail=completion.detail,
+                documentation=completion.documentation or None,
+                filter_text=completion.text,
+                text_edit=types.TextEdit(self.location(path, completion.start, offset).range, completion.text),
             )
-            for each in answers.completions(run, lines.text, kind, syntax, offset)
+            for completion in answers.completions(run, lines.text, kind, syntax, offset)
         ]
 
     def run_at(self, path: str, offset: int) -> tuple[CheckedRun | None, str]:

@@ -47,8 +47,8 @@ def folders_around(path: str, root: str, configuration: str) -> list[tuple[str, 
     if configuration or os.path.exists(os.path.join(root, ".git")):
         return [(root, True)]
     folder = os.path.dirname(path)
-    found = [(folder, False)]
+    folders = [(folder, False)]
     while folder not in (root, "", os.path.dirname(folder)):
         folder = os.path.dirname(folder)
-        found.append((folder, False))
-    return found
+        folders.append((folder, False))
+    return folders

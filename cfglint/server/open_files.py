@@ -98,15 +98,15 @@ class OpenFiles:
         self.problems = []
         if changed is None:
             self.neighbours.listed.clear()
-        self.runs = [each for each in self.runs if affected is not None and not each.files & affected]
+        self.runs = [run for run in self.runs if affected is not None and not run.files & affected]
         for settings, paths in self._by_configuration(affected).items():
             project = self._configuration(settings)
-            found = self._runs(project, paths)
-            for each, outcome in zip(found, self._suppress(project, [each.run for each in found]), strict=True):
-                each.diagnostics = outcome.diagnostics
-            self.runs += found
-        for each in self.runs:
-            for document, kind in zip(each.run.documents, each.run.kinds, strict=True):
+            open_runs = self._runs(project, paths)
+            for open_run, outcome in zip(open_runs, self._suppress(project, [each.run for each in open_runs]), strict=True):
+                open_run.diagnostics = outcome.diagnostics
+            self.runs += open_runs
+        for run in self.runs:
+            for document, kind in zip(run.run.documents, run.run.kinds, strict=True):
                 self.kinds[self.buffers.identity(document.path)] = kind
         return self._findings()
 
@@ -116,10 +116,10 @@ class OpenFiles:
         for run in self.runs:
             for path in run.run.paths:
                 found.setdefault(path, {})
-            for each in run.diagnostics:
-                if not each.suppressed:
-                    key = (each.code, each.place.start, each.place.end, each.message)
-                    found.setdefault(each.place.file, {}).setdefault(key, each)
+            for diagnostic in run.diagnostics:
+                if not diagnostic.suppressed:
+                    key = (diagnostic.code, diagnostic.place.start, diagnostic.place.end, diagnostic.message)
+                    found.setdefault(diagnostic.place.file, {}).setdefault(key, diagnostic)
         return {path: list(each.values()) for path, each in found.items()}
 
     def _affected(self, changed: set[str] | None) -> set[str] | None:
@@ -135,23 +135,23 @@ class OpenFiles:
         size = 0
         while len(found) > size:
             size = len(found)
-            found.update(*(each.files for each in self.runs if each.files & found))
+            found.update(*(run.files for run in self.runs if run.files & found))
         return found
 
     def runs_of(self, path: str) -> list[tuple[CheckedRun, Document, str]]:
         """(run, document, kind) for the runs that a file is part of."""
         identity = self.buffers.identity(path)
         return [
-            (each.run, document, kind)
-            for each in self.runs
-            for document, kind in zip(each.run.documents, each.run.kinds, strict=True)
+            (run.run, document, kind)
+            for run in self.runs
+            for document, kind in zip(run.run.documents, run.run.kinds, strict=True)
             if self.buffers.identity(document.path) == identity
         ]
 
     def suppress(self, path: str, run: CheckedRun) -> None:
         """Mark the findings of a run that the configuration of a file or its baseline suppresses."""
         identity = self.buffers.identity(path)
-        project = next((each.project for each in self.runs if identity in each.files), Configuration())
+        project = next((open_run.project for open_run in self.runs if identity in open_run.files), Configuration())
         self._suppress(project, [run])
 
     def too_large(self) -> list[str]:
@@ -160,13 +160,13 @@ class OpenFiles:
 
     def _by_configuration(self, affected: set[str] | None) -> dict[str | None, list[str]]:
         """The open files to be checked, by their configuration."""
-        found: dict[str | None, list[str]] = {}
+        by_configuration: dict[str | None, list[str]] = {}
         large = {*self.too_large()}
         for identity, path in self.buffers.names.items():
             if os.path.basename(path) in SETTINGS_FILES or path in large or (affected is not None and identity not in affected):
                 continue
-            found.setdefault(self.config or settings_file.find(os.path.dirname(path)), []).append(path)
-        return found
+            by_configuration.setdefault(self.config or settings_file.find(os.path.dirname(path)), []).append(path)
+        return by_configuration
 
     def _configuration(self, path: str | None) -> Configuration:
         """A configuration, an empty one if it cannot be used."""

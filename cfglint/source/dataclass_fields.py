@@ -35,13 +35,13 @@ def fields_of_folder(folder: str) -> dict[str, str]:
 
 def constant_of_folder(folder: str, name: str) -> ConfigValue:
     """The literal that the only assignment to a name in the Python files of a folder gives it; None if there is none."""
-    found: list[ast.expr] = []
+    nodes: list[ast.expr] = []
     for file in sorted(each for each in os.listdir(folder) if each.endswith(".py"))[:MOST_FILES]:
         module = parsed(text_of(os.path.join(folder, file)))
         lines = [node for node in (module.body if module is not None else ()) if isinstance(node, ast.Assign)]
-        found.extend(node.value for node in lines if any(isinstance(each, ast.Name) and each.id == name for each in node.targets))
+        nodes.extend(node.value for node in lines if any(isinstance(target, ast.Name) and target.id == name for target in node.targets))
     try:
-        return ast.literal_eval(found[0]) if len(found) == 1 else None
+        return ast.literal_eval(nodes[0]) if len(nodes) == 1 else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
 
@@ -77,12 +77,12 @@ def text_of(path: str) -> str:
 
 def fields_by_line(text: str) -> dict[str, str]:
     """The annotated names of a module that cannot be parsed: lines of one indentation with a name, a colon and a type."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in text.splitlines() if "dataclass" in text else ():
         name, mark, kind = line.removeprefix("    ").partition(": ")
         if mark and line.startswith("    ") and name.isidentifier() and kind[:1].isalpha() and "=" in kind:
-            found[name] = kind.partition("=")[0].strip()
-    return found
+            fields[name] = kind.partition("=")[0].strip()
+    return fields
 
 
 def fields_of_text(text: str) -> dict[str, str]:
@@ -93,11 +93,11 @@ def fields_of_text(text: str) -> dict[str, str]:
         return fields_by_line(text)
     except (ValueError, RecursionError, MemoryError):
         return {}
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for node in ast.walk(module):
         if isinstance(node, ast.ClassDef) and is_dataclass(node):
-            found.update((name, ast.unparse(line.annotation)) for name, line in annotated(node))
-    return found
+            fields.update((name, ast.unparse(line.annotation)) for name, line in annotated(node))
+    return fields
 
 
 def tree_of(text: str) -> ast.Module:

@@ -79,12 +79,12 @@ class Node:
 
     def pairs(self) -> list[tuple[Node, Node]]:
         """The (key, value) pairs of a mapping in file order, duplicates included."""
-        found: list[tuple[Node, Node]] = self.children if self.kind == MAPPING else []
-        return found
+        children: list[tuple[Node, Node]] = self.children if self.kind == MAPPING else []
+        return children
 
     def items(self) -> list[Node]:
-        found: list[Node] = self.children if self.kind == SEQUENCE else []
-        return found
+        nodes: list[Node] = self.children if self.kind == SEQUENCE else []
+        return nodes
 
     def resolved(self) -> Node:
         """The node itself, or the target of an alias."""
@@ -194,9 +194,9 @@ class Document:
 
     def _looked_up(self, mapping: Node, step: str | int) -> tuple[Node | None, Node | None]:
         """`child` of a long mapping, by an index: a rule may look up every key."""
-        found = self.places(mapping, step)
-        if found:
-            key, value = mapping.children[found[-1]]
+        places = self.places(mapping, step)
+        if places:
+            key, value = mapping.children[places[-1]]
             return key, value
         return child(mapping, step) if self.places(mapping, "<<") else (None, None)
 

@@ -89,10 +89,10 @@ class FileSource:
 
     def read(self, path: str) -> tuple[str, bool]:
         """Return (content, whether it had a byte order mark); raises FileProblem."""
-        given = self.texts.get(path)
-        if isinstance(given, str):
-            return given, False
-        data = self.read_bytes(path) if given is None else given
+        text = self.texts.get(path)
+        if isinstance(text, str):
+            return text, False
+        data = self.read_bytes(path) if text is None else text
         return files.decode(path, data), data.startswith(files.BYTE_ORDER_MARK)
 
     def document(self, path: str, syntax: Syntax | None = None, content: tuple[str, bool] | None = None) -> Document:

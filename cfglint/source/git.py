@@ -299,10 +299,10 @@ class Snapshot(FileSource):
     def _entry(self, path: str) -> TreeEntry | None:
         """The regular file that a name refers to after the links of this state, to files and to folders; None if they lead elsewhere."""
         inside = self.repository.path(path)
-        found = self.entries.get(inside) if inside is not None else None
-        if inside is not None and (found is None or found.mode == LINK):
-            found = self.entries.get(self._followed(inside) or "")
-        return found if found is not None and found.mode in REGULAR else None
+        entry = self.entries.get(inside) if inside is not None else None
+        if inside is not None and (entry is None or entry.mode == LINK):
+            entry = self.entries.get(self._followed(inside) or "")
+        return entry if entry is not None and entry.mode in REGULAR else None
 
     def _followed(self, path: str) -> str | None:
         """A path after the links of this state; None if they lead out of the repository."""

@@ -161,7 +161,7 @@ class JsonParser:
                 raise
             self.open.clear()
             self.document.roots[:] = [lone.document.root] if lone.document.root is not None else []
-            constants = [each for each in self.relaxations if each[2] == CONSTANT]  # hjson may parse this as members
+            constants = [relaxation for relaxation in self.relaxations if relaxation[2] == CONSTANT]  # hjson may parse this as members
             self.relaxations[:] = lone.relaxations + constants
             self.comments[:] = [span for span in self.comments if span[1] <= start]
             self.position = lone.position

@@ -18,8 +18,8 @@ def quoted_line(document: Document, start: int, end: int) -> str:
     last = first + len(text)
     if document.is_in_code:
         behind = text[min(end, last) - first :]
-        found = BEFORE_COMMENT.match(behind) if "#" in behind else None
-        return text if found is None else text[: len(text) - len(behind) + found.end() - 1].rstrip()
+        match = BEFORE_COMMENT.match(behind) if "#" in behind else None
+        return text if match is None else text[: len(text) - len(behind) + match.end() - 1].rstrip()
     place = max(0, bisect_left(document.comments, (first, first)) - 1)  # the one before may be a block that ends on this line
     pieces, at = [], 0
     for begin, until in document.comments[place : bisect_left(document.comments, (last, last))]:

@@ -48,12 +48,12 @@ def every_document(documents: list[Document]) -> list[Document]:
     """The documents, then the modules and config files that values of a call are written in, each once."""
     paths = {document.path for document in documents}
     found = {each.document.path: each.document for document in documents for each in document.written_elsewhere()}
-    return [*documents, *(each for path, each in found.items() if path not in paths)]
+    return [*documents, *(document for path, document in found.items() if path not in paths)]
 
 
 def reread_all(documents: list[Document], texts: Mapping[str, str]) -> list[Document]:
     """The documents, those parsed again whose files have new contents; a call may take its values from several files."""
-    return [reread_with(each, texts) for each in documents]
+    return [reread_with(document, texts) for document in documents]
 
 
 def reread_with(document: Document, texts: Mapping[str, str]) -> Document:

@@ -34,16 +34,16 @@ def near(key: str, names: Names) -> list[Candidate]:
     """
     written = Spelling(key)
     letters = written.letters
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for path, name in names:
         other = letters ^ name.letters
         if other.bit_count() > name.reach and other & letters and other & name.letters:
             continue
         count = typos(written, name)
         if count is not None:
-            found.append(Candidate(path, count))
-    found.sort(key=lambda candidate: candidate.distance)
-    return found
+            candidates.append(Candidate(path, count))
+    candidates.sort(key=lambda candidate: candidate.distance)
+    return candidates
 
 
 def plain(key: str) -> str:
@@ -101,24 +101,24 @@ def distance(written: str, intended: str) -> int | None:
     return typos(Spelling(written), Spelling(intended))
 
 
-def typos(one: Spelling, other: Spelling) -> int | None:
+def typos(spelling: Spelling, other: Spelling) -> int | None:
     """The same as `distance`, for keys that are compared with many."""
-    if one.plain == other.plain:
-        return 0 if one.key == other.key else 1
-    if one.letters == other.letters and sorted(one.words) == sorted(other.words):
+    if spelling.plain == other.plain:
+        return 0 if spelling.key == other.key else 1
+    if spelling.letters == other.letters and sorted(spelling.words) == sorted(other.words):
         return 1
-    limit = min(1 + len(other.plain) // 8, len(one.plain) // 2, len(other.plain) // 2)
+    limit = min(1 + len(other.plain) // 8, len(spelling.plain) // 2, len(other.plain) // 2)
     count = limit + 1
-    if (one.letters ^ other.letters).bit_count() <= 2 * limit:  # each typo removes one letter and adds another
-        count = edits(one.plain, other.plain, limit)
-    if count > 2 and differ_by_words(one, other):
+    if (spelling.letters ^ other.letters).bit_count() <= 2 * limit:  # each typo removes one letter and adds another
+        count = edits(spelling.plain, other.plain, limit)
+    if count > 2 and differ_by_words(spelling, other):
         return 2
     return count if count <= limit else None
 
 
-def differ_by_words(one: Spelling, other: Spelling) -> bool:
+def differ_by_words(spelling: Spelling, other: Spelling) -> bool:
     """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
-    short, long = (one, other) if len(one.plain) <= len(other.plain) else (other, one)
+    short, long = (spelling, other) if len(spelling.plain) <= len(other.plain) else (other, spelling)
     if short.letters & ~long.letters:  # each of these differences only removes letters
         return False
     if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):

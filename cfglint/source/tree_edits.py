@@ -362,10 +362,10 @@ def value_node(text: str, syntax: Syntax) -> Node | None:
     root = parsed.root
     if syntax == "json" and root is not None and len(root.children) == 1:
         root = root.children[0]
-    found = None if parsed.problems or parsed.comments else root
+    node = None if parsed.problems or parsed.comments else root
     if len(text) <= SHORT and len(_value_nodes) < MOST_KEPT:
-        _value_nodes[key] = found
-    return found
+        _value_nodes[key] = node
+    return node
 
 
 def entry_value(node: Node, index: int) -> Node:

@@ -64,8 +64,8 @@ class Estimate(Record):
 def estimate(shape: Shape, run: Settings, *others: Settings) -> Estimate:
     """The memory of one rank of a run. If the files leave several settings possible (`others`), the band covers them all."""
     found = single(shape, run)
-    for each in others:
-        other = single(shape, each)
+    for settings in others:
+        other = single(shape, settings)
         found = changed(
             found,
             low=min(found.low, other.low),

@@ -72,7 +72,7 @@ class TrainingStep:
         self.recomputed = self.layer * together if run.checkpointing else 0
         self.transient = layer.transient() * tokens
         if run.quantization != NONE:
-            self.transient += 2 * max(each.inputs * each.outputs for each in shape.matrices)  # the matrix in use, dequantised
+            self.transient += 2 * max(matrix.inputs * matrix.outputs for matrix in shape.matrices)  # the matrix in use, dequantised
         kept = ceiling(shape.layers, together) * self.stream if run.checkpointing else shape.layers * self.layer
         self.saved = kept - layer.missing_in_first() * tokens
         self.saved *= run.in_flight

@@ -62,9 +62,9 @@ NAMES = {
 
 def kind_of(name: str, torch: tuple[int, ...] = ONE_COPY) -> str | None:
     """The kind of states of an `optim` value of the Trainer; None for an optimizer that is not modelled."""
-    found = NAMES.get(name)
-    if found != ADAM_FOREACH or torch >= ONE_COPY:
-        return found
+    kind = NAMES.get(name)
+    if kind != ADAM_FOREACH or torch >= ONE_COPY:
+        return kind
     return ADAM_TWICE if torch >= FOREACH else ADAM_LOOP
 
 

@@ -476,8 +476,8 @@ FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the
 
 def name_of(config: Mapping[str, ConfigValue]) -> str:
     """The model type; empty if it is not written."""
-    given = config.get("model_type")
-    return given if isinstance(given, str) else ""
+    name = config.get("model_type")
+    return name if isinstance(name, str) else ""
 
 
 def kv_heads(config: Mapping[str, ConfigValue], heads: int) -> int:

@@ -54,8 +54,8 @@ FILE_AND_KEYS = "ACC012"  # a DeepSpeed file, and keys that belong into it
 def plan(release: Version, engine: str, is_parallel: bool) -> Plan:
     """The rows of a release for the engine of a launch, and for the plugins that it makes, with that of the sizes or without."""
     table = table_of(KIND)
-    made = (each for each in table.functions(PLUGIN, release) if each.name.startswith(f"{engine}:"))
-    plugins = [row for each in made if is_parallel or not each.name.endswith(PARALLELISM) for row in each.rows]
+    functions = (function for function in table.functions(PLUGIN, release) if function.name.startswith(f"{engine}:"))
+    plugins = [row for function in functions if is_parallel or not function.name.endswith(PARALLELISM) for row in function.rows]
     return Plan({LAUNCHER: table.rows(LAUNCHER, engine, release), PLUGIN: plugins})
 
 
@@ -68,7 +68,7 @@ def makes_sizes(config: AccelerateConfig) -> bool:
     """Whether the launcher passes the sizes of the parallelism on, as for DeepSpeed before 1.12 it does not."""
     name = f"{engine_of(config)}:{PARALLELISM}"
     is_known = config.local and bool(config.section("parallelism_config"))
-    return is_known and any(each.name == name for each in table_of(KIND).functions(PLUGIN, config.version))
+    return is_known and any(function.name == name for function in table_of(KIND).functions(PLUGIN, config.version))
 
 
 class Arguments:
@@ -139,13 +139,13 @@ def refusals(config: AccelerateConfig) -> list[Refusal]:
         pages_of(KIND),
     )
     found = check.refusals(Words((), {}, is_flag, PLACES))
-    for each in found:
-        place(each, arguments)
+    for refusal in found:
+        place(refusal, arguments)
     refused = {path for each in found for path in each.paths}
     if engine == "deepspeed" and check.built is not None:
-        for each in refused_by_deepspeed(config, check.built):
-            place(each, arguments)
-            found += [each] if refused.isdisjoint(each.paths) else []
+        for refusal in refused_by_deepspeed(config, check.built):
+            place(refusal, arguments)
+            found += [refusal] if refused.isdisjoint(refusal.paths) else []
     return found
 
 
@@ -218,8 +218,10 @@ def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str |
     if isinstance(step, Removal):
         return Removal(path(step.key), step.value, step.stays)
     if isinstance(step, Remedy):
-        return Remedy(tuple(each if isinstance(each, str) else tuple(map(moved, each)) for each in step.alternatives))
-    return re.sub(r"`([\w.]+)(?=[`:])", lambda found: f"`{path(found[1])}", step)
+        return Remedy(
+            tuple(alternative if isinstance(alternative, str) else tuple(map(moved, alternative)) for alternative in step.alternatives)
+        )
+    return re.sub(r"`([\w.]+)(?=[`:])", lambda match: f"`{path(match[1])}", step)
 
 
 def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterator[Refusal]:

@@ -62,7 +62,7 @@ class AccelerateConfig(Config):
         """Whether the program may build no `Accelerator`, which reads what the launcher passes on."""
         program = self.facts.launch.program
         built = program.built if program is not None else ()
-        return super().may_build_own_trainer() and not any(each.package == "accelerate" for each in built)
+        return super().may_build_own_trainer() and not any(built_call.package == "accelerate" for built_call in built)
 
     def override_value(self, override: Override) -> Operand:
         """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""

@@ -38,16 +38,16 @@ def batch(config: LaunchConfig) -> Batch:
     """The batch of a launch whose program sets the batch itself: the processes, the loader's batch size and its accumulation."""
     micro, steps, replicas = micro_batch(config), accumulation(config), data_parallel(config)
     numbers = [each.integer for each in (micro, steps, replicas)]
-    known = [each for each in numbers if each is not None]
+    known = [number for number in numbers if number is not None]
     total = prod(known) if len(known) == len(numbers) and loop_of(config) is not None else None
-    because = " x ".join("?" if each is None else str(each) for each in numbers) if loop_of(config) is not None else OWN
+    because = " x ".join("?" if number is None else str(number) for number in numbers) if loop_of(config) is not None else OWN
     return Batch(Layout(config.facts.gpus), micro, steps, replicas, derived("global_batch", total, because))
 
 
 def loop_of(config: LaunchConfig) -> OwnLoop | None:
     """The training loop of the program, if it was found."""
-    found = config.accelerator.loop if config.accelerator is not None else None
-    return found if found is not None and found.is_found else None
+    loop = config.accelerator.loop if config.accelerator is not None else None
+    return loop if loop is not None and loop.is_found else None
 
 
 def micro_batch(config: LaunchConfig) -> Setting:
@@ -71,8 +71,8 @@ def splits(config: LaunchConfig, loop: OwnLoop) -> bool | None:
     if plugin is None and config.facts.version(PACKAGE, RELEASES[PACKAGE]) >= IGNORES_SPLIT_SINCE:
         return None if config.accelerator.values.get("dataloader_config") else False
     values = plugin.values if plugin is not None else config.accelerator.values
-    found = values.get("split_batches", False)
-    return None if isinstance(found, Unknown) or (plugin is None and config.accelerator.values.get("dataloader_config")) else bool(found)
+    value = values.get("split_batches", False)
+    return None if isinstance(value, Unknown) or (plugin is None and config.accelerator.values.get("dataloader_config")) else bool(value)
 
 
 def data_parallel(config: LaunchConfig) -> Setting:
@@ -116,8 +116,8 @@ def of_accelerator(config: LaunchConfig) -> Setting:
     call, line = config.accelerator, config.facts.launch.line
     assert call is not None
     if call.values.get("gradient_accumulation_plugin") is not None:
-        made = call.loop.plugins.get(ACCUMULATION_PLUGIN) if call.loop is not None else None
-        return (argument(config, made, "num_steps") if made is not None else None) or open_accumulation("its plugin is not known")
+        document = call.loop.plugins.get(ACCUMULATION_PLUGIN) if call.loop is not None else None
+        return (argument(config, document, "num_steps") if document is not None else None) or open_accumulation("its plugin is not known")
     if line is not None and VARIABLE in line.call.environment:
         text = line.call.environment[VARIABLE].value
         value = int(text) if text is not None and text.isdigit() else None
@@ -135,11 +135,11 @@ def uses_deepspeed(config: LaunchConfig) -> bool | None:
     call, line = config.accelerator, config.facts.launch.line
     if call is not None and any(call.values.get(each) is not None for each in DEEPSPEED):
         return True
-    if line is None or (line.values is None and not any(each.kind == "accelerate" for each in line.files)):
+    if line is None or (line.values is None and not any(file.kind == "accelerate" for file in line.files)):
         return False  # another launcher
     if line.values is not None and line.values["type"]:
         return bool(line.values["type"] == "use_deepspeed")
-    return None if any(each.kind == "accelerate" and each.path is None for each in line.files) else False
+    return None if any(file.kind == "accelerate" and file.path is None for file in line.files) else False
 
 
 def with_deepspeed(config: LaunchConfig, loop: OwnLoop | None) -> Setting:
@@ -243,7 +243,7 @@ def add_engine(config: LaunchConfig, summary: Summary, loop: OwnLoop) -> None:
     if type(rate.value) in (int, float):
         summary.add(RATE, "learning rate", Setting(("learning_rate",), rate.value, rate.origin, rate.document, rate.node, rate.key_node))
     if engine.get("scheduler", "type") is not None:
-        summary.items = [each for each in summary.items if each.label != "schedule"]
+        summary.items = [item for item in summary.items if item.label != "schedule"]
         summary.add(RATE, "schedule", engine.setting("scheduler", "type"))
 
 
@@ -273,6 +273,6 @@ def of_launcher(config: LaunchConfig) -> Setting | None:
         return Setting(("precision",), launcher.precision, found.origin, found.document, found.node, found.key_node, found.because)
     if launcher is not None and not launcher.documents[0].is_command:
         return Setting(("precision",), launcher.precision, DEFAULT, because="default of accelerate")
-    if line is not None and line.values is None and not any(each.kind == "accelerate" for each in line.files):
+    if line is not None and line.values is None and not any(file.kind == "accelerate" for file in line.files):
         return Setting(("precision",), "no", DEFAULT, because="default of Accelerator")
     return None

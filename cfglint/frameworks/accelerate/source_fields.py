@@ -128,17 +128,17 @@ def accepted(module: Module, annotation: ast.expr) -> Raw:
     values = []
     parts = annotation.slice.elts if isinstance(annotation, ast.Subscript) and isinstance(annotation.slice, ast.Tuple) else [annotation]
     for part in parts:
-        found = module.definition_of(part)
-        if found is None or not isinstance(found[1], ast.ClassDef):
+        definition = module.definition_of(part)
+        if definition is None or not isinstance(definition[1], ast.ClassDef):
             raise module.refuse(annotation, "an annotation without a rule")
-        values += [value for value in members(found[1]) if value not in values]
+        values += [value for value in members(definition[1]) if value not in values]
     return {"enum": values}
 
 
 def members(definition: ast.ClassDef) -> list[str]:
     """The values of an Enum class; a descriptor, which older releases have for a renamed member, is none."""
-    assigned = [each.value for each in definition.body if isinstance(each, ast.Assign)]
-    return [each.value for each in assigned if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    assigned = [node.value for node in definition.body if isinstance(node, ast.Assign)]
+    return [node.value for node in assigned if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
 def of_groups(module: Module) -> dict[str, dict[str, Raw]]:

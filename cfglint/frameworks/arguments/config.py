@@ -150,8 +150,8 @@ def nearest(config: OptionsConfig, name: str) -> str:
     """The option that a name is one typo away from; empty if there is none."""
     from cfglint.source.similar_keys import names_of, near
 
-    found = [] if config.without_remedies else near(name, names_of(config.known))
-    return found[0].name if found else ""
+    candidates = [] if config.without_remedies else near(name, names_of(config.known))
+    return candidates[0].name if candidates else ""
 
 
 def invalid(config: OptionsConfig) -> Iterator[Finding]:
@@ -178,7 +178,7 @@ def remedy(config: OptionsConfig, refused: RefusedWords) -> str:
         return f"write the whole name: `--{refused.candidates[0]}`, ..."
     option = config.known[refused.name]
     if option.choices:
-        return f"set `--{refused.name}` to one of {', '.join(str(each) for each in option.choices if each is not None)}"
+        return f"set `--{refused.name}` to one of {', '.join(str(choice) for choice in option.choices if choice is not None)}"
     kinds = {"int": "an integer", "float": "a number", "bool": "true or false"}
     if option.is_list and isinstance(option.words, int):
         return f"write `--{refused.name}` with {option.words} {'numbers' if option.type != 'str' else 'words'}"

@@ -102,7 +102,7 @@ def candidates(name: str, options: Options) -> list[str]:
     """The options that a word may mean: the one of its name, else all whose names begin with it."""
     if name in options or is_negated(name, options):
         return [name]
-    return sorted([each for each in options if each.startswith(name)]) if name[:1].isalpha() else []
+    return sorted([option for option in options if option.startswith(name)]) if name[:1].isalpha() else []
 
 
 def is_negated(name: str, options: Options) -> bool:
@@ -127,7 +127,7 @@ def take(parsed: Parsed, written: str, name: str, words: OptionWords, option: Op
         parsed.refused.append(RefusedWords(INVALID, name, (), message))
         return
     values = [value_of(name, option, word, shown) for word in taken]
-    refused = [each for each in values if isinstance(each, RefusedWords)]
+    refused = [value for value in values if isinstance(value, RefusedWords)]
     if refused:
         parsed.refused.append(refused[0])
     else:
@@ -137,8 +137,8 @@ def take(parsed: Parsed, written: str, name: str, words: OptionWords, option: Op
 def value_of(name: str, option: Option, word: str, shown: Spelled) -> Operand:
     """The value of a word; why it is refused, if it is."""
     if option.choices:
-        chosen = {str(each): each for each in option.choices}
-        listed = [repr(each) for each in option.choices]
+        chosen = {str(choice): choice for choice in option.choices}
+        listed = [repr(choice) for choice in option.choices]
         return chosen[word] if word in chosen else RefusedWords(INVALID, name, (word,), invalid_choice(shown(name), word, listed))
     if option.type not in ("int", "float", "bool"):
         return word

@@ -96,8 +96,8 @@ def written(config: AxolotlValues, key: str) -> int | None:
 
 
 def setting_of(config: AxolotlValues, key: str, value: object) -> Setting:
-    found = config.place((key,))
-    return Setting(found.path, value, found.origin, found.document, found.node, found.key_node, found.because)
+    setting = config.place((key,))
+    return Setting(setting.path, value, setting.origin, setting.document, setting.node, setting.key_node, setting.because)
 
 
 def product(*factors: object) -> int | None:

@@ -207,10 +207,10 @@ def staged_loading(model: AxolotlModel) -> Iterator[Constraint]:
 
 def staged_quantization(model: AxolotlModel, torchao: bool) -> Iterator[Constraint]:
     """The requirements of staged NF4 weights for the quantization."""
-    given = model.bnb_config_kwargs or {}
-    other_type = given.get("bnb_4bit_quant_type", "nf4") != "nf4"
+    bnb_config_kwargs = model.bnb_config_kwargs or {}
+    other_type = bnb_config_kwargs.get("bnb_4bit_quant_type", "nf4") != "nf4"
     yield other_type, "bnb_config_kwargs", "CPU-staged NF4 requires bnb_4bit_quant_type: nf4"
-    single = given.get("blocksize", 64) != 64 or not given.get("bnb_4bit_use_double_quant", True)
+    single = bnb_config_kwargs.get("blocksize", 64) != 64 or not bnb_config_kwargs.get("bnb_4bit_use_double_quant", True)
     yield torchao and single, "bnb_config_kwargs", "torchao NF4 requires blocksize 64 and double quantization"
 
 

@@ -53,7 +53,9 @@ class AxolotlMemory(TrainerMemory):
         """The settings of the Trainer, marked as those of axolotl."""
         found = super().inputs()
         return changed(
-            found, settings=self.with_loss(found.settings), alternatives=tuple(self.with_loss(each) for each in found.alternatives)
+            found,
+            settings=self.with_loss(found.settings),
+            alternatives=tuple(self.with_loss(alternative) for alternative in found.alternatives),
         )
 
     def with_loss(self, settings: Settings) -> Settings:
@@ -128,5 +130,5 @@ def inputs(config: AxolotlConfig, model: Model) -> Inputs | None:
     """The memory settings of a run; None for anything but fine-tuning."""
     if not config.parsed or config.model is None:
         return None
-    found = AxolotlMemory(config, model)
-    return None if found.value("rl") else found.inputs()
+    axolotl_memory = AxolotlMemory(config, model)
+    return None if axolotl_memory.value("rl") else axolotl_memory.inputs()

@@ -17,13 +17,13 @@ def samples(config: AxolotlConfig) -> Samples | None:
     total, read, files = 0, 0, list[str]()
     for each in named:
         table = each if isinstance(each, dict) else {}
-        found = rows_of_all(config, listed(table.get("data_files") or table.get("path")), table.get("split"))
-        if found is None:
+        rows = rows_of_all(config, listed(table.get("data_files") or table.get("path")), table.get("split"))
+        if rows is None:
             return None
-        files += found.files
-        if found.count is None or table.get("shards"):
-            return unknown(found.why or "a part of a data set is taken", *files)
-        total, read = total + found.count, read + (found.rows or 0)
+        files += rows.files
+        if rows.count is None or table.get("shards"):
+            return unknown(rows.why or "a part of a data set is taken", *files)
+        total, read = total + rows.count, read + (rows.rows or 0)
     left = held_out(total, float(model.val_set_size or 0)) if not config.values.get("test_datasets") else total
     if left is None:
         return unknown(f"`val_set_size` {model.val_set_size} leaves no sample", *files)

@@ -70,11 +70,11 @@ find = finder("axolotl", "axolotl", MODULE, OLD_MODULE)
 def read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
     reading = SourceReading(tree)
     module = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
-    found = reading.fields(module, module.class_named(CLASS))
+    fields = reading.fields(module, module.class_named(CLASS))
     for plugin, (owner, arguments) in plugins(tree).items():
         for name, raw in reading.fields(owner, arguments).items():
-            found.setdefault(name, {**raw, "x-plugin": plugin})
-    return found, reading.models
+            fields.setdefault(name, {**raw, "x-plugin": plugin})
+    return fields, reading.models
 
 
 def plugins(tree: Tree) -> dict[str, tuple[Module, ast.ClassDef]]:
@@ -168,7 +168,7 @@ class SourceReading(Record):
             elif keyword.arg == "alias":
                 found["names"] = [module.constant(keyword.value)]
             elif keyword.arg == "validation_alias" and isinstance(keyword.value, ast.Call):
-                found["names"] = [module.constant(each) for each in keyword.value.args]
+                found["names"] = [module.constant(node) for node in keyword.value.args]
             elif keyword.arg in LIMITS:
                 limits[LIMITS[keyword.arg]] = module.constant(keyword.value)
             elif keyword.arg in LENGTHS:
@@ -278,13 +278,13 @@ class SourceReading(Record):
             if isinstance(part, ast.Call) and called == "MinLen":
                 limits["minItems"] = module.constant(part.args[0])
             elif isinstance(part, ast.Call) and called == "StringConstraints":
-                pattern = [module.constant(each.value) for each in part.keywords if each.arg == "pattern"]
+                pattern = [module.constant(keyword.value) for keyword in part.keywords if keyword.arg == "pattern"]
                 reads = ["pattern", *pattern] if pattern else reads
             elif isinstance(part, ast.Call) and called == "Field":
                 within: Raw = {}
-                given = self.options(module, part, within)["default"]
-                if given is not REQUIRED:
-                    within["default"] = given
+                option = self.options(module, part, within)["default"]
+                if option is not REQUIRED:
+                    within["default"] = option
                 if "default" in within:
                     limits["default"] = within.pop("default")
                 if within and isinstance(reads, str):

@@ -77,11 +77,13 @@ def rate(config: AxolotlConfig, summary: Summary) -> None:
     engine = config.deepspeed.values if config.deepspeed is not None else {}
     if "optimizer" not in engine:
         for label, key in (("optimizer", "optimizer"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay")):
-            found = config.setting(key, value=getattr(model, key))
+            setting = config.setting(key, value=getattr(model, key))
             summary.add(
                 RATE,
                 label,
-                Setting(found.path, getattr(model, key), found.origin, found.document, found.node, found.key_node, found.because),
+                Setting(
+                    setting.path, getattr(model, key), setting.origin, setting.document, setting.node, setting.key_node, setting.because
+                ),
             )
     if "scheduler" not in engine:
         summary.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))

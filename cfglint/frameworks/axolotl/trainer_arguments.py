@@ -101,8 +101,8 @@ def optimizer(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -
     elif model.optimizer in OWN_OPTIMIZERS:
         fields["optim"] = ("adamw_torch_fused", "optimizer")
     if model.optim_args:
-        given = model.optim_args
-        text = ",".join(f"{key}={value}" for key, value in given.items()) if isinstance(given, dict) else given
+        optim_args = model.optim_args
+        text = ",".join(f"{key}={value}" for key, value in optim_args.items()) if isinstance(optim_args, dict) else optim_args
         if model.optimizer not in OWN_OPTIMIZERS:
             fields["optim_args"] = (text, "optim_args")
 

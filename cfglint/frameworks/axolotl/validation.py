@@ -76,10 +76,15 @@ def facts(release: Version, data: Data) -> Callable[..., Any]:
 @functools.cache
 def selection(stage: str, release: Version, added: tuple[str, ...]) -> Selection:
     """The validators of a stage in a release, in order; `added` are the folders of the plugins."""
-    found = table_of("axolotl").functions(stage, release)
-    own = [each for each in found if "." not in each.name]
+    functions = table_of("axolotl").functions(stage, release)
+    own = [function for function in functions if "." not in function.name]
     place = min(table_of("axolotl").place(stage, release, PLUGINS), len(own))
-    of_plugins = [each for folder in (added if stage == BEFORE else added[::-1]) for each in found if each.name.startswith(f"{folder}.")]
+    of_plugins = [
+        function
+        for folder in (added if stage == BEFORE else added[::-1])
+        for function in functions
+        if function.name.startswith(f"{folder}.")
+    ]
     values: Callable[[], ConfigTable] = dict if BEFORE in stage else lambda: dict(top_fields(release, added).defaults)
     nothing = Data({}, [], False, release)
     return Selection([*own[:place], *of_plugins, *own[place:]], lambda: Evaluation(values(), facts(release, nothing)))
@@ -146,12 +151,12 @@ class Validation:
 
     def _run(self, values: ConfigMapping) -> None:
         self.plugins = plugins.plugins_of(values.get("plugins"), self.release)
-        folders = [each.folder for each in self.plugins if each.folder]
-        self.foreign = any(not each.folder and not each.ignored for each in self.plugins)
+        folders = [plugin.folder for plugin in self.plugins if plugin.folder]
+        self.foreign = any(not plugin.folder and not plugin.ignored for plugin in self.plugins)
         data = Data(copied(values), folders, self.foreign, self.release)
         data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
         data.update(self._machine())
-        if any(each.problem for each in self.plugins):
+        if any(plugin.problem for plugin in self.plugins):
             return
         for folder in folders if self.release in plugins.REGISTERING else ():
             if folder in plugins.REGISTERED:

@@ -55,7 +55,7 @@ def refusals(config: DeepSpeedConfig) -> list[Refusal]:
         refused = {str(fault.path[0]): unknown_field(name) for fault in section.faults if fault.path}
         (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
     check = Check(plan(config.version), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
-    return [each for each in check.refusals(Words(KEPT, {}, lambda key: True, PLACES)) if is_worded(config, each)]
+    return [refusal for refusal in check.refusals(Words(KEPT, {}, lambda key: True, PLACES)) if is_worded(config, refusal)]
 
 
 def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:

@@ -171,10 +171,10 @@ def forget() -> None:
 
 def model_of(name: str) -> PydanticModel:
     """The model of a section: `fp16`, `zero_optimization.offload_param`."""
-    found = _models.get(name)
-    if found is None:
-        found = _models[name] = PydanticModel(name)
-    return found
+    pydantic_model = _models.get(name)
+    if pydantic_model is None:
+        pydantic_model = _models[name] = PydanticModel(name)
+    return pydantic_model
 
 
 class ModelSection(Record):

@@ -117,10 +117,10 @@ class DeepSpeedSections(Config):
         `bf16` means `bfloat16` if only that is set, `monitor` the four monitor sections, `throughput`
         `timers.throughput`.
         """
-        found = self._sections.get(name)
-        if found is None:
-            found = self._sections[name] = self._read_section(name)
-        return found
+        model_section = self._sections.get(name)
+        if model_section is None:
+            model_section = self._sections[name] = self._read_section(name)
+        return model_section
 
     def _read_section(self, name: str) -> ModelSection:
         raw = self.raw_section(name)

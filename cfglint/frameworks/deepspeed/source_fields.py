@@ -100,8 +100,8 @@ def own_models(module: Module, definition: ast.ClassDef) -> Iterator[tuple[Modul
 
 def model_fields(module: Module, definition: ast.ClassDef) -> dict[str, tuple[Module, ast.AnnAssign]]:
     fields: dict[str, tuple[Module, ast.AnnAssign]] = {}
-    for home, each in own_models(module, definition):
-        for statement in each.body:
+    for home, node in own_models(module, definition):
+        for statement in node.body:
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 fields[statement.target.id] = home, statement
             elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name) and not has_pydantic_2(home.tree):
@@ -141,7 +141,7 @@ def read_field(module: Module, statement: ast.AnnAssign) -> SourceField:
         value = value.args[0] if value.args else options.get("default", options.get("default_factory"))
     extra = options.get("json_schema_extra")
     if isinstance(extra, ast.Dict):
-        options.update({str(module.constant(key)): given for key, given in pairs(extra)})
+        options.update({str(module.constant(key)): node for key, node in pairs(extra)})
     elif extra is not None:
         raise module.refuse(extra, "not a dict")
     bounds = {keyword: module.constant(options[option]) for option, keyword in BOUNDS.items() if option in options}
@@ -184,10 +184,10 @@ def reads_of(module: Module, annotation: ast.expr) -> Operand:
         return ["literal", *module.literal_values(inner)]
     if isinstance(inner, ast.Subscript):
         return ["list", ["literal", *literal_named(module, inner.slice)]]
-    found = module.definition_of(inner)
-    if found is None or not isinstance(found[1], ast.ClassDef):
+    definition = module.definition_of(inner)
+    if definition is None or not isinstance(definition[1], ast.ClassDef):
         raise module.refuse(inner, "an annotation without a rule")
-    return "Any" if MODEL in found[0].bases(found[1]) else ["enum", *found[0].enum_values(found[1])]
+    return "Any" if MODEL in definition[0].bases(definition[1]) else ["enum", *definition[0].enum_values(definition[1])]
 
 
 def literal_named(module: Module, node: ast.expr) -> list[Operand]:

@@ -46,12 +46,12 @@ def of_program(config: DeepSpeedConfig, summary: Summary, loop: OwnLoop) -> None
     """Add what the program passes to the engine, and how long its training loop goes on; the file's optimizer and schedule are left."""
     passed = optimizer_is_passed(config)
     if passed and loop.optimizer is not None:
-        summary.items = [each for each in summary.items if each.label != "optimizer"]
-    known = {each.label for each in summary.items}
+        summary.items = [item for item in summary.items if item.label != "optimizer"]
+    known = {item.label for item in summary.items}
     added = Summary(summary.package)
     accumulation = config.batch.accumulation.integer
     add_loop(added, loop, config.facts.launch, accumulation, has_optimizer=passed)
-    summary.items += [each for each in added.items if each.label not in known]
+    summary.items += [item for item in added.items if item.label not in known]
 
 
 def optimizer_is_passed(config: DeepSpeedConfig) -> bool:

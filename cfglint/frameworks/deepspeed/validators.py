@@ -16,16 +16,16 @@ AFTER, FIELD = "after", "field before"
 
 @functools.cache
 def validators(model: str, stage: str, release: Version) -> list[Function]:
-    return [each for each in table_of(FRAMEWORK.kind).functions(stage, release) if each.name.startswith(f"{model}.")]
+    return [function for function in table_of(FRAMEWORK.kind).functions(stage, release) if function.name.startswith(f"{model}.")]
 
 
 def converted(model: str, name: str, value: object, release: Version) -> ConfigValue:
     """The value of a field as its validator passes it on; raises Invalid."""
     run = Evaluation({"value": value, "field_name": name}, lambda *_: None)
-    for each in validators(model, FIELD, release):
-        if each.field == name:
+    for validator in validators(model, FIELD, release):
+        if validator.field == name:
             try:
-                run.run(each.rows)
+                run.run(validator.rows)
             except Raised as raised:
                 raise refusal(raised, TYPE) from None
     found: ConfigValue = run.values["value"]
@@ -36,8 +36,8 @@ def compared(model: str, values: ConfigTable, release: Version) -> Iterator[Inva
     """What a model refuses in the values of a section: the first refusal, as pydantic stops there."""
     run = Evaluation({**values}, lambda *_: None)
     try:
-        for each in validators(model, AFTER, release):
-            run.run(each.rows)
+        for validator in validators(model, AFTER, release):
+            run.run(validator.rows)
     except Raised as raised:
         yield refusal(raised, RULE)
 

@@ -25,7 +25,7 @@ POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
 def say(refusal: Refusal, message: str, *steps: Remedy | str | None, rests_on: tuple[str, ...] = ()) -> None:
     """Change what is said of a refusal; it rests on the defaults of some fields, if the file does not set them."""
     refusal.message, refusal.read = message, rests_on
-    refusal.help = [each for each in steps if each]
+    refusal.help = [step for step in steps if step]
 
 
 def step_interval(config: TrainerConfig, refusal: Refusal) -> None:

@@ -72,11 +72,11 @@ def of(config: TrainerConfig, name: str) -> Setting:
 def accumulation_steps(config: TrainerConfig) -> Setting:
     """The number of micro batches per optimizer step."""
     kwargs = config.accumulation_kwargs
-    own = of(config, ACCUMULATION)
-    if "num_steps" in kwargs and config.version >= NUM_STEPS_REPLACES and not above_one(own.value):
+    setting = of(config, ACCUMULATION)
+    if "num_steps" in kwargs and config.version >= NUM_STEPS_REPLACES and not above_one(setting.value):
         path = ("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         return config.setting(*path) if config.has(*path) else Setting(path, kwargs["num_steps"], DEFAULT, because="accelerator_config")
-    return own
+    return setting
 
 
 def above_one(value: object) -> bool:

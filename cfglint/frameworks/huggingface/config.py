@@ -108,6 +108,6 @@ class TrainerConfig(TrainerFiles):
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives."""
-        found: list[Config] = [self.launcher] if self.launcher is not None else []
+        configs: list[Config] = [self.launcher] if self.launcher is not None else []
         engine = self.deepspeed.engine() if self.deepspeed is not None else None
-        return found if engine is None else [engine, *found]
+        return configs if engine is None else [engine, *configs]

@@ -480,7 +480,7 @@ class HfDeepSpeedConfig:
             values=self.values,
             trainer=self.trainer,
             world_size=self.trainer.world_size,
-            mismatched_keys={each.path for each in self.mismatches},
+            mismatched_keys={mismatch.path for mismatch in self.mismatches},
             filled=self._written_fills(),
             assumed=self.assumed_sizes(),
         )

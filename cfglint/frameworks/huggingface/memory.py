@@ -110,7 +110,7 @@ class TrainerMemory(Record):
             return field.default if field.default is not MISSING else None
         call = self.call
         calls = (call.model, call.quantization) if call is not None else ()
-        return next((each.values[name] for each in calls if each is not None and name in each.values), None)
+        return next((document.values[name] for document in calls if document is not None and name in document.values), None)
 
     @property
     def call(self) -> AdapterCall | None:
@@ -261,9 +261,9 @@ class TrainerMemory(Record):
         if written is None and self.config.version < CHECKPOINT_DTYPE:
             self.assumed.append("fp32 load (the default before transformers 5)")
             return FP32
-        found = self.model.checkpoint or BF16
-        self.assumed.append(f"{found} load (the checkpoint's dtype)")
-        return found
+        checkpoint = self.model.checkpoint or BF16
+        self.assumed.append(f"{checkpoint} load (the checkpoint's dtype)")
+        return checkpoint
 
     def autocast(self) -> str | None:
         """The dtype of mixed precision: that of the trainer, else that of the launcher."""
@@ -355,7 +355,7 @@ class TrainerMemory(Record):
         switches = [given[name] for name in LORA_SWITCHES if name in given]
         ranks = [given[name] for name in LORA_FIELDS["r"] if type(given.get(name)) is int]
         on = any(each == 1 for each in (*switches, *map(given.get, QLORA_SWITCHES)))  # 1 is true as well
-        return on or (not switches and any(each > 0 for each in ranks))
+        return on or (not switches and any(rank > 0 for rank in ranks))
 
     def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
         """The adapters as peft creates them."""

@@ -38,7 +38,7 @@ def last_name(node: ast.Name | ast.Attribute) -> str:
 
 
 def model_argument(call: ast.Call) -> ast.expr | None:
-    return next((each.value for each in call.keywords if each.arg in MODEL_NAMES), call.args[0] if call.args else None)
+    return next((keyword.value for keyword in call.keywords if keyword.arg in MODEL_NAMES), call.args[0] if call.args else None)
 
 
 def written(scope: Operand, node: ast.expr | None) -> str | None:

@@ -100,8 +100,8 @@ def with_micro_batch(config: TrainerConfig, size: int | None) -> TrainerConfig:
         return config
     override = Override(config.batch_keys["micro_batch"], [str(size)], FLAG, values=(size,))
     facts = config.facts.replace(overrides=(*config.facts.overrides, override), resume=None)
-    made: TrainerConfig = type(config)(config.documents, facts, config.kinds)
-    return made
+    trainer_config: TrainerConfig = type(config)(config.documents, facts, config.kinds)
+    return trainer_config
 
 
 def end(config: TrainerConfig, found: Resumption) -> int | None:

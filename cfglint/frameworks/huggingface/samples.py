@@ -75,8 +75,8 @@ def rows_before_steps(config: TrainerConfig, recipe: DataRecipe) -> Samples | No
         most = limits(config)
         read = saved(here[0], most) if recipe.builder == "saved" else rows_of(here, most, recipe.field, recipe.builder)
         return Samples(read.count, read.files, read.why)
-    parts = [of_recipe(config, each) for each in recipe.parts]
-    known = [each for each in parts if each is not None]
+    parts = [of_recipe(config, part) for part in recipe.parts]
+    known = [part for part in parts if part is not None]
     if len(known) < len(parts) or not (recipe.written or known):
         return None
     files = tuple(dict.fromkeys(name for each in known for name in each.files))
@@ -112,7 +112,7 @@ def computed(expression: tuple[Any, ...], rows: int) -> int | float | None:
     if expression == COUNT:
         return rows
     operands = [computed(each, rows) if isinstance(each, tuple) else each for each in expression[1:]]
-    known = [each for each in operands if each is not None]
+    known = [operand for operand in operands if operand is not None]
     try:
         return OPERATIONS[expression[0]](*known) if len(known) == len(operands) else None
     except (ArithmeticError, TypeError, ValueError):

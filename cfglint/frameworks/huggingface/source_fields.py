@@ -94,10 +94,10 @@ def constant(module: Module, node: ast.expr) -> Operand:
 
 def enum_of(module: Module, name: ast.Name) -> list[ConfigValue]:
     """The values of an Enum by its name; SourceError for another type."""
-    found = module.find(name.id)
-    if found is None or not isinstance(found[1], ast.ClassDef):
+    enum = module.find(name.id)
+    if enum is None or not isinstance(enum[1], ast.ClassDef):
         raise module.refuse(name, "an annotation without a rule")
-    return found[0].enum_values(found[1])
+    return enum[0].enum_values(enum[1])
 
 
 def facts(tree: Tree) -> dict[str, Raw]:

@@ -32,9 +32,9 @@ def account(config: TrainerConfig) -> Summary:
     loop = config.facts.launch.loop
     if loop is not None and loop.is_found:  # which reads the fields that it uses, and has no Trainer's defaults
         summary.items = [
-            each for each in summary.items if each.setting.origin not in (DEFAULT, DERIVED) or each.group not in (RATE, PRECISION)
+            item for item in summary.items if item.setting.origin not in (DEFAULT, DERIVED) or item.group not in (RATE, PRECISION)
         ]
-        summary.items = [each for each in summary.items if each.label != "optimizer" or loop.optimizer is None]
+        summary.items = [item for item in summary.items if item.label != "optimizer" or loop.optimizer is None]
         add_loop(summary, loop, config.facts.launch, None)
     assumed(config, summary)
     return summary

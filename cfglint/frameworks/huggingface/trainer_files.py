@@ -58,7 +58,7 @@ class TrainerFiles(Config):
             self.values = self._completed(self.root)
         self.arguments = self.parsed_arguments()
         if not facts.launch.is_closed:
-            self.arguments.leave_open(each for each in facts.launch.not_read if each.opens)
+            self.arguments.leave_open(reason for reason in facts.launch.not_read if reason.opens)
         is_undeclared = self.framework is FRAMEWORK and not (facts.kind_given or facts.strict_keys or self.documents[0].is_command)
         own = sorted(OWN_NAMES & {*self.values}) if is_undeclared else []
         if own:
@@ -240,14 +240,14 @@ class TrainerFiles(Config):
     def names_data(self) -> bool:
         """Whether the run may name data files: its program, which loads them itself, or the file of a framework on top."""
         program = self.facts.launch.program
-        loaded = program is not None and any(each.data is not None for each in program.trainer_calls)
+        loaded = program is not None and any(trainer_call.data is not None for trainer_call in program.trainer_calls)
         return loaded or (self.framework is not FRAMEWORK and super().names_data)
 
     @property
     def may_resume(self) -> bool:
         """Whether a checkpoint is given: a path, or true for the last one of the output folder."""
         program = self.facts.launch.program
-        passed = program is not None and any(isinstance(each.resumes, (str, bool)) for each in program.trainer_calls)
+        passed = program is not None and any(isinstance(trainer_call.resumes, (str, bool)) for trainer_call in program.trainer_calls)
         return super().may_resume or passed or bool(self.arguments.given.get("resume_from_checkpoint"))
 
     @property

@@ -30,8 +30,8 @@ class LaunchConfig(Config):
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         super().__init__(documents, facts, kinds)
         command = documents[0]
-        calls = (each for each in documents if isinstance(each, ProgramCall))
-        self.accelerator = next((each for each in calls if each.name == ACCELERATOR), None)  # the call that sets up the program
+        calls = (document for document in documents if isinstance(document, ProgramCall))
+        self.accelerator = next((call for call in calls if call.name == ACCELERATOR), None)  # the call that sets up the program
         self.command = command if isinstance(command, CommandDocument) else None
         if not isinstance(command, CommandDocument):  # a program that no line starts
             return
@@ -58,7 +58,7 @@ class LaunchConfig(Config):
         pairs = [*zip(self.documents, self.kinds, strict=False)]
         document = next((document for document, kind in pairs if kind == "accelerate"), None)
         line = self.facts.launch.line
-        if document is None and (line is None or line.values is None or any(each.kind == "accelerate" for each in line.files)):
+        if document is None and (line is None or line.values is None or any(file.kind == "accelerate" for file in line.files)):
             return None
         others = [document for document, kind in pairs if kind == "deepspeed"]
         documents = [document or self.documents[0], *others]

@@ -106,7 +106,7 @@ class LlamaFactory(Framework):
     def takes(self, launch: Launch) -> bool:
         """Whether a line starts the program of its repository with options: `torchrun src/train.py --stage sft`."""
         line, command = launch.line, launch.command
-        if line is None or command is None or line.program is None or line.module or any(each.role == "positional" for each in line.files):
+        if line is None or command is None or line.program is None or line.module or any(file.role == "positional" for file in line.files):
             return False
         text = launch.project.read(launch.program_path) if launch.project is not None and launch.program_path else None
         if text is not None:

@@ -61,4 +61,4 @@ def every_linear(place: Place) -> list[str] | None:
         return None
     linear = (name for name, kind in modules.kinds.items() if kind in ALL_LINEAR and kind != CONV1D)
     names = (name.rpartition(".")[2] for name in linear)
-    return list(dict.fromkeys(each for each in names if each not in LEFT_OUT and not each.isdigit()))
+    return list(dict.fromkeys(name for name in names if name not in LEFT_OUT and not name.isdigit()))

@@ -118,8 +118,8 @@ OF_TRAINER = (
 
 def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
     """The first operation of each written field that fails on its value: those of the rows, then the others in order."""
-    rows = (each for each in config.refusals if each.failed)
-    found = {each.key: TypeFailure(each.key, each.fails_at, each.exception) for each in rows if each.key in config.values}
+    rows = (refusal for refusal in config.refusals if refusal.failed)
+    found = {row.key: TypeFailure(row.key, row.fails_at, row.exception) for row in rows if row.key in config.values}
     for field, fails_at, act in OPERATIONS:
         if field not in config.values or field in found:
             continue

@@ -43,7 +43,9 @@ class LlamaFactoryMemory(TrainerMemory):
         """The settings of the Trainer, marked as those of LLaMA-Factory."""
         found = super().inputs()
         return changed(
-            found, settings=self.of_stage(found.settings), alternatives=tuple(self.of_stage(each) for each in found.alternatives)
+            found,
+            settings=self.of_stage(found.settings),
+            alternatives=tuple(self.of_stage(alternative) for alternative in found.alternatives),
         )
 
     def of_stage(self, settings: Settings) -> Settings:
@@ -51,8 +53,8 @@ class LlamaFactoryMemory(TrainerMemory):
         stage = self.config.stage
         if stage in PAIRS:
             settings = changed(settings, rows_per_sample=2)
-        own = settings.own_code or stage not in STAGES
-        return changed(settings, reference_model=stage in {"dpo", "kto"} and settings.lora is None, own_code=own, unmeasured=True)
+        code = settings.own_code or stage not in STAGES
+        return changed(settings, reference_model=stage in {"dpo", "kto"} and settings.lora is None, own_code=code, unmeasured=True)
 
     @property
     def dtype_known(self) -> bool:
@@ -106,10 +108,10 @@ class LlamaFactoryMemory(TrainerMemory):
         targets = (ALL_LINEAR,) if written == "all" else self.targets(written)
         extra = self.value("additional_target")
         saved = extra.split(",") if isinstance(extra, str) else extra
-        found = self.adapters(
+        adapters = self.adapters(
             rank if type(rank) is int and rank > 0 else 8, targets, dropout if isinstance(dropout, (int, float)) else 0.0, saved
         )
-        return changed(found, fp32=self.value("pure_bf16") is not True)
+        return changed(adapters, fp32=self.value("pure_bf16") is not True)
 
     def quantization(self) -> str:
         """The quantization by `quantization_bit`, double by default."""

@@ -9,9 +9,9 @@ from cfglint.frameworks.resumption import KEY, Resumption, given_checkpoint
 
 def resumption(config: LlamaFactoryConfig) -> Resumption | None:
     """The checkpoint of a run: the one that it names, else the last one of an output folder that is not to be overwritten."""
-    given = given_checkpoint(config.facts)
-    if given is not None:
-        return continued(config, given)
+    checkpoint = given_checkpoint(config.facts)
+    if checkpoint is not None:
+        return continued(config, checkpoint)
     if not config.trains or (config.stage in ("rm", "ppo") and config.method in ("full", "freeze")):
         return None
     if config.arguments[KEY] is None and config.arguments.known(KEY, "output_dir", "do_train"):

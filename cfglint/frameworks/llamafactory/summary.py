@@ -14,7 +14,7 @@ def account(config: LlamaFactoryConfig) -> Summary:
     summary = trainer_account(config)
     if not config.parsed:
         return summary
-    summary.items = [each for each in summary.items if each.label != TRAINERS_OWN]
+    summary.items = [item for item in summary.items if item.label != TRAINERS_OWN]
     summary.items[:0] = [Item(LAUNCH, label, config.field(name), package=summary.package) for label, name in METHOD]
     summary.add(LENGTH, "sequence length", config.field("cutoff_len"))
     if config.packs:

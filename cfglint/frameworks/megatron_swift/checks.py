@@ -20,8 +20,8 @@ SIZE_KEYS = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "cont
 def failed(config: MegatronSwiftConfig) -> list[Refusal]:
     newest = libraries(config.own_version)
     releases = {name: config.facts.version(name, newest[name]) for name in (TRANSFORMERS, LIBRARY)}
-    found = refused(config, (f"megatron-{config.command}",), config.facts.gpus, releases)
-    return [*found, *sizes(config), *former_batch(config)]
+    refusals = refused(config, (f"megatron-{config.command}",), config.facts.gpus, releases)
+    return [*refusals, *sizes(config), *former_batch(config)]
 
 
 def sizes(config: MegatronSwiftConfig) -> Iterator[Refusal]:

@@ -35,7 +35,7 @@ class MegatronSwiftConfig(CommandConfig):
         self.load_problems.extend((documents[0], problem) for problem in reading.problems)
         self.root = reading.value if isinstance(reading.value, dict) else {}
         self.values = self._completed(self.root)
-        self.unread = {each.name for each in self.refused if each.why == INVALID}
+        self.unread = {words.name for words in self.refused if words.why == INVALID}
 
     def checked(self) -> list[Refusal]:
         """The checks of ms-swift that fail."""

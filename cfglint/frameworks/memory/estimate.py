@@ -154,11 +154,12 @@ class RunMemory(Record):
         """What would make the run fit, in one line for display; empty where it fits or that is not known."""
         if self.available is None or not self.inputs.known or self.verdict in (FITS, None):
             return ""
-        found = self.together()
-        if found is None:
+        together = self.together()
+        if together is None:
             return "no combination of these settings surely fits: use more GPUs, adapters (LoRA), quantization or offloading"
-        names = " + ".join(found.changes)
-        return f"{names} would fit: {rounded(found.estimate.total)} GiB ({rounded(found.estimate.low)} to {rounded(found.estimate.high)})"
+        names = " + ".join(together.changes)
+        estimate = together.estimate
+        return f"{names} would fit: {rounded(estimate.total)} GiB ({rounded(estimate.low)} to {rounded(estimate.high)})"
 
     def shown(self, size: float) -> float | None:
         """What `nvidia-smi` shows in GiB, at most all of the card or of the smallest that surely is enough; None if the run ends before."""
@@ -277,16 +278,16 @@ class MicroBatchBound(Record):
 
 def micro_batch_bound(config: Config) -> MicroBatchBound | None:
     """The largest micro batch that surely fits, else the largest that may fit, else 1; None if model or card are unknown."""
-    found = memory_of(config) if config.facts.gpu_memory is not None else None
-    if found is None or found.surely is None:
+    memory = memory_of(config) if config.facts.gpu_memory is not None else None
+    if memory is None or memory.surely is None:
         return None
-    if found.surely:
-        return MicroBatchBound(found.surely, FITS)
-    size = found.possibly or 1
-    fit = CLOSE if found.possibly or found.estimate.classification == CLASS_C else DOES_NOT_FIT
-    inputs = found.inputs.with_micro_batch(size)
-    needed = estimate(found.model.shape, inputs.settings).total
-    return MicroBatchBound(size, fit, changed(found, inputs=inputs).remedy, in_words(fit, needed / GIB, found.available))
+    if memory.surely:
+        return MicroBatchBound(memory.surely, FITS)
+    size = memory.possibly or 1
+    fit = CLOSE if memory.possibly or memory.estimate.classification == CLASS_C else DOES_NOT_FIT
+    inputs = memory.inputs.with_micro_batch(size)
+    needed = estimate(memory.model.shape, inputs.settings).total
+    return MicroBatchBound(size, fit, changed(memory, inputs=inputs).remedy, in_words(fit, needed / GIB, memory.available))
 
 
 def missing_for(config: Config) -> list[str]:

@@ -94,9 +94,9 @@ def model_of_names(config: Config) -> Model | None:
     given = (config.values.get(key) for key in MODEL_KEYS)
     for name in [*given, *names_in_program(config)]:
         if isinstance(name, str) and name:
-            found = model_in_project(name, origin) or (downloaded_model(name) if config.facts.here else None) or published_model(name)
-            if found is not None:
-                return found
+            model = model_in_project(name, origin) or (downloaded_model(name) if config.facts.here else None) or published_model(name)
+            if model is not None:
+                return model
     return None
 
 

@@ -76,12 +76,12 @@ def refusals(config: NeoXConfig) -> list[Refusal]:
     defaults = {name: unknown_field(name) if name in BATCH else default(name) for name in FIELDS}
     words = Words(KEPT, {(name,): "" for name in CONSTANT}, lambda key: key in FIELDS and FIELDS[key][0] == "bool", PLACES)
     found: list[Refusal] = []
-    for each in Check(plan(), written, defaults, BATCH, facts, pages_of(KIND)).refusals(words):
-        if each.failed and not is_of_field(config, each):
+    for refusal in Check(plan(), written, defaults, BATCH, facts, pages_of(KIND)).refusals(words):
+        if refusal.failed and not is_of_field(config, refusal):
             continue
-        worded(config, each)
-        if not (config.own_attention_kinds and " not recognized" in each.exception):
-            found.append(each)
+        worded(config, refusal)
+        if not (config.own_attention_kinds and " not recognized" in refusal.exception):
+            found.append(refusal)
     return [*found, *of_own_kinds(config)]
 
 
@@ -177,7 +177,7 @@ def facts(name: str, *arguments: Any) -> Any:
     if name != "expand_attention_types":
         return None
     try:
-        found = expand(*arguments)
+        attention = expand(*arguments)
     except AssertionError as error:
         raise Raised("AssertionError", str(error)) from None
-    return found.listed if found.layers <= MOST_LAYERS else None
+    return attention.listed if attention.layers <= MOST_LAYERS else None

@@ -60,7 +60,7 @@ class Check(Record):
         if value is None or wanted is None or kind == wanted or (kind == "int" and wanted == "float"):
             return None
         if wanted == "literal":
-            passes = isinstance(value, str) and value.lower() in [each.lower() for each in self.choices]
+            passes = isinstance(value, str) and value.lower() in [choice.lower() for choice in self.choices]
             return None if passes else CANNOT
         if wanted == "union":
             return None if kind in self.members else CANNOT
@@ -73,11 +73,11 @@ _checks: dict[str | None, Check] = {}  # of the modelled release, by field
 def modelled_check(name: str) -> Check:
     """The type check of a field in the modelled release."""
     key = name if name in FIELDS else None  # which any other name is
-    found = _checks.get(key)
-    if found is None:
+    check = _checks.get(key)
+    if check is None:
         wanted = expected(name)
-        found = _checks[key] = Check(wanted, choices(name), members(name) if wanted == "union" else [])
-    return found
+        check = _checks[key] = Check(wanted, choices(name), members(name) if wanted == "union" else [])
+    return check
 
 
 def check_of(name: str, annotation: str | None = None) -> Check:
@@ -107,7 +107,7 @@ def literal_values(annotation: str) -> list[str]:
         values = ast.literal_eval(f"[{inside}]")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
-    return [str(each) for each in values if each is not None]
+    return [str(value) for value in values if value is not None]
 
 
 def fields_of_release(version: Version) -> dict[str, str]:

@@ -19,13 +19,13 @@ CONFIGS = "configs"  # the folder of a checkpoint with the files of the run that
 
 def resumption(config: NeoXConfig) -> Resumption | None:
     """The checkpoint of a run; a folder without one is where it begins, and `finetune` takes nothing but the weights."""
-    found = given_checkpoint(config.facts, FOLDER) or named(config)
-    if found is None or found.checkpoint is None or config.argument("finetune"):
-        return found if found is not None and config.facts.resume is not None else None
-    found.begin = step_of(tag_of(config, found.checkpoint), STEP)
+    checkpoint = given_checkpoint(config.facts, FOLDER) or named(config)
+    if checkpoint is None or checkpoint.checkpoint is None or config.argument("finetune"):
+        return checkpoint if checkpoint is not None and config.facts.resume is not None else None
+    checkpoint.begin = step_of(tag_of(config, checkpoint.checkpoint), STEP)
     total = total_steps(config)
-    found.end = max(total, found.begin) if total is not None and found.begin is not None else None
-    return found if found.begin is not None else None
+    checkpoint.end = max(total, checkpoint.begin) if total is not None and checkpoint.begin is not None else None
+    return checkpoint if checkpoint.begin is not None else None
 
 
 def named(config: NeoXConfig) -> Resumption | None:

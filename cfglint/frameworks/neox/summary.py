@@ -86,10 +86,10 @@ def decay_because(config: NeoXConfig) -> str:
 
 def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
     """Add how often the run evaluates and saves."""
-    every = setting_of(config, "eval_interval")
-    if is_integer(every.value) and every.value > 0 and total is not None:
-        summary.mark("evaluations", range(every.value, total + 1, every.value))
-        summary.derive(LENGTH, "evaluations", "evaluations", total // every.value, f"every {every.value} steps ({every.place})")
+    setting = setting_of(config, "eval_interval")
+    if is_integer(setting.value) and setting.value > 0 and total is not None:
+        summary.mark("evaluations", range(setting.value, total + 1, setting.value))
+        summary.derive(LENGTH, "evaluations", "evaluations", total // setting.value, f"every {setting.value} steps ({setting.place})")
     factor, scale = setting_of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
     if config.argument("save") and total is not None and can_be_listed(total, factor.value, scale):
         extra = config.argument("extra_save_iters")

@@ -57,7 +57,7 @@ class OpenRlhf(LineFramework):
             return facts
         bounds = tuple(f"{spec},<={release}" for spec in facts.bounds.get(PACKAGE, ("",)))
         return facts.replace(
-            target={**facts.target, PACKAGE: release}, bounds={**facts.bounds, PACKAGE: tuple(each.lstrip(",") for each in bounds)}
+            target={**facts.target, PACKAGE: release}, bounds={**facts.bounds, PACKAGE: tuple(bound.lstrip(",") for bound in bounds)}
         )
 
 

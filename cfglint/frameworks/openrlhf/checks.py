@@ -43,20 +43,20 @@ def failed(config: OpenRlhfConfig) -> list[Refusal]:
     words = Words(KEPT, {}, switches.__contains__, {})
     given = {name: value for name, value in config.values.items() if name in config.defaults}
     given |= {each.name: unknown_field(each.name) for each in config.refused if each.why == INVALID and each.name in config.known}
-    found = Check(plan(config.program, config.own_version), given, config.defaults, (), lambda *_: None, pages_of(KIND)).refusals(words)
+    refusals = Check(plan(config.program, config.own_version), given, config.defaults, (), lambda *_: None, pages_of(KIND)).refusals(words)
     if config.copy is not None:  # a check of the release may read what the copy does not have
-        found = [each for each in found if all(key in config.known for key in (*each.keys, *each.read))]
+        refusals = [each for each in refusals if all(key in config.known for key in (*each.keys, *each.read))]
     if not config.is_whole:  # what is missing may be given elsewhere
-        found = [each for each in found if all(key in config.values for key in each.keys)]
-    for each in found:
-        each.help = [option(step, switches) for step in each.help]
-        lacking = [key for key in dict.fromkeys((*each.keys, *each.read)) if key in config.known and config.own(key) is None]
-        if each.failed and "'NoneType'" in each.exception and len(lacking) == 1:
-            each.message, each.help = f"`{lacking[0]}` is not set: {each.exception.partition(': ')[2]}", [f"set `--{lacking[0]}`"]
-        if each.kind in NOT_NAMED:
-            each.message, each.help = f"`{each.key}` is not set", [f"add `--{each.key}` with a name or a path"]
-        each.kind = FAILED if each.failed else each.kind
-    return found
+        refusals = [each for each in refusals if all(key in config.values for key in each.keys)]
+    for refusal in refusals:
+        refusal.help = [option(step, switches) for step in refusal.help]
+        lacking = [key for key in dict.fromkeys((*refusal.keys, *refusal.read)) if key in config.known and config.own(key) is None]
+        if refusal.failed and "'NoneType'" in refusal.exception and len(lacking) == 1:
+            refusal.message, refusal.help = f"`{lacking[0]}` is not set: {refusal.exception.partition(': ')[2]}", [f"set `--{lacking[0]}`"]
+        if refusal.kind in NOT_NAMED:
+            refusal.message, refusal.help = f"`{refusal.key}` is not set", [f"add `--{refusal.key}` with a name or a path"]
+        refusal.kind = FAILED if refusal.failed else refusal.kind
+    return refusals
 
 
 def option(step: Remedy | str | Removal, switches: set[str]) -> Remedy | str | Removal:

@@ -65,7 +65,7 @@ class OpenRlhfConfig(OptionsConfig):
         """
         if self.facts.is_known(self.package) or not self.known:
             return False
-        names = {each.name for each in self.refused if each.why == LEFT and each.name not in self.known}
+        names = {words.name for words in self.refused if words.why == LEFT and words.name not in self.known}
         return len(names) >= FORK_KEYS or any(not self.exists(name) and not nearest(self, name) for name in names)
 
     def value(self, name: str) -> Operand:
@@ -74,8 +74,8 @@ class OpenRlhfConfig(OptionsConfig):
 
     def own(self, name: str) -> Operand:
         """The value of an argument; None if the release does not have it, or if it is unknown."""
-        found = self.value(name)
-        return None if isinstance(found, Unknown) else found
+        value = self.value(name)
+        return None if isinstance(value, Unknown) else value
 
     def key(self, role: str) -> str:
         """The name of the argument in the release that was called `role` before there were sections."""
@@ -84,13 +84,13 @@ class OpenRlhfConfig(OptionsConfig):
     def integer(self, role: str, default: int | None = None) -> int | None:
         """The integer that an argument gives; the default where the release does not have it, None if it is unknown."""
         key = self.key(role)
-        found = self.value(key) if key in self.known else default
-        return found if type(found) is int else None
+        value = self.value(key) if key in self.known else default
+        return value if type(value) is int else None
 
     def is_on(self, role: str) -> bool | None:
         """Whether a switch is on; None if that is unknown."""
-        found = self.value(self.key(role))
-        return None if isinstance(found, Unknown) else bool(found)
+        value = self.value(self.key(role))
+        return None if isinstance(value, Unknown) else bool(value)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value of an argument with its place; the name of an argument with sections is one step of its path."""

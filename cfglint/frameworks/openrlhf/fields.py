@@ -86,8 +86,8 @@ _options: dict[tuple[str, Version], dict[str, Option]] = {}
 def program_of(line: LaunchLine | None) -> str:
     """The program of a line: `sft` for `openrlhf.cli.train_sft`, also by the path of its file."""
     name = line.program.string.replace("\\", "/").removesuffix(".py") if line is not None and line.program is not None else ""
-    found = name.replace("/", ".").rpartition("train_")[2]
-    return found if found in FIELDS else OTHER
+    program = name.replace("/", ".").rpartition("train_")[2]
+    return program if program in FIELDS else OTHER
 
 
 def options(program: str, release: Version) -> dict[str, Option]:
@@ -146,7 +146,7 @@ def fitting(facts: LaunchFacts) -> str:
     best, fewest = "", len(command.words) + 1 if command is not None else 0
     for release in reversed(releases):
         known = options(program, parse_version(release))
-        missing = [each for each in command.words if not candidates(each, known)] if command is not None else ()
+        missing = [word for word in command.words if not candidates(word, known)] if command is not None else ()
         if known and len(missing) < fewest and (not specs or any(allows(spec, release) for spec in specs)):
             best, fewest = release, len(missing)
     return best if best != facts.target.get(PACKAGE, releases[-1]) else ""

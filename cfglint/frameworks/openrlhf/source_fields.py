@@ -54,7 +54,7 @@ def arguments(module: Module, body: list[ast.stmt], names: Mapping[str, str] | N
 
 
 def argument(module: Module, call: ast.Call, names: Mapping[str, str]) -> tuple[str, tuple[Any, ...]]:
-    given = {each.arg: each.value for each in call.keywords if each.arg is not None}
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
     option = str(value_of(module, call.args[0], names))
     if len(call.args) != 1 or not option.startswith("--"):
         raise module.refuse(call, "no single option")

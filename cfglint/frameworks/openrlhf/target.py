@@ -32,7 +32,7 @@ def choose(config: OpenRlhfConfig, size: Size, batch: int, max_micro: int | None
     if sizes.micro is None and max_micro is None:
         return ChosenSizes({}, [], missing="the current micro batch is unknown: pass --max-micro-batch")
     rows, most = batch // parallel, max_micro or sizes.micro or 1
-    micro = max(each for each in divisors(rows) if each <= most or each == 1)
+    micro = max(divisor for divisor in divisors(rows) if divisor <= most or divisor == 1)
     kept = ["micro batch unchanged"] if micro == sizes.micro else []
     if is_twice(config):
         kept.append("DeepSpeed gets twice the batch, for the two losses")

@@ -80,9 +80,9 @@ def outcome(adapter: Place, facts: LaunchFacts) -> Outcome:
     unknown = dict.fromkeys(lora.unknown_in(adapter.values))
     known = {name: value for name, value in adapter.values.items() if name not in unknown}
     matches = modules is not None and unknown.keys().isdisjoint(DECISIVE)
-    in_releases = (at(known, modules if matches else None, each, adapter.transformers, unknown) for each in reversed(releases))
+    in_releases = (at(known, modules if matches else None, release, adapter.transformers, unknown) for release in reversed(releases))
     found = next(in_releases)
-    found.is_certain = found.refused is not None and all(each.refused is not None for each in in_releases)
+    found.is_certain = found.refused is not None and all(in_release.refused is not None for in_release in in_releases)
     return found
 
 

@@ -192,7 +192,7 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     """Put the adapter on the model; raises Refusal."""
     values = dict(values)
     converted: list[str] = []
-    given = values.get(TARGETS)
+    value = values.get(TARGETS)
     moe = fields.CONVERTED.get(modules.model_type) if transformers >= FIRST_OF_5 and peft >= fields.CONVERTS_EXPERTS else None
     if moe is not None:
         converted = convert(values, modules, moe, peft)
@@ -208,10 +208,12 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     for name in found:
         refuse_module(name, modules, peft)
     parameters = (
-        [each for each in modules.parameters if is_parameter(each, values.get(PARAMETERS))] if peft >= fields.HAS_PARAMETERS else []
+        [parameter for parameter in modules.parameters if is_parameter(parameter, values.get(PARAMETERS))]
+        if peft >= fields.HAS_PARAMETERS
+        else []
     )
     if not found and not parameters:
-        raise no_match(values, modules, given, bool(excluded), peft)
+        raise no_match(values, modules, value, bool(excluded), peft)
     if found or parameters:
         layer_values(values, peft)
     if parameters:
@@ -219,7 +221,7 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     return Attached(
         found,
         parameters,
-        [] if isinstance(given, str) or given is None else [each for each in entries(given) if not is_hit(each, found, converted)],
+        [] if isinstance(value, str) or value is None else [entry for entry in entries(value) if not is_hit(entry, found, converted)],
         unsaved(values, modules),
         [each for name in ("rank_pattern", "alpha_pattern") for each in values.get(name) or () if not fits(each, found)],
         converted,
@@ -239,7 +241,7 @@ def is_hit(entry: str, found: list[str], converted: list[str]) -> bool:
 
 def unsaved(values: ConfigMapping, modules: Modules) -> list[str]:
     """The entries of `modules_to_save` that no module ends with."""
-    return [each for each in entries(values.get(SAVED)) if not any(name.endswith(each) for name in modules.kinds)]
+    return [entry for entry in entries(values.get(SAVED)) if not any(name.endswith(entry) for name in modules.kinds)]
 
 
 def fits(pattern: object, found: list[str]) -> bool:
@@ -273,7 +275,7 @@ def matched(values: ConfigMapping, modules: Modules) -> tuple[list[str], list[st
     for name in modules.kinds:
         if excluded and (re.fullmatch(excluded, name) if isinstance(excluded, str) else is_hit(name, [], []) or ends(name, excluded)):
             left_out.append(name)
-        elif saved and any(re.match(rf"(^|.*\.){re.escape(each)}($|\..*)", name) for each in entries(list(saved))):
+        elif saved and any(re.match(rf"(^|.*\.){re.escape(entry)}($|\..*)", name) for entry in entries(list(saved))):
             left_out.append(name)
         elif is_target(name, targets, ends_of_targets, values):
             found.append(name)
@@ -286,7 +288,7 @@ def ends(name: str, entries_: Any) -> bool:
 
 def suffixes(targets: Any) -> tuple[str, ...]:
     """What the path of a targeted module ends with, if the targets are a list."""
-    return tuple(f".{each}" for each in targets) if targets is not None and not isinstance(targets, str) else ()
+    return tuple(f".{target}" for target in targets) if targets is not None and not isinstance(targets, str) else ()
 
 
 def is_target(name: str, targets: Any, ends_of_targets: tuple[str, ...], values: ConfigMapping) -> bool:
@@ -323,7 +325,7 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
             f"(model_type='{modules.model_type}'). "
             "Incompatible modules: {'out_proj', 'conv1d'}."
         )
-        others = [each for each in modules.leaves() if each not in fields.MAMBA_MODULES]
+        others = [leave for leave in modules.leaves() if leave not in fields.MAMBA_MODULES]
         raise Refusal(
             PEFT,
             [TARGETS],
@@ -406,7 +408,7 @@ def shown_list(value: object) -> str:
 
 def instead(modules: Modules) -> str:
     """The remedy: the layers that the model has."""
-    names = [each for each in modules.leaves() if not each.isdigit()]
+    names = [leave for leave in modules.leaves() if not leave.isdigit()]
     return f"set `{TARGETS}` to some of {', '.join(names[:10])}, or to all-linear"
 
 
@@ -424,12 +426,12 @@ def convert(values: ConfigTable, modules: Modules, mapping: dict[str, str], peft
     parameters = list(values.get(PARAMETERS) or [])
     kept: list[str] = []
     converted: list[str] = []
-    for each in targets or []:
-        former = next((name for name in mapping if each == name or str(each).endswith(f".{name}")), None)
+    for target in targets or []:
+        former = next((name for name in mapping if target == name or str(target).endswith(f".{name}")), None)
         if former is None:
-            kept.append(each)
+            kept.append(target)
             continue
-        converted.append(each)
+        converted.append(target)
         if mapping[former] not in parameters:
             parameters.append(mapping[former])
     names = {each.rpartition(".")[2] for each in converted}
@@ -452,7 +454,7 @@ def resolve(targets: str, values: ConfigMapping, modules: Modules, mapping: dict
     hit = [name.rpartition(".")[2] for name in (*modules.kinds, *modules.parameters) if is_target(name, targets, suffixes(targets), values)]
     for former, parameter in mapping.items():
         containers = (name.removesuffix(parameter) for name in modules.parameters if name.endswith(f".{parameter}"))
-        if former not in hit and any(is_target(f"{each}{former}", targets, suffixes(targets), values) for each in containers):
+        if former not in hit and any(is_target(f"{container}{former}", targets, suffixes(targets), values) for container in containers):
             hit.append(former)
     return list(dict.fromkeys(hit))
 

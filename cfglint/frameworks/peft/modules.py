@@ -45,12 +45,12 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
     from cfglint.frameworks.peft._modules import FIELDS, NAMES
 
     name = class_of(config, model_type, auto, chosen_by(transformers))
-    found = History(FIELDS).fields(CLASSES, transformers).get(name)
-    if found is None:
+    field = History(FIELDS).fields(CLASSES, transformers).get(name)
+    if field is None:
         return None
     kinds: dict[str, str] = {}
     parameters: dict[str, int] = {}
-    for prefix, key, label, place in found[TYPE]:
+    for prefix, key, label, place in field[TYPE]:
         words = [each for each in map(parsed, NAMES[place].split(" ")) if each[0] and holds(each[2], config)]
         for start in starts(prefix, key, label, config):
             for each, kind, _ in words:
@@ -60,7 +60,7 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
                     kinds.setdefault(start + each, kind)
             if prefix:
                 kinds.setdefault(start.rstrip("."), CONTAINER)
-    return Modules(model_type, kinds, parameters, found[DEFAULT])
+    return Modules(model_type, kinds, parameters, field[DEFAULT])
 
 
 def chosen_by(transformers: Version) -> dict[str, Fields]:

@@ -14,7 +14,7 @@ MOST_CHARACTERS = 100  # of a clause; a longer one names no release, and its num
 def allowed(spec: str, releases: Iterable[str]) -> list[str]:
     """The releases that a specifier allows, in their order; all of them if it is none."""
     parsed = specifiers(spec)
-    return [each for each in releases if parsed.contains(each, prereleases=True)]
+    return [release for release in releases if parsed.contains(release, prereleases=True)]
 
 
 def allows(spec: str, version: str) -> bool:
@@ -29,7 +29,7 @@ def allows(spec: str, version: str) -> bool:
 
 def has_lower_bound(spec: str) -> bool:
     """Whether a specifier excludes old releases."""
-    return any(each.operator in (">=", ">", "~=", "==", "===") for each in specifiers(spec))
+    return any(specifier.operator in (">=", ">", "~=", "==", "===") for specifier in specifiers(spec))
 
 
 def specifiers(spec: str) -> SpecifierSet:

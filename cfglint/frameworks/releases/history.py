@@ -130,13 +130,13 @@ class History:
 
     def since(self, section: str, name: str) -> Version | None:
         """The first release with a field; () if it is older than the modelled ones, None if there is none."""
-        found = self.releases(section, name)
-        return found[0][0] if found else None
+        releases = self.releases(section, name)
+        return releases[0][0] if releases else None
 
     def until(self, section: str, name: str) -> Version | None:
         """The release that removed a field; () if the newest one has it, None if there is no such field."""
-        found = self.releases(section, name)
-        return found[-1][1] if found else None
+        releases = self.releases(section, name)
+        return releases[-1][1] if releases else None
 
     def changes(self, name: str) -> set[Version]:
         """The releases at which a field of this name appears in a section, differs from the release before, or is gone."""

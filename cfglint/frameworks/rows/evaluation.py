@@ -91,13 +91,13 @@ def walk(expression: Any) -> Iterator[Any]:
 
 def value_at(values: Mapping[str, Any], path: Path) -> Any:
     """The value of a key at any depth; None without it."""
-    found: Any = values
+    value: Any = values
     for step in path:
-        if isinstance(found, list):
-            found = found[int(step)] if step.isdecimal() and int(step) < len(found) else None
+        if isinstance(value, list):
+            value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
         else:
-            found = found.get(step) if isinstance(found, dict) else None
-    return found
+            value = value.get(step) if isinstance(value, dict) else None
+    return value
 
 
 def cannot_fail(e: Any) -> bool:
@@ -119,13 +119,13 @@ def version_of(text: object) -> tuple[tuple[int, ...], int]:
     """A version that can be compared."""
     import re
 
-    found = re.match(r"v?(\d+(?:\.\d+)*)", str(text))
-    if found is None:
+    match = re.match(r"v?(\d+(?:\.\d+)*)", str(text))
+    if match is None:
         raise Raised("InvalidVersion", f"Invalid version: {str(text)!r}")
-    numbers = [int(part) for part in found[1].split(".")]
+    numbers = [int(part) for part in match[1].split(".")]
     while len(numbers) > 1 and numbers[-1] == 0:
         numbers.pop()
-    return tuple(numbers), 0 if re.match(r"\.?(dev|a|b|rc)", str(text)[found.end() :]) else 1
+    return tuple(numbers), 0 if re.match(r"\.?(dev|a|b|rc)", str(text)[match.end() :]) else 1
 
 
 class Evaluation:

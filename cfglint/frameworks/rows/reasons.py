@@ -183,8 +183,8 @@ class Condition:
             return None
         operator = expression[0]
         if operator in FIELDS and isinstance(expression[1], str):
-            made = self.source(expression[1])
-            return (expression[1],) if made is None else self.path(made)
+            source = self.source(expression[1])
+            return (expression[1],) if source is None else self.path(source)
         if operator in ENTRIES and isinstance(expression[2], str | int):
             inner = self.path(self.kept.get(expression[1][1], {}).get("be", expression[1]) if expression[1][:1] == ["v"] else expression[1])
             return (*inner, expression[2]) if inner and isinstance(expression[2], str) else inner
@@ -224,19 +224,19 @@ class Condition:
             return self.factors(self._deciding(expression[1:], True) or expression[-1])
         if operator == "if":
             return [] if (taken := self.taken(expression)) is None else self.factors(taken)
-        if operator == "f" and (made := self.source(expression[1])) is not None:
-            return self.factors(made)
+        if operator == "f" and (source := self.source(expression[1])) is not None:
+            return self.factors(source)
         return [expression]
 
     def _item(self, loop: Row, item: Any) -> Path | None:
         """The path of the item that a loop over a list, or over the keys of a mapping, is at."""
         section = next(self.paths(loop["in"]), None)
-        found = value_at(self.run.values, section) if section else None
-        if section and not isinstance(found, dict | list) and isinstance(value_at(self.written, section), str):
+        value = value_at(self.run.values, section) if section else None
+        if section and not isinstance(value, dict | list) and isinstance(value_at(self.written, section), str):
             return section  # one of its words
-        if isinstance(found, dict) and isinstance(item, str):
+        if isinstance(value, dict) and isinstance(item, str):
             return (*(section or ()), item)
-        items = found if isinstance(found, list) else []
+        items = value if isinstance(value, list) else []
         index = next(
             (index for index, each in enumerate(items) if any(each is one for one in (item, *(item if isinstance(item, tuple) else ())))),
             -1,
@@ -251,8 +251,8 @@ class Condition:
                 yield path
             elif expression[:1] == ["v"] and "let" in self.kept.get(expression[1], ()):
                 yield from self.paths(self.kept[expression[1]]["be"], depth + 1)
-            elif expression[:1] == ["f"] and (made := self.source(expression[1])) is not None:
-                yield from self.paths(made, depth + 1)
+            elif expression[:1] == ["f"] and (source := self.source(expression[1])) is not None:
+                yield from self.paths(source, depth + 1)
             else:
                 for part in expression:
                     yield from self.paths(part, depth + 1)
@@ -270,25 +270,29 @@ class Explanation:
         self.values = condition.run.values
         self.words = words
         machine = {path[0] for path in words.machine}
-        wheres = [words.machine.get(each.path, "") for each in condition.reasons]
+        wheres = [words.machine.get(reason.path, "") for reason in condition.reasons]
         self.where = "".join(filter(None, wheres))
-        found = [each for each in condition.reasons if each.path[0] not in machine]
-        self.read = [*dict.fromkeys(each.path[0] for each in found)]
+        causes = [reason for reason in condition.reasons if reason.path[0] not in machine]
+        self.read = [*dict.fromkeys(cause.path[0] for cause in causes)]
         # A section counts only where none of its keys does, and a key of a complicated condition only if it is set.
-        found = [
-            each for each in found if not any(len(other.path) > len(each.path) == len(common(other.path, each.path)) for other in found)
+        causes = [
+            cause
+            for cause in causes
+            if not any(len(other.path) > len(cause.path) == len(common(other.path, cause.path)) for other in causes)
         ]
-        self.is_simple = 0 < len(found) <= MOST_REASONS and not any(each.how in (OTHER, BELOW) for each in found)
-        by_default = any(each.how == IS and value_at(written, each.path[:1]) is None for each in found)
+        self.is_simple = 0 < len(causes) <= MOST_REASONS and not any(cause.how in (OTHER, BELOW) for cause in causes)
+        by_default = any(cause.how == IS and value_at(written, cause.path[:1]) is None for cause in causes)
         self.is_simple = self.is_simple and not condition.is_compared and not by_default and None not in wheres
-        found = [
-            each for each in found if each.how != OTHER or value_at(written, each.path[:1]) is not None or self.place_in_message(each) >= 0
+        causes = [
+            cause
+            for cause in causes
+            if cause.how != OTHER or value_at(written, cause.path[:1]) is not None or self.place_in_message(cause) >= 0
         ]
-        self.is_changeable = any(each.fulfilled and not self.is_kept(each) for each in found)
+        self.is_changeable = any(cause.fulfilled and not self.is_kept(cause) for cause in causes)
         first = words.first.get(check, ())
-        ranked = sorted(enumerate(found), key=lambda item: (*self.rank(item[1], written, first), item[0]))
-        self.reasons = [each for _, each in ranked]
-        self.named = [each for each in self.reasons if self.place_in_message(each) >= 0]
+        ranked = sorted(enumerate(causes), key=lambda item: (*self.rank(item[1], written, first), item[0]))
+        self.reasons = [cause for _, cause in ranked]
+        self.named = [reason for reason in self.reasons if self.place_in_message(reason) >= 0]
 
     def rank(self, reason: Cause, written: Mapping[str, Any], first: Sequence[str]) -> tuple[int, bool, bool, bool, int]:
         """The order of the keys: those of the page, those that are written, that may be changed, and that the framework's message names."""
@@ -308,8 +312,8 @@ class Explanation:
 
     def place_in_message(self, reason: Cause) -> int:
         """Where the framework's message names the key; -1 if it does not."""
-        found = re.search(rf"(?<!\w){re.escape(reason.path[-1])}(?!\w)", self.said)
-        return found.start() if found else -1
+        match = re.search(rf"(?<!\w){re.escape(reason.path[-1])}(?!\w)", self.said)
+        return match.start() if match else -1
 
     @property
     def keys(self) -> list[str]:
@@ -318,8 +322,8 @@ class Explanation:
     @property
     def missing(self) -> list[Cause]:
         """What the condition lacks; where the framework's message names some of it, that."""
-        found = [reason for reason in self.reasons if not reason.fulfilled]
-        return [reason for reason in found if reason in self.named] or found
+        causes = [reason for reason in self.reasons if not reason.fulfilled]
+        return [reason for reason in causes if reason in self.named] or causes
 
     @property
     def sentence(self) -> str:
@@ -364,12 +368,12 @@ class Explanation:
     def amount(self, expression: Any) -> str:
         """A number of the condition, with the keys that it is made of."""
         value, factors = self.condition.run.eval(expression), self.condition.factors(expression)
-        texts = [self.factor(each) for each in factors]
+        texts = [self.factor(factor) for factor in factors]
         if all(texts):
             return " x ".join(texts) + (f" = {value}" if len(texts) > 1 else "")
         machine = {each[0] for each in self.words.machine}
-        paths = [each for each in dict.fromkeys(self.condition.paths(expression)) if each[0] not in machine]
-        keys = [f"`{'.'.join(each)}`" for each in paths if value_at(self.values, each) is not None]
+        paths = [path for path in dict.fromkeys(self.condition.paths(expression)) if path[0] not in machine]
+        keys = [f"`{'.'.join(path)}`" for path in paths if value_at(self.values, path) is not None]
         return f"{value} (of {listed(keys, 'and')})" if keys else str(value)
 
     def factor(self, expression: Any) -> str:
@@ -437,8 +441,8 @@ class Explanation:
         key.
         """
         found: dict[str, Remedy | str | Removal] = {}
-        held = [each for each in self.reasons if each.fulfilled or each.how in (OTHER, BELOW)]
-        missing = [each for each in self.missing if each in self.named or len(held) < 2]
+        held = [cause for cause in self.reasons if cause.fulfilled or cause.how in (OTHER, BELOW)]
+        missing = [cause for cause in self.missing if cause in self.named or len(held) < 2]
         for reason in (*missing, *held):
             for value, step in self.changes(reason) if reason.key not in found else ():
                 if lifts(changed(values, reason.path, value), reason.path[-1]):
@@ -498,7 +502,7 @@ class Explanation:
         """Values for a key with which a division leaves no rest: divisors, the nearest first, or the next multiple."""
         number, divisor = map(self.condition.run.eval, self.condition.division or ())
         of_number, of_divisor = (
-            [self.condition.path(each) for each in self.condition.factors(side)] for side in self.condition.division or ()
+            [self.condition.path(factor) for factor in self.condition.factors(side)] for side in self.condition.division or ()
         )
         if not isinstance(number, int) or not isinstance(divisor, int) or number <= 0:
             return

@@ -112,11 +112,11 @@ class Plan:
         run, kept = Evaluation({**defaults}, lambda *_: None), dict[str, frozenset[str]]()
         for row in self.rows:
             parts = [each for key, part in row.items() if key != CODE for each in walk(part) if isinstance(each, list)]
-            names = {each[1] for each in parts if each[:1] in FIELDS and isinstance(each[1], str)}
-            fields = names.union(*(kept.get(each[1], frozenset()) for each in parts if each[:1] == ["v"]))
+            names = {part[1] for part in parts if part[:1] in FIELDS and isinstance(part[1], str)}
+            fields = names.union(*(kept.get(part[1], frozenset()) for part in parts if part[:1] == ["v"]))
             if "let" in row:
                 kept[row["let"]] = frozenset(fields)
-            varies = "rows" in row or not fields.isdisjoint(varying) or any(each[:1] in ASKED for each in parts)
+            varies = "rows" in row or not fields.isdisjoint(varying) or any(part[:1] in ASKED for part in parts)
             self.reads.append(frozenset(fields) if does_nothing(row, run) and not varies else None)
 
     def stage_of(self, row: Row) -> Stage:
@@ -224,7 +224,7 @@ class Check:
         converts = raised.kind in ("ValueError", "KeyError")[: 1 + condition.converts] and not raised.row.keys().isdisjoint(("set", "put"))
         page = self.page_of(raised.row) if raised.intended or converts else FAILURE
         explained = Explanation(condition, page, raised.message, words)
-        before = {id(each.row) for each in others}
+        before = {id(other.row) for other in others}
 
         def lifts(changed: ConfigTable, key: str) -> bool:
             after = {id(each.row) for each in self.run(copied(changed))[1]}

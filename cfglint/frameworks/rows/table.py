@@ -40,7 +40,7 @@ class Table:
 
     def functions(self, stage: str, release: Version) -> list[Function]:
         """The functions that a release calls in a stage, in order; those without rows are left out."""
-        return [found for name in self._order(stage, release) if (found := self._function(stage, name, release)) is not None]
+        return [function for name in self._order(stage, release) if (function := self._function(stage, name, release)) is not None]
 
     def place(self, stage: str, release: Version, mark: str) -> int:
         """The number of functions before a mark in the order of a stage."""
@@ -50,8 +50,8 @@ class Table:
 
     def rows(self, stage: str, name: str, release: Version) -> list[Row]:
         """The rows of a function of a release; none if it has no such function."""
-        found = self._function(stage, name, release) if stage in self._read else None
-        return found.rows if found is not None else []
+        function = self._function(stage, name, release) if stage in self._read else None
+        return function.rows if function is not None else []
 
     def messages(self, page_of: Callable[[str, Row], str]) -> Iterator[tuple[str, str]]:
         """(code, exception) of every row of any release that raises, by the page of a function's row; values are `<>`."""
@@ -85,7 +85,7 @@ class Selection:
     """
 
     def __init__(self, functions: Iterable[Function], unset: Callable[[], Evaluation]) -> None:
-        self._functions: list[tuple[Function, frozenset[str] | None, list[Needs]]] = [(each, None, [ALWAYS]) for each in functions]
+        self._functions: list[tuple[Function, frozenset[str] | None, list[Needs]]] = [(function, None, [ALWAYS]) for function in functions]
         self._unset: Callable[[], Evaluation] | None = unset
         self._is_used = False
 

@@ -99,10 +99,10 @@ class Swift(SwiftCommands):
         from cfglint.frameworks.releases.accepted import within
         from cfglint.frameworks.swift.fields import libraries
 
-        own = facts.version(PACKAGE, NEWEST)
-        if facts.is_known(LIBRARY) or own not in LIBRARY_CHECKS:
+        version = facts.version(PACKAGE, NEWEST)
+        if facts.is_known(LIBRARY) or version not in LIBRARY_CHECKS:
             return facts
-        newest = libraries(own)[LIBRARY]
+        newest = libraries(version)[LIBRARY]
         bounds = facts.bounds.get(LIBRARY, (f">={LIBRARY_OLDEST},<={newest}",))
         return within(facts, {LIBRARY: newest}).replace(bounds={**facts.bounds, LIBRARY: bounds})
 
@@ -110,7 +110,7 @@ class Swift(SwiftCommands):
         """The DeepSpeed file that an argument names, unless it is one of the package's."""
         from cfglint.frameworks.swift.fields import FILES, HISTORY
 
-        return [each for each in TRAINER.references(document) if each[1] not in HISTORY.names(FILES)]
+        return [reference for reference in TRAINER.references(document) if reference[1] not in HISTORY.names(FILES)]
 
 
 FRAMEWORK = Swift()

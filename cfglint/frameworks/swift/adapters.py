@@ -18,7 +18,7 @@ def adapters(config: SwiftConfig) -> list[Place]:
     """The adapter of `--tuner_type lora`, which is the default; all-linear is resolved by ms-swift, and always matches."""
     tuner = config.own("tuner_type") or config.own("train_type")
     targets = config.own("target_modules")
-    if tuner != "lora" or not isinstance(targets, list) or ALL_LINEAR in targets or not all(isinstance(each, str) for each in targets):
+    if tuner != "lora" or not isinstance(targets, list) or ALL_LINEAR in targets or not all(isinstance(target, str) for target in targets):
         return []
     if config.own("tuner_backend") != "peft" or any(config.own(name) for name in OTHERWISE):
         return []

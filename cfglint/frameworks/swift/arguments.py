@@ -52,7 +52,7 @@ class SwiftArguments(Arguments):
 
     def release_defaults(self, version: Version) -> ConfigTable:
         """The fields of the command with their defaults."""
-        return {name: each.default for name, each in self.of_command.items()}
+        return {name: option.default for name, option in self.of_command.items()}
 
     def kind_of(self, name: str) -> str:
         """The type of a field."""
@@ -173,13 +173,13 @@ class SwiftArguments(Arguments):
 
     def _edited(self, file: ConfigTable) -> ConfigTable:
         """A DeepSpeed file with the values of the arguments that edit it."""
-        found = {**file, "zero_optimization": {**file.get("zero_optimization", {})}}
+        edited = {**file, "zero_optimization": {**file.get("zero_optimization", {})}}
         if "zero_hpz_partition_size" in self.defaults and self["zero_hpz_partition_size"] is not None:
-            found["zero_optimization"]["zero_hpz_partition_size"] = self["zero_hpz_partition_size"]
+            edited["zero_optimization"]["zero_hpz_partition_size"] = self["zero_hpz_partition_size"]
         if "deepspeed_autotp_size" in self.defaults and self["deepspeed_autotp_size"] is not None:
-            found["tensor_parallel"] = {"autotp_size": self["deepspeed_autotp_size"]}
-            found["zero_optimization"]["gather_16bit_weights_on_model_save"] = True
-        return found
+            edited["tensor_parallel"] = {"autotp_size": self["deepspeed_autotp_size"]}
+            edited["zero_optimization"]["gather_16bit_weights_on_model_save"] = True
+        return edited
 
     def _derive_rest(self) -> None:
         self.derive("metric_for_best_model", "loss", "its default")

@@ -30,23 +30,23 @@ def resolve(config: SwiftConfig) -> Batch:
     """The batch; the processes of one sequence are one replica."""
     from cfglint.findings.setting import derived
 
-    found, size = of_trainer(config), config.sequence_parallel
+    batch, size = of_trainer(config), config.sequence_parallel
     if size == 1:
-        return found
-    parallel = found.data_parallel.integer
+        return batch
+    parallel = batch.data_parallel.integer
     replicas = parallel // size if parallel is not None else None
     because = "processes / sequence-parallel size"
-    factors = (found.micro_batch.value, found.accumulation.value, replicas)
-    total = factors[0] * factors[1] * factors[2] if all(isinstance(each, int) for each in factors) else None
+    factors = (batch.micro_batch.value, batch.accumulation.value, replicas)
+    total = factors[0] * factors[1] * factors[2] if all(isinstance(factor, int) for factor in factors) else None
     return Batch(
-        Layout(config.world_size, found.layout.tensor_parallel, sequence_parallel=size),
-        found.micro_batch,
-        found.accumulation,
+        Layout(config.world_size, batch.layout.tensor_parallel, sequence_parallel=size),
+        batch.micro_batch,
+        batch.accumulation,
         derived("data_parallel", replicas, because),
-        derived(found.global_batch.name, total, found.global_batch.because),
+        derived(batch.global_batch.name, total, batch.global_batch.because),
         total,
-        found.problem,
-        found.gpus_per_replica * size,
+        batch.problem,
+        batch.gpus_per_replica * size,
     )
 
 

@@ -46,7 +46,7 @@ MICRO, ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_step
 
 
 def failed(config: SwiftConfig) -> list[Refusal]:
-    return [each for check in CHECKS for each in check(config)]
+    return [refusal for check in CHECKS for refusal in check(config)]
 
 
 def arguments(config: SwiftConfig) -> Iterator[Refusal]:
@@ -54,15 +54,15 @@ def arguments(config: SwiftConfig) -> Iterator[Refusal]:
     kind = CONFIGS.get(config.trainer, config.trainer)
     releases, is_checked = {TRANSFORMERS: config.version, LIBRARY: config.library_version}, False
     of_library = [*refused_by_library(config)] if config.trainer == GRPO and config.own_version in OF_CLASS else []
-    for each in refused(config, (config.command, f"{kind}-config"), config.world_size, releases, sizes_of_library(config)):
-        if each.kind == GENERATIONS and of_library:  # the class of TRL checks them first
+    for refusal in refused(config, (config.command, f"{kind}-config"), config.world_size, releases, sizes_of_library(config)):
+        if refusal.kind == GENERATIONS and of_library:  # the class of TRL checks them first
             continue
-        is_checked = is_checked or each.kind == GENERATIONS
-        if each.kind == DEVICES and config.devices is not None:
+        is_checked = is_checked or refusal.kind == GENERATIONS
+        if refusal.kind == DEVICES and config.devices is not None:
             seen, local = config.devices
-            each.message = f"`{each.key}` requires one GPU for each process, but {shares(seen, local)}"
-            each.help = [set_key("NPROC_PER_NODE", seen), visible(local)]
-        yield each
+            refusal.message = f"`{refusal.key}` requires one GPU for each process, but {shares(seen, local)}"
+            refusal.help = [set_key("NPROC_PER_NODE", seen), visible(local)]
+        yield refusal
     yield from of_library or ([] if is_checked else generations(config))
 
 
@@ -133,7 +133,7 @@ def config_json(config: SwiftConfig) -> Iterator[Refusal]:
         value = config.values.get(name)
         if name in config.known and isinstance(value, str) and value and config.is_unreadable(name, value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
-            names = ", ".join(each for each in config.package_files if each.startswith("fsdp") == (name == "fsdp"))
+            names = ", ".join(package_file for package_file in config.package_files if package_file.startswith("fsdp") == (name == "fsdp"))
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
             remedy = [f"use one of {names}"] if names else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])

@@ -57,9 +57,9 @@ def devices_per_process(facts: LaunchFacts) -> tuple[int, int] | None:
 def visible(line: LaunchLine) -> int | None:
     """The GPUs that each process of a line sees: those of the variables, else those of the machine."""
     for name in VISIBLE:
-        given = line.call.environment.get(name)
-        if given is not None:
-            return None if given.value is None else counted(given.value)
+        text = line.call.environment.get(name)
+        if text is not None:
+            return None if text.value is None else counted(text.value)
     return line.machine_gpus
 
 
@@ -70,8 +70,8 @@ def counted(devices: str) -> int:
 
 def is_single_device(line: LaunchLine) -> bool:
     """Whether a variable says that each process uses one GPU, or may say so."""
-    given = line.call.environment.get(SINGLE_DEVICE)
-    return given is not None and given.value in ("1", None)
+    text = line.call.environment.get(SINGLE_DEVICE)
+    return text is not None and text.value in ("1", None)
 
 
 def shown_devices(line: LaunchLine) -> Text | None:

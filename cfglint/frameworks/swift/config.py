@@ -48,7 +48,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
     def parsed_arguments(self) -> SwiftArguments:
         """The values of the fields, as ms-swift leaves them."""
         refused = {
-            each.name: Unknown(Reason("argument", "a value that the parser refuses")) for each in self.refused if each.why == INVALID
+            words.name: Unknown(Reason("argument", "a value that the parser refuses")) for words in self.refused if words.why == INVALID
         }
         return SwiftArguments(
             {**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version)
@@ -93,7 +93,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         if value in self.package_files or name in self.files or value.lstrip().startswith(("{", "[")):
             return False
         line = self.facts.launch.line
-        named = [each for each in line.files if each.role == f"--{name}"] if line is not None else []
+        named = [named_file for named_file in line.files if named_file.role == f"--{name}"] if line is not None else []
         if named:
             file = named[0]
             return file.path is None and (file.known or self.facts.complete) and not file.outside and not file.is_written

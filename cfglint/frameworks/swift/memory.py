@@ -50,8 +50,8 @@ class SwiftMemory(TrainerMemory):
         trainer = self.config.trainer
         if trainer in PAIRS:
             settings = changed(settings, rows_per_sample=2)
-        own = settings.own_code or trainer not in SUPERVISED
-        return changed(settings, reference_model=trainer in REFERENCE and settings.lora is None, own_code=own, unmeasured=True)
+        code = settings.own_code or trainer not in SUPERVISED
+        return changed(settings, reference_model=trainer in REFERENCE and settings.lora is None, own_code=code, unmeasured=True)
 
 
 def inputs(config: SwiftConfig, model: Model) -> Inputs | None:

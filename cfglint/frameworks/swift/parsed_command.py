@@ -42,7 +42,9 @@ class CommandConfig(OptionsConfig):
         if by_option and self.own_version >= FILE_WINS:
             words = {CONFIG: [named_file(self.facts.launch.line)]}  # no argument of this name: the file is not read
         unread = not (document.is_command or by_option) and self.own_version < FILE_WINS and self.facts.launch.line is not None
-        found = self.parse_words({} if unread else words, [each for each in self.facts.overrides if each.key not in in_file], spellings)
+        found = self.parse_words(
+            {} if unread else words, [override for override in self.facts.overrides if override.key not in in_file], spellings
+        )
         self.refused += [RefusedWords(LEFT, "", (named_file(self.facts.launch.line),))] if unread else []
         return found
 

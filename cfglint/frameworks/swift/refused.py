@@ -78,15 +78,15 @@ def refused(
     derived: Mapping[str, Any] | None = None,
 ) -> Iterator[Refusal]:
     """What the rows of some functions refuse; `releases` are those of other packages, `derived` what these set."""
-    unread = {each.name: unknown_field(each.name) for each in config.refused if each.why == INVALID}
+    unread = {words.name: unknown_field(words.name) for words in config.refused if words.why == INVALID}
     written = {name: listed(value) for name, value in {**config.values, **unread}.items() if name in config.known}
     closed = config.is_whole and not unread and not loads_arguments(config)
-    defaults = {name: listed(each.default) if closed else unknown_field(name) for name, each in config.known.items()}
+    defaults = {name: listed(option.default) if closed else unknown_field(name) for name, option in config.known.items()}
     defaults.update(derived or {})
     defaults[WORLD] = PROCESSES if processes is None or not closed else processes
     answers = facts(config, processes, releases)
-    found = Check(plan(functions, config.own_version), written, defaults, (WORLD, *defaults), answers, pages_of(config.framework.kind))
-    yield from worded(found.refusals(words_of(config)))
+    check = Check(plan(functions, config.own_version), written, defaults, (WORLD, *defaults), answers, pages_of(config.framework.kind))
+    yield from worded(check.refusals(words_of(config)))
 
 
 def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
@@ -96,25 +96,25 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
         return
     world = PROCESSES if config.world_size is None else config.world_size
     rows = plan_of_library(config.trainer, config.library_version)
-    found = Check(rows, args.given, {**args.defaults, WORLD: world}, (WORLD,), lambda *_: None, pages_of(KIND))
-    yield from worded(found.refusals(words_of(config)))
+    check = Check(rows, args.given, {**args.defaults, WORLD: world}, (WORLD,), lambda *_: None, pages_of(KIND))
+    yield from worded(check.refusals(words_of(config)))
 
 
 def words_of(config: CommandConfig) -> Words:
     """What findings say besides the rows."""
-    flags = {name for name, each in config.known.items() if each.type == "bool"}
+    flags = {name for name, option in config.known.items() if option.type == "bool"}
     return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, PLACES, {(WORLD,): "process"})
 
 
 def worded(found: Iterable[Refusal]) -> Iterator[Refusal]:
     """Refusals by checks, in words of a command line."""
-    for each in found:
-        if each.kind != FAILURE and each.paths:  # else it follows from a value that is refused
-            steps = [re.sub(r"`([a-z]\w*)`", r"`--\1`", step) if isinstance(step, str) else step for step in each.help]
-            each.help = [step for step in steps if not changes_method(step)] or steps
-            if each.key in GIVEN and "Please" in each.exception:
-                each.message, each.help = f"`--{each.key}` is missing", [f"give `--{each.key}` {GIVEN[each.key]}"]
-            yield each
+    for refusal in found:
+        if refusal.kind != FAILURE and refusal.paths:  # else it follows from a value that is refused
+            steps = [re.sub(r"`([a-z]\w*)`", r"`--\1`", step) if isinstance(step, str) else step for step in refusal.help]
+            refusal.help = [step for step in steps if not changes_method(step)] or steps
+            if refusal.key in GIVEN and "Please" in refusal.exception:
+                refusal.message, refusal.help = f"`--{refusal.key}` is missing", [f"give `--{refusal.key}` {GIVEN[refusal.key]}"]
+            yield refusal
 
 
 def changes_method(step: Remedy | Removal | str) -> bool:

@@ -149,7 +149,7 @@ def evaluation_group(config: TrlConfig) -> tuple[int, int] | None:
     args = config.arguments
     own = count(args["num_generations_eval"]) if config.trl_version >= OWN_EVALUATION else None
     size, per_prompt = count(args["per_device_eval_batch_size"]), own or count(args["num_generations"])
-    if not any(config.trl_version in each for each in EVALUATION_CHECKED):
+    if not any(config.trl_version in releases for releases in EVALUATION_CHECKED):
         return None
     if args.eval_strategy not in ("steps", "epoch") or size is None or not per_prompt:
         return None

@@ -80,7 +80,7 @@ class TrlConfig(TrainerConfig):
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.launch.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
-        refused = {each.name for each in self.refused}
+        refused = {uncast_string.name for uncast_string in self.refused}
         return TrlArguments(parsed, self.version, table, self.trl_version, refused, self.own_defaults)
 
     def cast_by_parser(self, table: Fields) -> ConfigMapping:
@@ -207,6 +207,10 @@ class TrlConfig(TrainerConfig):
 def lacks_class(facts: LaunchFacts, release: Version) -> bool:
     """Whether a release does not have the class that the program builds in the module from which the program imports it."""
     name = facts.launch.program.arguments if facts.launch.program is not None else ""
-    made = facts.launch.code.imports if facts.launch.code is not None else ()
-    imported = (FRAMEWORK.importable(each.module, name) for each in made if each.package == PACKAGE and name in each.names)
+    imported_nameses = facts.launch.code.imports if facts.launch.code is not None else ()
+    imported = (
+        FRAMEWORK.importable(imported_names.module, name)
+        for imported_names in imported_nameses
+        if imported_names.package == PACKAGE and name in imported_names.names
+    )
     return any(spans and not any(holds(*span, release) for span in spans) for spans in imported)

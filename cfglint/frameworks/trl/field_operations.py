@@ -40,8 +40,8 @@ def adapters(config: TrlConfig) -> bool:
 
 def prepares(config: TrlConfig) -> bool:
     """Whether SFT prepares its data."""
-    given = config.arguments["dataset_kwargs"]
-    return config.only("sft") and not (isinstance(given, dict) and given.get("skip_prepare_dataset"))
+    argument = config.arguments["dataset_kwargs"]
+    return config.only("sft") and not (isinstance(argument, dict) and argument.get("skip_prepare_dataset"))
 
 
 def passes(value: object, config: TrlConfig) -> None:

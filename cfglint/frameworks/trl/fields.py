@@ -89,7 +89,7 @@ class Fields:
 
 def beside(release: Version, trainers: tuple[str, ...]) -> tuple[str, ...]:
     """The classes that the scripts of some trainers parse next to that of the trainer; some scripts have their own arguments."""
-    own = [f"{each} script" for each in trainers if HISTORY.has_section(f"{each} script", release)]
+    own = [f"{trainer} script" for trainer in trainers if HISTORY.has_section(f"{trainer} script", release)]
     return (*own, *(each for each in BESIDE if each != "script")) if len(own) == len(trainers) else (*BESIDE, *own)
 
 
@@ -146,7 +146,7 @@ _names_of_trainers: dict[Version, frozenset[str]] = {}
 def names_of_trainers(release: Version) -> frozenset[str]:
     """The fields that the classes of a release's trainers define themselves."""
     if release not in _names_of_trainers:
-        _names_of_trainers[release] = frozenset(name for each in trainers_of(release) for name in HISTORY.fields(each, release))
+        _names_of_trainers[release] = frozenset(name for trainer in trainers_of(release) for name in HISTORY.fields(trainer, release))
     return _names_of_trainers[release]
 
 

@@ -11,7 +11,7 @@ PASSED_ON = (1, 15)
 
 def resumption(config: TrlConfig) -> Resumption | None:
     """The checkpoint of a run; None where the script of the command ignores the argument."""
-    given = given_checkpoint(config.facts)
-    if given is None and config.command is not None and config.trl_version < PASSED_ON:
+    checkpoint = given_checkpoint(config.facts)
+    if checkpoint is None and config.command is not None and config.trl_version < PASSED_ON:
         return None
-    return continued(config, given or named_in_config(config))
+    return continued(config, checkpoint or named_in_config(config))

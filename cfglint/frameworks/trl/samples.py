@@ -26,8 +26,8 @@ def samples(config: TrlConfig) -> Samples | None:
     if config.streams or (parts and split != "train"):
         return None
     total, rows, files = 0, 0, list[str]()
-    for each in parts or [{"path": config.values.get("dataset_name"), "split": split}]:
-        found = rows_of_all(config, listed(each.get("data_files") or each.get("path")), each.get("split"))
+    for part in parts or [{"path": config.values.get("dataset_name"), "split": split}]:
+        found = rows_of_all(config, listed(part.get("data_files") or part.get("path")), part.get("split"))
         if found is None or found.count is None:
             return found
         total, rows, files = total + found.count, rows + (found.rows or 0), [*files, *found.files]

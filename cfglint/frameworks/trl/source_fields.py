@@ -122,7 +122,7 @@ def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
                     continue
                 raise module.refuse(base, "a base class that is not in the package")
             found.update(fields(inherited[0], inherited[1]))
-    own = {name: _field(module, each) for name, each in annotated(definition) if "ClassVar" not in ast.unparse(each.annotation)}
+    own = {name: _field(module, node) for name, node in annotated(definition) if "ClassVar" not in ast.unparse(node.annotation)}
     return {**found, **own}
 
 

@@ -23,11 +23,11 @@ def account(config: TrlConfig) -> Summary:
             summary.add(LENGTH, "packing strategy", of(config, "packing_strategy"))
     length = next((name for name in LENGTHS if config.has_field(name)), None)
     if length is not None:
-        found = of(config, length)
-        if found.name != length and found.document is not None:  # the class stores the value of a former name
-            place = found.elsewhere or Written(found.document, found.path)
-            found = Setting((length,), found.value, found.origin, found.document, elsewhere=place)
-        summary.add(LENGTH, "longest sample", found)
+        setting = of(config, length)
+        if setting.name != length and setting.document is not None:  # the class stores the value of a former name
+            place = setting.elsewhere or Written(setting.document, setting.path)
+            setting = Setting((length,), setting.value, setting.origin, setting.document, elsewhere=place)
+        summary.add(LENGTH, "longest sample", setting)
     if config.own_sampler:
         made = generation(config)
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)

@@ -262,12 +262,12 @@ _taken: dict[int, tuple[ConfigValue, frozenset[type]]] = {}  # by `id`, as some 
 
 def taken_as_they_are(reads: Operand) -> frozenset[type]:
     """The types of values that an annotation takes without converting them: those of its name, or of a member of the union."""
-    found = _taken.get(id(reads))
-    if found is None:
+    taken = _taken.get(id(reads))
+    if taken is None:
         parts = reads[1:] if reads[0] == "|" else (reads,)
         types = [NO_TYPE if part == "None" else EXACT.get(part, ()) for part in parts if isinstance(part, str)]
-        found = _taken[id(reads)] = reads, frozenset().union(*types)
-    return found[1]
+        taken = _taken[id(reads)] = reads, frozenset().union(*types)
+    return taken[1]
 
 
 def is_simple(reads: Operand) -> bool:
@@ -361,7 +361,7 @@ class Reading:
                 refusals.append(refusal.with_traceback(None))
                 continue
             if not trial.faults:
-                self.accept(trial, [each for each in members if each != part])
+                self.accept(trial, [member for member in members if member != part])
                 return found
             faults = faults or trial.faults
         if faults and isinstance(value, (dict, list)):

@@ -273,19 +273,19 @@ class Schema:
         The same typo is often in many files of a repository, so answers are cached.
         """
         section = tuple(step for step in path if isinstance(step, str))
-        found = self._nearest.get((section, key))
-        if found is None:
+        candidates = self._nearest.get((section, key))
+        if candidates is None:
             if len(self._nearest) >= KEPT:
                 self._nearest.clear()
-            found = self._nearest[section, key] = self._search(section, key)
-        return found[:count]
+            candidates = self._nearest[section, key] = self._search(section, key)
+        return candidates[:count]
 
     def _search(self, section: tuple[str, ...], key: str) -> list[Candidate]:
         if section not in self._names and self.keys(section):
             self._names[section] = [((*section, name), spelled(name)) for name in self.keys(section)]
-        found = near(key, self._names.get(section, []))
-        found += [Candidate(home, 0) for home in self.homes(key) or self.homes(plain(key)) if home[:-1] != section]
-        return found or [each for each in near(key, self._everywhere()) if each.path[:-1] != section]
+        candidates = near(key, self._names.get(section, []))
+        candidates += [Candidate(home, 0) for home in self.homes(key) or self.homes(plain(key)) if home[:-1] != section]
+        return candidates or [candidate for candidate in near(key, self._everywhere()) if candidate.path[:-1] != section]
 
     def _everywhere(self) -> Names:
         """The first path of every key."""
@@ -340,11 +340,11 @@ class Schema:
 
     def check(self, values: object, path: Path = ()) -> list[Violation]:
         """The violations in a mapping, or in the section at `path`; empty if there are none."""
-        found: list[Violation] = []
+        violations: list[Violation] = []
         level = self._find(tuple(step for step in path if isinstance(step, str)))
         if level is not None:
-            self._violations(level[0], values, path, level[1], found)
-        return found
+            self._violations(level[0], values, path, level[1], violations)
+        return violations
 
     def _violations(self, raw: Raw, value: Operand, path: Path, stage: str | None, found: list[Violation]) -> None:
         stage = raw.get("x-checked-at", stage)
@@ -420,9 +420,9 @@ class Schema:
         return types
 
     def _allows(self, raw: Raw, value: object) -> bool:
-        found: list[Violation] = []
-        self._violations(raw, value, (), None, found)
-        return not found
+        violations: list[Violation] = []
+        self._violations(raw, value, (), None, violations)
+        return not violations
 
     def _is_type(self, names: str | list[str], value: Operand) -> bool:
         kind = type(value)

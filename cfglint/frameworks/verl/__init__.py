@@ -50,9 +50,9 @@ class Verl(Framework):
     def detect(self, document: Document) -> int:
         """Detect a file for Hydra whose search path has the config of the package, and which extends nothing else."""
         (path, extended) = (document.find(each)[1] for each in (("hydra", "searchpath"), ("defaults",)))
-        if path is None or extended is None or not all(each.resolved().raw in EXTENDED for each in extended.resolved().items()):
+        if path is None or extended is None or not all(node.resolved().raw in EXTENDED for node in extended.resolved().items()):
             return NO_MATCH
-        return CERTAIN if any(each.resolved().raw.startswith(PACKAGE_CONFIG) for each in path.resolved().items()) else NO_MATCH
+        return CERTAIN if any(node.resolved().raw.startswith(PACKAGE_CONFIG) for node in path.resolved().items()) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
         """Whether the file has the sections of such a file."""

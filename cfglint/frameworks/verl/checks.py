@@ -114,7 +114,9 @@ def plan(release: Version, parts: frozenset[str], targets: frozenset[tuple[str, 
     """The rows of a release for sections with these classes, of the functions for all runs and those of some parts."""
     rows: dict[Stage, list[Row]] = {}
     for stage in (CONFIG, INIT):
-        functions = [each for each in table_of(KIND).functions(stage, release) if "-" not in each.name or each.name in parts]
+        functions = [
+            function for function in table_of(KIND).functions(stage, release) if "-" not in function.name or function.name in parts
+        ]
         found = (row for function in functions for row in function.rows)
         rows[stage] = [row for each in found if (row := of_targets(each, targets)) is not None]
     return Plan(rows)
@@ -159,14 +161,14 @@ def failed(tree: ComposedConfig, sizes: Sizes) -> list[Refusal]:
     """The failing checks of a tree, in the order in which a run reaches them."""
     if not tree.values:
         return []
-    found = [*refused(tree, sizes)]
-    keys = {key for each in found if each.kind == OF_A_SIZE for key in each.keys[:1]}
-    found += [each for check in CHECKS for each in check(tree, sizes) if each.kind != OF_A_SIZE or each.key not in keys]
-    found.sort(key=lambda each: STAGES.index(each.fails_at))
+    refusals = [*refused(tree, sizes)]
+    keys = {key for refusal in refusals if refusal.kind == OF_A_SIZE for key in refusal.keys[:1]}
+    refusals += [each for check in CHECKS for each in check(tree, sizes) if each.kind != OF_A_SIZE or each.key not in keys]
+    refusals.sort(key=lambda refusal: STAGES.index(refusal.fails_at))
     if sizes.batch is None or sizes.batch > 0:
-        return found
-    about = [each for each in found if BATCH in each.keys]
-    return [each for each in found if each not in about[1:]]  # a batch of no prompts fails once, at the first of its checks
+        return refusals
+    about = [refusal for refusal in refusals if BATCH in refusal.keys]
+    return [refusal for refusal in refusals if refusal not in about[1:]]  # a batch of no prompts fails once, at the first of its checks
 
 
 def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
@@ -182,25 +184,27 @@ def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
     rows = plan(tree.release, frozenset(parts_of(tree)), frozenset(classes_of(tree.values)))
     words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
     check = RunCheck(rows, values)
-    for each in check.refusals(words):
-        if each.kind == OF_ROWS:
-            each.message, each.help = too_few(sizes), ["set a smaller batch"]
-        elif each.kind == OF_GLOBAL and (key := next((key for key in each.keys if key.endswith("_per_gpu")), "")):
+    for refusal in check.refusals(words):
+        if refusal.kind == OF_ROWS:
+            refusal.message, refusal.help = too_few(sizes), ["set a smaller batch"]
+        elif refusal.kind == OF_GLOBAL and (key := next((key for key in refusal.keys if key.endswith("_per_gpu")), "")):
             every = key.removesuffix("_per_gpu")
             if tree.value(every) is None:
                 continue  # neither is set, which another check refuses
-            each.paths = [tuple(every.split(".")), tuple(key.split("."))]
-            each.message, each.help = f"`{every}` is not read from verl 0.8.0 on, and `{key}` is not set", [f"set `{key}`"]
-        elif each.kind in MESSAGES and len(each.keys) > 1:
-            each.message = MESSAGES[each.kind].format(*each.keys)
-        elif check.failures.get(id(each)) == OF_GROUPS:
-            each.message = f"`{each.key}` is {tree.value(each.key)}, more than the {sizes.gpus} GPUs"
-            each.help = [f"set `{each.key}` to a divisor of {sizes.gpus}"]
-        if not each.failed and each.key not in check.derived:
-            yield each
-        elif each.failed and each.keys and "'NoneType' object " not in each.exception and all(tree.has(key) for key in each.keys):
-            each.kind = check.failures[id(each)]
-            yield each
+            refusal.paths = [tuple(every.split(".")), tuple(key.split("."))]
+            refusal.message, refusal.help = f"`{every}` is not read from verl 0.8.0 on, and `{key}` is not set", [f"set `{key}`"]
+        elif refusal.kind in MESSAGES and len(refusal.keys) > 1:
+            refusal.message = MESSAGES[refusal.kind].format(*refusal.keys)
+        elif check.failures.get(id(refusal)) == OF_GROUPS:
+            refusal.message = f"`{refusal.key}` is {tree.value(refusal.key)}, more than the {sizes.gpus} GPUs"
+            refusal.help = [f"set `{refusal.key}` to a divisor of {sizes.gpus}"]
+        if not refusal.failed and refusal.key not in check.derived:
+            yield refusal
+        elif (
+            refusal.failed and refusal.keys and "'NoneType' object " not in refusal.exception and all(tree.has(key) for key in refusal.keys)
+        ):
+            refusal.kind = check.failures[id(refusal)]
+            yield refusal
 
 
 def known(value: object) -> object:

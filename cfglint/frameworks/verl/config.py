@@ -99,8 +99,8 @@ class VerlConfig(Config):
 
     def _composed(self) -> ConfigMapping:
         if not self.command.is_command:
-            found = self.framework.loader(self.command, self.facts).read(self.command)
-            self.load_problems = [(self.command, problem) for problem in found.problems]
+            load_result = self.framework.loader(self.command, self.facts).read(self.command)
+            self.load_problems = [(self.command, problem) for problem in load_result.problems]
         if self.load_problems:
             return {}
         if self.lacks_program:
@@ -130,7 +130,7 @@ class VerlConfig(Config):
                 self.refused.append(RefusedWord(None, composed.exception, None, ""))
                 return {}
             self.refused.append(RefusedWord(self.word_of(override), composed.exception, override, override.text, composed.options))
-            overrides = [each for each in overrides if each is not override]
+            overrides = [hydra_override for hydra_override in overrides if hydra_override is not override]
         return {}
 
     def _read(self, words: list[Text]) -> list[HydraOverride]:
@@ -140,8 +140,11 @@ class VerlConfig(Config):
             exception = command_line.refused([word.string for word in unknown])
             others = tuple(word.string for word in unknown[1:])
             self.refused.append(RefusedWord(unknown[0], f"SystemExit: 2 ({exception})", None, unknown[0].string, others))
-        found = [override for place in places for override in self._override(words[place])]
-        return [*found, *(parse_override(f"++{each.key}={each.values[0]}") for each in self.facts.overrides if each.values)]
+        hydra_overrides = [override for place in places for override in self._override(words[place])]
+        return [
+            *hydra_overrides,
+            *(parse_override(f"++{override.key}={override.values[0]}") for override in self.facts.overrides if override.values),
+        ]
 
     def _override(self, word: Text) -> list[HydraOverride]:
         text = word.string
@@ -184,7 +187,7 @@ class VerlConfig(Config):
         return value is not None and not (isinstance(value, str) and "${" in value)
 
     def word_of(self, override: HydraOverride) -> Text | None:
-        return next((word for each, word in self.words if each is override), None)
+        return next((word for hydra_override, word in self.words if hydra_override is override), None)
 
     @property
     def is_own(self) -> bool:
@@ -200,7 +203,7 @@ class VerlConfig(Config):
     @property
     def answered(self) -> Collection[str]:  # type: ignore[override]
         """verl, if there is a verdict about the project's copy: nothing fails of which its code does not tell."""
-        return (self.package,) if self.has_read_copy and all(self.is_raised(each) for each in self.failing) else ()
+        return (self.package,) if self.has_read_copy and all(self.is_raised(refusal) for refusal in self.failing) else ()
 
     def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
         """The release of a copy whose code is not compared with its checks."""
@@ -248,7 +251,7 @@ class VerlConfig(Config):
     def failing(self) -> list[Refusal]:
         """The failing checks, in the order in which a run reaches them."""
         if self._failing is None:
-            self._failing = [each for each in self.failed() if self.is_raised(each) is not False and self.is_shown(each)]
+            self._failing = [refusal for refusal in self.failed() if self.is_raised(refusal) is not False and self.is_shown(refusal)]
         return self._failing
 
     def is_shown(self, failed: Refusal) -> bool:
@@ -289,8 +292,8 @@ class VerlConfig(Config):
         if origin is None or self.location is None:
             return None
         path, inside = origin
-        found = [*(each for each in self.documents[1:] if each.path == path), *self.loaded(path)]
-        document = found[0] if found else None
+        documents = [*(each for each in self.documents[1:] if each.path == path), *self.loaded(path)]
+        document = documents[0] if documents else None
         if document is None:
             return None
         key_node, node = document.find(inside)
@@ -302,7 +305,7 @@ class VerlConfig(Config):
     def loaded(self, path: str) -> list[Document]:
         """The document of a file of the project that was composed."""
         folders = self.location.folders if self.location is not None else []
-        return [each.documents[path] for each in folders if path in each.documents]
+        return [folder.documents[path] for folder in folders if path in folder.documents]
 
     def place_name(self, node: Node | None) -> str:
         """The place of a node of the line: `train.sh:3`."""
@@ -315,9 +318,9 @@ class VerlConfig(Config):
     @property
     def unknown_overrides(self) -> list[RefusedWord]:
         """The words that set or remove a key, or choose an option, that the release's config does not have."""
-        named = [each for each in self.refused if each.override is not None and each.override.sign != ADD and not each.has_several]
-        missing = tuple(f"{each.override.key}." for each in named if each.override is not None and each.options)
-        return [each for each in named if each.override is None or not each.override.key.startswith(missing)]  # no keys of a missing option
+        named = [word for word in self.refused if word.override is not None and word.override.sign != ADD and not word.has_several]
+        missing = tuple(f"{word.override.key}." for word in named if word.override is not None and word.options)
+        return [word for word in named if word.override is None or not word.override.key.startswith(missing)]  # no keys of a missing option
 
     @property
     def has_stated_release(self) -> bool:
@@ -350,7 +353,7 @@ def copy_of(facts: LaunchFacts) -> OwnCopy | None:
 
 def searched_by(overrides: list[HydraOverride]) -> list[Any] | None:
     """The entries of `hydra.searchpath` that a line sets; None if it sets none."""
-    given = [each.value for each in overrides if each.key == SEARCH_PATH]
+    given = [override.value for override in overrides if override.key == SEARCH_PATH]
     return given[-1] if given and isinstance(given[-1], list) else given or None
 
 

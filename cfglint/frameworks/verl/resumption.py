@@ -17,11 +17,11 @@ SHARD = "model_world_size_"
 
 def resumption(config: VerlConfig) -> Resumption | None:
     """The checkpoint of a run: the one that the user or the line names, else the last one of its output folder."""
-    found = given_checkpoint(config.facts, PATH) or chosen(config)
-    if found is not None and found.checkpoint is not None:
-        found.begin = step_of("".join(found.name.rstrip("/").rpartition(STEP)[1:]), STEP)
-        found.end = end(config, found.begin)
-    return found
+    checkpoint = given_checkpoint(config.facts, PATH) or chosen(config)
+    if checkpoint is not None and checkpoint.checkpoint is not None:
+        checkpoint.begin = step_of("".join(checkpoint.name.rstrip("/").rpartition(STEP)[1:]), STEP)
+        checkpoint.end = end(config, checkpoint.begin)
+    return checkpoint
 
 
 def chosen(config: VerlConfig) -> Resumption | None:

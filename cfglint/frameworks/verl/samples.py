@@ -12,7 +12,7 @@ FILTERED = "prompts longer than `data.max_prompt_length` are dropped (`data.filt
 def samples(config: VerlConfig) -> Samples | None:
     """The rows of the training files; None if one of them is not in the project."""
     named = config.value("data.train_files")
-    found = rows_of_all(config, named if isinstance(named, list) else [named])
-    if found is not None and found.count is not None and config.value("data.filter_overlong_prompts"):
-        found.why = FILTERED
-    return found
+    rows = rows_of_all(config, named if isinstance(named, list) else [named])
+    if rows is not None and rows.count is not None and config.value("data.filter_overlong_prompts"):
+        rows.why = FILTERED
+    return rows

@@ -78,7 +78,7 @@ def located(
     if searched is None:
         searched = further_folders(primary) if primary is not None else ()
     chain.extend(finder.entry(str(each)) for each in searched)
-    is_own = not any(isinstance(each, ReleaseFiles) for each in chain)
+    is_own = not any(isinstance(repository, ReleaseFiles) for repository in chain)
     return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
 
 
@@ -87,8 +87,8 @@ def of_file(document: Document, release: Version) -> Location:
     path = os.path.normpath(document.path)
     folder, name = os.path.split(path)
     texts = {path: document.text}
-    own = ConfigFolder(folder, texts.get, lambda _: [])
-    return Location(name.removesuffix(".yaml"), SearchPath([own, ReleaseFiles(release)]), [own], False)
+    config_folder = ConfigFolder(folder, texts.get, lambda _: [])
+    return Location(name.removesuffix(".yaml"), SearchPath([config_folder, ReleaseFiles(release)]), [config_folder], False)
 
 
 def options_of(words: Sequence[Text]) -> list[tuple[str, str | None]]:
@@ -204,6 +204,6 @@ class Finder:
         project = self._project
         if not project.names(place):
             raise UnknownFolder(place)
-        found = ConfigFolder(place, project.read, project.names)
-        self.folders.append(found)
-        return found
+        config_folder = ConfigFolder(place, project.read, project.names)
+        self.folders.append(config_folder)
+        return config_folder

@@ -50,12 +50,12 @@ def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) ->
     found = TargetSearch(config, layout, max_micro).at(batch)
     if isinstance(found, dict):
         return chosen(config, found)
-    if found in {each.message for each in config.failing}:  # as written it fails for the same reason, which no other batch lifts
+    if found in {refusal.message for refusal in config.failing}:  # as written it fails for the same reason, which no other batch lifts
         return ChosenSizes({}, [found])
     below = (each for each in range(batch - 1, max(batch - FARTHEST, 0), -1))
     above = (each for each in range(batch + 1, batch + FARTHEST))
     nearest = [
-        next((each for each in offers if isinstance(TargetSearch(config, layout, max_micro).at(each), dict)), None)
+        next((offer for offer in offers if isinstance(TargetSearch(config, layout, max_micro).at(offer), dict)), None)
         for offers in (below, above)
     ]
     return ChosenSizes(
@@ -114,17 +114,17 @@ class TargetSearch:
         tree, sizes = self._config.tree, self._config.sizes
         gpus = self._layout[NODES] * self._layout[PER_NODE]
         most = self._max_micro
-        found = {key: min(size, most or size) for key in MICROS if self._config.is_own_value(key) and (size := tree.integer(key))}
+        micros = {key: min(size, most or size) for key in MICROS if self._config.is_own_value(key) and (size := tree.integer(key))}
         for key in GLOBAL_MICROS:
             size = tree.integer(key)
             if size and sizes.gpus:
-                found[key] = max(size * gpus // sizes.gpus, 1)
-        return found
+                micros[key] = max(size * gpus // sizes.gpus, 1)
+        return micros
 
     def _failing(self, values: dict[str, int]) -> Refusal | None:
         """The first failing check about these sizes."""
         tree = self._config.tree.replaced(values)
-        return next((each for each in failed(tree, Sizes(tree)) if each.kind in OF_SIZES), None)
+        return next((refusal for refusal in failed(tree, Sizes(tree)) if refusal.kind in OF_SIZES), None)
 
     def _change(self, values: dict[str, int], check: Refusal) -> bool:
         """Reduce the size that a check is about; false if it cannot be."""
@@ -135,7 +135,7 @@ class TargetSearch:
                 return True
         for key in keys:
             if check.kind in OF_MINI and key in (MINI, CRITIC_MINI) and key in values:
-                smaller = [each for each in divisors(values[BATCH]) if each < values[key]]
+                smaller = [divisor for divisor in divisors(values[BATCH]) if divisor < values[key]]
                 if smaller:
                     values[key] = max(smaller)
                     return True

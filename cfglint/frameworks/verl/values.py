@@ -79,21 +79,21 @@ class ComposedConfig:
 
     def integer(self, key: str, default: int | None = None) -> int | None:
         """The value of a dotted key if it is an integer, else None."""
-        found = self.value(key, default)
-        return found if type(found) is int else None
+        value = self.value(key, default)
+        return value if type(value) is int else None
 
     def total_steps(self, per_epoch: int | None) -> int | None:
         """The steps of the schedule: `total_training_steps`, else the epochs."""
-        given = self.value("trainer.total_training_steps")
-        if given is not None:
-            return given if type(given) is int else None
+        value = self.value("trainer.total_training_steps")
+        if value is not None:
+            return value if type(value) is int else None
         epochs = self.integer("trainer.total_epochs")
         return per_epoch * epochs if per_epoch is not None and epochs is not None else None
 
     def is_true(self, key: str) -> bool | None:
         """Whether Python takes the value of a dotted key as true; None if it is unknown."""
-        found = self.value(key)
-        return None if isinstance(found, Unknown) else bool(found)
+        value = self.value(key)
+        return None if isinstance(value, Unknown) else bool(value)
 
     def since(self, *release: int) -> bool:
         """Whether the release is this one or a later one."""

@@ -70,10 +70,10 @@ class OtherCommand(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         """Whether the file or the options of the line have keys that only the training has."""
-        command, *given = words
-        named = given[0] if given and names_config(given[0]) else None
+        command, *texts = words
+        named = texts[0] if texts and names_config(texts[0]) else None
         values = around.values(named.string) if named is not None and named.known else None
-        options = [word.string.partition("=")[0].lstrip("-").replace("-", "_") for word in given if word.string.startswith("--")]
+        options = [word.string.partition("=")[0].lstrip("-").replace("-", "_") for word in texts if word.string.startswith("--")]
         refused = [key for key in (values or {}) if is_of_training(key)] if named is not None else [*filter(is_of_training, options)]
         if not refused or is_switched_on(line.call.environment.get("ALLOW_EXTRA_ARGS")):
             return False
@@ -99,10 +99,10 @@ def is_of_training(key: object) -> bool:
 
 def visible_count(line: LaunchLine, machine: Machine) -> int | None:
     """The number of visible GPUs, without recording why it is unknown."""
-    given = line.call.environment.get(VISIBLE)
-    if given is None or given.value is None:
+    text = line.call.environment.get(VISIBLE)
+    if text is None or text.value is None:
         return machine.gpus_per_node
-    return len([each for each in given.value.split(",") if each.strip().isdigit()])
+    return len([each for each in text.value.split(",") if each.strip().isdigit()])
 
 
 def is_switched_on(text: Text | None) -> bool:

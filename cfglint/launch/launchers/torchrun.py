@@ -106,11 +106,11 @@ class Torchrun(Launcher):
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         per_node = wanted.per_node
-        given = line.options.text("nproc_per_node")
-        if given is None:
+        text = line.options.text("nproc_per_node")
+        if text is None:
             return f"`{line.launcher}` starts one process per node; add `--nproc_per_node {per_node}`"
-        if given.value in COUNTED:
-            return f"`--nproc_per_node {given.value}` takes what the machine shows; write `--nproc_per_node {per_node}`"
+        if text.value in COUNTED:
+            return f"`--nproc_per_node {text.value}` takes what the machine shows; write `--nproc_per_node {per_node}`"
         return f"`--nproc_per_node` is not a number that could be edited; write `--nproc_per_node {per_node}`"
 
 

@@ -27,21 +27,21 @@ def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[A
 
 def attached_by_peft(program: ProgramFacts, evaluated: Evaluated) -> Iterator[AdapterCall]:
     """The adapters of `get_peft_model`."""
-    for made in evaluated.attached.values():
-        named = {name: value for name, (_, value) in made.arguments.items()}
-        model, config = argument(made.positional, named, 0, "model"), argument(made.positional, named, 1, CONFIG_OF_TRAINER)
-        yield call_of(program, made, model, config.data if config is not None else None)
+    for call in evaluated.attached.values():
+        named = {name: value for name, (_, value) in call.arguments.items()}
+        model, config = argument(call.positional, named, 0, "model"), argument(call.positional, named, 1, CONFIG_OF_TRAINER)
+        yield call_of(program, call, model, config.data if config is not None else None)
 
 
 def given_to_trainers(program: ProgramFacts, evaluated: Evaluated) -> Iterator[AdapterCall]:
     """The adapters that a trainer of TRL is given, and models without an adapter."""
-    for made in evaluated.trainers.values():
-        named = {name: value for name, (_, value) in made.arguments.items()}
-        model, config = argument(made.positional, named, 0, MODEL_OF_TRAINER), named.get(CONFIG_OF_TRAINER)
+    for call in evaluated.trainers.values():
+        named = {name: value for name, (_, value) in call.arguments.items()}
+        model, config = argument(call.positional, named, 0, MODEL_OF_TRAINER), named.get(CONFIG_OF_TRAINER)
         if config is not None and config.data is not None:
-            yield call_of(program, made, model, config.data)
+            yield call_of(program, call, model, config.data)
         elif model is not None and isinstance(model.data, MadeObject) and not model.data.has_adapter and config is None:
-            yield call_of(program, made, model, None, trains=True)
+            yield call_of(program, call, model, None, trains=True)
 
 
 def call_of(program: ProgramFacts, made: MadeCall, model: Value | None, config: object, trains: bool = False) -> AdapterCall:

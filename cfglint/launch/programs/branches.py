@@ -93,8 +93,8 @@ class Branches(Expressions):
         except (Exhausted, SharedChanged):
             self.undo(mark, start)
             raise
-        for each in self.ways_out[first:]:
-            self._move(each, mark, start)
+        for way_out in self.ways_out[first:]:
+            self._move(way_out, mark, start)
         return leaves, self.undo(mark, start)
 
     def _move(self, way: WayOut, mark: int, start: int) -> None:
@@ -141,9 +141,9 @@ class Branches(Expressions):
             ended.append(leaves)
             if not isinstance(leaves, (End, Left)):
                 self._way_out(leaves, writes, frame)
-        sides = [side_of(each) for each in ended if isinstance(each, QUIET)]
+        sides = [side_of(signal) for signal in ended if isinstance(signal, QUIET)]
         if not through:
-            raise End if all(isinstance(each, End) for each in ended) else Left(LEFT if LEFT in sides else LOOP_LEFT)
+            raise End if all(isinstance(signal, End) for signal in ended) else Left(LEFT if LEFT in sides else LOOP_LEFT)
         self.join(through, Computed(tested(node), frame.module, "branch"))
         if not isinstance(node, ast.Try) and not (isinstance(node, ast.If) and gives_up(node)):  # what a handler ends has failed
             behind += [(node, side) for side in sides]
@@ -159,10 +159,10 @@ class Branches(Expressions):
 
     def join(self, ways: list[Writes], reason: Reason = SPOILT) -> None:
         """Make the changes of several branches: what they leave different is unknown."""
-        places = {place: (slots, key) for each in ways for place, (slots, key, _) in each.items()}
+        places = {place: (slots, key) for way in ways for place, (slots, key, _) in way.items()}
         for place, (slots, key) in places.items():
             current = slots.get(key, ABSENT)
-            contents = [each[place][2] if place in each else current for each in ways]
+            contents = [way[place][2] if place in way else current for way in ways]
             if all(same(contents[0], other) for other in contents[1:]):
                 if contents[0] is ABSENT:
                     self.remove(slots, key)
@@ -184,26 +184,28 @@ class Branches(Expressions):
             self.write(slots, ITEMS, ())
             self.write(slots, OPEN, True)
         else:
-            values = [each if isinstance(each, Value) else None for each in contents if each is ABSENT or isinstance(each, Value)]
+            values = [
+                content if isinstance(content, Value) else None for content in contents if content is ABSENT or isinstance(content, Value)
+            ]
             self.write(slots, key, one_of(values, reason))
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
         """The values of expressions of which only one is evaluated, as the branches of a condition."""
-        found: list[Value] = []
+        values: list[Value] = []
         ways: list[Writes] = []
         for side, each in enumerate(made):
             self.conditions.append((node, side))
             try:
-                leaves, writes = self._attempt(lambda each=each: found.append(each()))  # type: ignore[misc]
+                leaves, writes = self._attempt(lambda each=each: values.append(each()))  # type: ignore[misc]
             finally:
                 self.conditions.pop()
             if leaves is None:
                 ways.append(writes)
             else:
-                found.append(unknown())
+                values.append(unknown())
         if ways:
             self.join(ways)
-        return found
+        return values
 
     # -- ways out
 
@@ -215,16 +217,16 @@ class Branches(Expressions):
 
     def _taken(self, first: int, *kinds: type[Signal]) -> list[WayOut]:
         """Take the ways out of some kinds that were found since the first."""
-        found = [each for each in self.ways_out[first:] if each.kind in kinds]
-        self.ways_out[first:] = [each for each in self.ways_out[first:] if each.kind not in kinds]
-        return found
+        way_outs = [way_out for way_out in self.ways_out[first:] if way_out.kind in kinds]
+        self.ways_out[first:] = [way_out for way_out in self.ways_out[first:] if way_out.kind not in kinds]
+        return way_outs
 
     def _merge(self, ways: list[WayOut], goes_on: bool, but: Slots | None = None) -> None:
         """Make what branches leave different unknown, for what follows all of them; `goes_on`: the present state is one, too."""
         if not goes_on:
-            self.join([self._state(each, but) for each in ways[:1]])
-        for each in ways if goes_on else ways[1:]:
-            self.join([self._state(each, but), {}])
+            self.join([self._state(way, but) for way in ways[:1]])
+        for way_out in ways if goes_on else ways[1:]:
+            self.join([self._state(way_out, but), {}])
 
     def _state(self, way: WayOut, but: Slots | None = None) -> Writes:
         """What a branch left, where it is not what is there now; without the parts of one object."""
@@ -258,7 +260,7 @@ def reports_and_leaves(body: list[ast.stmt]) -> bool:
     """Whether statements write messages, then end the function without a result, or the program."""
     last = body[-1]
     leaves = isinstance(last, ast.Return) and (last.value is None or (isinstance(last.value, ast.Constant) and not last.value.value))
-    return (leaves or is_exit(last)) and all(isinstance(each, ast.Expr) and is_report(each.value) for each in body[:-1])
+    return (leaves or is_exit(last)) and all(isinstance(node, ast.Expr) and is_report(node.value) for node in body[:-1])
 
 
 def is_report(node: ast.expr) -> bool:

@@ -77,7 +77,7 @@ class ParsedArguments(BuiltArguments):
     __slots__ = ()
 
     def __init__(self, program: ProgramFacts, reread: Reread, context: Context) -> None:
-        parser = next(each for each in constructions(list(program.scopes)) if each.kind in HF_PARSERS)
+        parser = next(construction for construction in constructions(list(program.scopes)) if construction.kind in HF_PARSERS)
         module = parser.scope.module
         self.kind = kind_of_class(program.arguments)
         self.passed, self.alternative = None, None
@@ -87,7 +87,7 @@ class ParsedArguments(BuiltArguments):
         self.document = ProgramCall(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
         for name, field in program.defaults.items():
             add_default(self.document, name, field)
-        self.document.files = frozenset(each.path for each in program.modules.known())
+        self.document.files = frozenset(program_module.path for program_module in program.modules.known())
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
 
@@ -98,10 +98,10 @@ def spreads_model(program: ProgramFacts, context: Context) -> str | None:
     """
     if program.spreads or program.evaluations is None:
         return program.spreads
-    parts = [each for each in evaluation_of(program, context).parts.values() if any(word in each.name for word in OF_MODELS)]
-    maps = [each.arguments["device_map"][1] for each in parts if "device_map" in each.arguments]
-    spreading = next((str(each.data) for each in maps if each.is_plain and each.data in SPREADING), "")
-    return spreading or ("" if all(each.known for each in maps) and all(each.every for each in parts) else None)
+    parts = [part for part in evaluation_of(program, context).parts.values() if any(word in part.name for word in OF_MODELS)]
+    maps = [part.arguments["device_map"][1] for part in parts if "device_map" in part.arguments]
+    spreading = next((str(value.data) for value in maps if value.is_plain and value.data in SPREADING), "")
+    return spreading or ("" if all(value.known for value in maps) and all(part.every for part in parts) else None)
 
 
 def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
@@ -110,9 +110,9 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
     if call is None or not call.every or not evaluated.complete or len(call.positional) > BEFORE_OPTIMIZER:
         return None
     values = {name: call.arguments[name][1] for name in PASSED if name in call.arguments}
-    if not all(each.known for each in values.values()):
+    if not all(value.known for value in values.values()):
         return None
-    return {name: getattr(each.data, "name", "") for name, each in values.items() if each.data is not None}
+    return {name: getattr(value.data, "name", "") for name, value in values.items() if value.data is not None}
 
 
 def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
@@ -125,11 +125,11 @@ def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
 
 def with_engines(program: ProgramFacts, context: Context) -> ProgramFacts:
     """The facts with the engines whose configs only the words of a line decide, if the program builds nothing else."""
-    if not program.engines or any(each.kind != LAUNCH for each in program.built):
+    if not program.engines or any(built_call.kind != LAUNCH for built_call in program.built):
         return program
     evaluated = evaluation_of(program, context)
-    made = [(each, evaluated.call(each)) for each in program.engines]
-    known = [each for each, call in made if given_mapping(call) is not None]
+    made = [(engine, evaluated.call(engine)) for engine in program.engines]
+    known = [built_call for built_call, call in made if given_mapping(call) is not None]
     if known:
         return changed(program, built=tuple(known))
     hidden = next((call for _, call in made if is_unknown_config(call)), None)

@@ -140,9 +140,9 @@ class ProgramEvaluation(TrainingLoops):
 
     def _record_written(self, call: ast.Call, name: str, frame: Frame, among: dict[ast.Call, MadeCall]) -> None:
         """Record a call with the values that its arguments have among some names."""
-        given, named = self.given(call, frame)
+        values, named = self.given(call, frame)
         self.site = call, frame
-        self.record(among, name, given, named, call)
+        self.record(among, name, values, named, call)
 
     def searched_by(self, module: ProgramModule) -> list[tuple[int, str]]:
         """The folders that the top level of a module adds to the search path of its imports, each with the place that it inserts it at."""
@@ -150,14 +150,14 @@ class ProgramEvaluation(TrainingLoops):
         self._name_module(frame, "__main__")
         found: list[tuple[int, str]] = []
         with contextlib.suppress(Signal, Exhausted, RecursionError):
-            for each in module.tree.body:
-                call = each.value if isinstance(each, ast.Expr) and isinstance(each.value, ast.Call) else None
+            for node in module.tree.body:
+                call = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
                 name = dotted(call.func) if call is not None else []
                 if call is not None and name[:2] == ["sys", "path"] and call.args:
                     folder = text_of_path(self.evaluate(call.args[-1], frame))
                     found += [(0 if name[2:] == ["insert"] else 1, folder)] if isinstance(folder, str) else []
-                elif isinstance(each, (ast.Assign, ast.AnnAssign)) or imports_only(each, ("os", "sys", "pathlib")):
-                    self.block([each], frame)
+                elif isinstance(node, (ast.Assign, ast.AnnAssign)) or imports_only(node, ("os", "sys", "pathlib")):
+                    self.block([node], frame)
         return found
 
     def variable(self, name: Value) -> Value:
@@ -168,11 +168,11 @@ class ProgramEvaluation(TrainingLoops):
         if inherited is not None:
             return inherited
         function = self.evaluate(node.func, frame)
-        given, named = self.given(node, frame)
+        values, named = self.given(node, frame)
         before, self.site = self.site, (node, frame)
         try:
-            self.note(node, function, given, named, frame)
-            return self.called(function, given, named, node)
+            self.note(node, function, values, named, frame)
+            return self.called(function, values, named, node)
         finally:
             self.site = before
 
@@ -193,16 +193,16 @@ class ProgramEvaluation(TrainingLoops):
                 return self._run(own.data, given, named)
         if not function.known:
             self.opened_objects(function)
-            for each in (*given, *named.values()):
-                self.opened(each)
+            for value in (*given, *named.values()):
+                self.opened(value)
         return unknown()
 
     def _run(self, function: Function, given: list[Value], named: dict[Any, Value]) -> Value:
         """Call a function of the program; one that a library has made a command gets the arguments of the launch line."""
         if not self.active and not given and not named:
-            made = line_parsers.command(self, function)
-            if made is not None:
-                given, named = made
+            command = line_parsers.command(self, function)
+            if command is not None:
+                given, named = command
         return self.run_function(function, given, named)
 
     def _super_call(self, node: ast.Call, frame: Frame) -> Value | None:
@@ -213,22 +213,22 @@ class ProgramEvaluation(TrainingLoops):
         inside: Frame | None = frame
         while inside is not None and inside.owner is None:
             inside = inside.closure
-        given, named = self.given(node, frame)
+        values, named = self.given(node, frame)
         if inside is None or inside.owner is None:
             return unknown()
         owner, value = inside.owner
         for each in owner.line()[1:]:
             if isinstance(each, Class) and isinstance(each.slots.get(path.attr), Value):
                 function = each.slots[path.attr].data
-                return self.run_function(function.of(value, each), given, named) if isinstance(function, Function) else unknown()
+                return self.run_function(function.of(value, each), values, named) if isinstance(function, Function) else unknown()
             if isinstance(each, External) and path.attr == "__init__":
                 before, self.site = self.site, (node, frame)
                 kind = loop_objects.kind_of(each.name)
                 try:
                     if kind:
-                        self._record_object(each.name, kind, given, named, node)
+                        self._record_object(each.name, kind, values, named, node)
                     else:
-                        self._framework_object(each.name, given, named, node, None)
+                        self._framework_object(each.name, values, named, node, None)
                 finally:
                     self.site = before
                 return unknown()
@@ -250,7 +250,7 @@ class ProgramEvaluation(TrainingLoops):
         if own is not None and isinstance(own.data, Function):
             before = set(self.trainers)
             self.run_function(own.data.of(value, own.data.owner or made_of), given, named)
-            for call in [each for each in self.trainers if each not in before]:
+            for call in [trainer for trainer in self.trainers if trainer not in before]:
                 self._record_handed_on(self.trainers[call], named, node)
             return value
         if is_framework(base):
@@ -267,9 +267,9 @@ class ProgramEvaluation(TrainingLoops):
         """Record the keywords of a call that the constructor of a class hands on to that of a trainer, by its `**kwargs`."""
         own = {word.arg for word in inner.node.keywords}
         handed = {name: value for name, value in named.items() if name not in own and inner.arguments.get(name, (None, None))[1] is value}
-        found = self.record(self.trainers, inner.name, [], handed, node, inner.origin) if handed else None
-        if found is not None:
-            found.conditions = inner.conditions
+        call = self.record(self.trainers, inner.name, [], handed, node, inner.origin) if handed else None
+        if call is not None:
+            call.conditions = inner.conditions
 
     def fill(self, data: Instance, made_of: Class, given: list[Value], named: dict[Any, Value]) -> None:
         """Set the fields of an object of a dataclass."""
@@ -311,49 +311,49 @@ class ProgramEvaluation(TrainingLoops):
             return self.external(target, [], arguments, node) if is_framework(target) else unknown()
         kind = loop_objects.kind_of(name)
         if kind:
-            found = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
-            self.made_accelerators += [found.data] if kind == ACCELERATOR else []
-            return found
+            value = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
+            self.made_accelerators += [value.data] if kind == ACCELERATOR else []
+            return value
         return library.external(self, name, given, named, node)
 
     def _record_object(self, name: str, kind: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:
         """Record a call that makes an object of a training loop, with the names of the arguments that it gives by position."""
         among = self.engines if kind == ENGINE else self.accelerators if kind == ACCELERATOR else self.others
-        found = self.record(among, name if kind == ENGINE else name.rpartition(".")[2], given, named, node)
-        if found is not None:
-            found.kind = kind
-        nodes = self.site[0].args if found is not None and self.site is not None else []
-        if found is not None and len(nodes) == len(given):
+        call = self.record(among, name if kind == ENGINE else name.rpartition(".")[2], given, named, node)
+        if call is not None:
+            call.kind = kind
+        nodes = self.site[0].args if call is not None and self.site is not None else []
+        if call is not None and len(nodes) == len(given):
             for parameter, key, value in zip(loop_objects.parameters_of(name, kind), nodes, given, strict=False):
-                found.arguments.setdefault(parameter, (key, value))
-        return found
+                call.arguments.setdefault(parameter, (key, value))
+        return call
 
     def _framework_object(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, made_of: Class | None) -> Value:
         """An object of a framework's class of arguments, or a trainer."""
         last = name.rpartition(".")[2]
         if not kind_of_class(last):
             if last.endswith("Trainer"):
-                found = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line() else name)
+                call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line() else name)
                 trainer = self._opaque(last, named)
-                if found is not None:
-                    found.results.append(trainer)
+                if call is not None:
+                    call.results.append(trainer)
                 return Value(trainer)
             return Value(self._opaque(last, named))
-        found = self.record(self.made, last, given, named, node)
+        call = self.record(self.made, last, given, named, node)
         arguments = {key: value for key, value in named.items() if key is not None}
         arguments.update(zip((FIRST,), given, strict=False))
         built = Built(last, arguments, made_of)
-        if found is not None:
-            found.made_of = made_of
-            found.results.append(built)
+        if call is not None:
+            call.made_of = made_of
+            call.results.append(built)
         return Value(built)
 
     def _opaque(self, name: str, named: dict[Any, Value]) -> Opaque:
         """The trainer, with its arguments."""
-        found = Opaque(name)
+        opaque = Opaque(name)
         if "args" in named:
-            found.slots["args"] = named["args"]
-        return found
+            opaque.slots["args"] = named["args"]
+        return opaque
 
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, origin: str = ""
@@ -362,19 +362,19 @@ class ProgramEvaluation(TrainingLoops):
         if self.trial or self.site is None or not isinstance(node, ast.Call):
             return None
         call, frame = self.site
-        found = MadeCall(name.removeprefix("accelerate."), call, frame.module, tuple(self.conditions), positional=given, origin=origin)
+        made_call = MadeCall(name.removeprefix("accelerate."), call, frame.module, tuple(self.conditions), positional=given, origin=origin)
         words = {word.arg: word for word in call.keywords}
         if among is self.made and given and call.args:
-            found.arguments[FIRST] = (call.args[0], given[0])
+            made_call.arguments[FIRST] = (call.args[0], given[0])
         for key, value in named.items():
             if key is not None:
-                found.arguments[key] = (words.get(key) or self._source_of(call, key, frame), value)
-        found.every = None not in named and not any(each.data is STARRED for each in given)
+                made_call.arguments[key] = (words.get(key) or self._source_of(call, key, frame), value)
+        made_call.every = None not in named and not any(each.data is STARRED for each in given)
         if call in among:
-            among[call].add(found)
+            among[call].add(made_call)
             return among[call]
-        among[call] = found
-        return found
+        among[call] = made_call
+        return made_call
 
     def _source_of(self, call: ast.Call, name: str, frame: Frame) -> ast.AST:
         """The node that gives an argument of an unpacked mapping: the key of a literal one, else the mapping itself."""
@@ -394,7 +394,7 @@ def imports_only(node: ast.stmt, packages: tuple[str, ...]) -> bool:
     """Whether a statement is an import of some packages alone."""
     if isinstance(node, ast.ImportFrom):
         return not node.level and (node.module or "").partition(".")[0] in packages
-    return isinstance(node, ast.Import) and all(each.name.partition(".")[0] in packages for each in node.names)
+    return isinstance(node, ast.Import) and all(name.name.partition(".")[0] in packages for name in node.names)
 
 
 def is_framework(name: str) -> bool:

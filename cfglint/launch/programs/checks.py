@@ -77,7 +77,7 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
 def drop_blanks(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> None:
     """Report the blanks behind backslashes as the words that the program refuses; they are no words of the options before them."""
     dropped: list[Text] = []
-    for name, texts in [("", before), *((each.name, each.texts) for each in arguments)]:
+    for name, texts in [("", before), *((argument.name, argument.texts) for argument in arguments)]:
         takes = known.takes.get(name) if name else "0"
         if takes in (*ONE, "0"):
             first = 1 if takes in ONE else 0

@@ -70,18 +70,18 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         file: dict[str, Any] = {}
         if name != "parse_args_into_dataclasses":
             file, is_open = with_config(run, words, is_open)
-        made = [made_by(run, parser, each, words, is_open, file, casts=True) for each in parser.classes]
+        values = [made_by(run, parser, value, words, is_open, file, casts=True) for value in parser.classes]
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
-        if name == "parse" and len(made) == 1:
-            return made[0]
-        return Value(Sequence([*made, *rest], "tuple"))
+        if name == "parse" and len(values) == 1:
+            return values[0]
+        return Value(Sequence([*values, *rest], "tuple"))
     if name in ("parse_yaml_file", "parse_json_file", "parse_dict"):
         source = given[0] if given else next(iter(named.values()), unknown())
         syntax = "json" if "json" in name else "yaml"
         content = plain(config_files.loaded(run, syntax, Value(OpenFile(source))) if name != "parse_dict" else source)
         file = content if isinstance(content, dict) else {}
-        made = [made_by(run, parser, each, (), not isinstance(content, dict), file) for each in parser.classes]
-        return Value(Sequence(made, "tuple"))
+        values = [made_by(run, parser, value, (), not isinstance(content, dict), file) for value in parser.classes]
+        return Value(Sequence(values, "tuple"))
     return unknown()
 
 
@@ -153,8 +153,8 @@ def field_of_words(kind: str, takes: str, words: list[str | None]) -> Value:
     if None in words:
         return unknown(WORD)
     inner = kind.removeprefix("list:")
-    values = [Value(each) if inner in ("str", "choice") else Value(converted(inner, each or "")) for each in words]
-    if inner not in ("str", "int", "float", "bool", "choice") or any(each.data is None for each in values):
+    values = [Value(word) if inner in ("str", "choice") else Value(converted(inner, word or "")) for word in words]
+    if inner not in ("str", "int", "float", "bool", "choice") or any(value.data is None for value in values):
         return unknown()
     if takes == "+":
         return Value(Sequence(values))
@@ -194,9 +194,9 @@ def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Any
 
 def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:
     """(the words that a call parses, whether there may be others): a given list, else those of the launch line."""
-    own = given[0] if given else named.get("args", NONE)
-    if own.data is None:
+    value = given[0] if given else named.get("args", NONE)
+    if value.data is None:
         return run.context.words, run.context.is_open
-    words = plain(own)
-    known = isinstance(words, (list, tuple)) and all(isinstance(each, str) for each in words)
+    words = plain(value)
+    known = isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words)
     return (tuple(words), False) if known else ((), True)

@@ -51,7 +51,7 @@ class Dataclass(Record):
     @property
     def assigned(self) -> set[str]:
         """The fields that a method of the project's classes sets, as `__post_init__` does before it calls the framework's."""
-        return {name for each in self.defined for name in assigned_fields(each)}
+        return {name for node in self.defined for name in assigned_fields(node)}
 
 
 def read_class(modules: Modules, found: Definition | External | None) -> Dataclass:
@@ -137,11 +137,11 @@ def text_annotation(node: ast.expr) -> ast.expr:
 
 def default_of(call: ast.Call, scope: Scope) -> Any:
     """The default in `field(...)`."""
-    given, factory = keyword(call, "default"), keyword(call, "default_factory")
+    node, factory = keyword(call, "default"), keyword(call, "default_factory")
     if any(each.arg is None for each in call.keywords):
         return COMPUTED
-    if given is not None:
-        return value_of(given, scope)
+    if node is not None:
+        return value_of(node, scope)
     if factory is None:
         return MISSING
     if isinstance(factory, ast.Lambda):
@@ -173,7 +173,7 @@ def type_of(node: ast.expr, scope: Scope, default: object) -> tuple[str, str, tu
 
 def alternatives(node: ast.expr) -> list[ast.expr]:
     """The types that an annotation allows, except null."""
-    found: list[ast.expr] = []
+    nodes: list[ast.expr] = []
     pending = [node]
     while pending:
         each = text_annotation(pending.pop(0))
@@ -185,5 +185,5 @@ def alternatives(node: ast.expr) -> list[ast.expr]:
         elif isinstance(each, ast.Subscript) and outer == ["Union"] and isinstance(each.slice, ast.Tuple):
             pending = [*each.slice.elts, *pending]
         elif not (isinstance(each, ast.Constant) and each.value is None):
-            found.append(each)
-    return found
+            nodes.append(each)
+    return nodes

@@ -54,14 +54,14 @@ def external(run: Interpreter, name: str, given: Given) -> Value | None:
 
 def content(run: Interpreter, path: Value) -> Value:
     """The content of a file that the program opens."""
-    found = file_of(run, path)
-    if found is None or len(found[1]) > LARGEST:
+    file = file_of(run, path)
+    if file is None or len(file[1]) > LARGEST:
         text = text_of_path(path)
-        if found is not None or (isinstance(text, str) and run.context.has(text)):
+        if file is not None or (isinstance(text, str) and run.context.has(text)):
             return Value(OpenFile(path))
         return unknown(Reason("file", f"the content of {spelled(path)}"))
-    value = Value(found[1])
-    value.written = FilePlace(LoadedFile(*found, "yaml"), None)
+    value = Value(file[1])
+    value.written = FilePlace(LoadedFile(*file, "yaml"), None)
     return value
 
 
@@ -82,14 +82,14 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
         text, place = source.data, source.written.file.path if source.written is not None else ""
     else:
         path = source.data.path if isinstance(source.data, OpenFile) else source
-        found = file_of(run, path)
-        if syntax == "json" and (found is None or len(found[1]) > LARGEST):
-            rows = data_file(run, path, found[1] if found is not None else "")
+        file = file_of(run, path)
+        if syntax == "json" and (file is None or len(file[1]) > LARGEST):
+            rows = data_file(run, path, file[1] if file is not None else "")
             if rows is not None:
                 return rows
-        if found is None:
+        if file is None:
             return unknown(Reason("file", spelled(path), "it is not read"))
-        place, text = found
+        place, text = file
     content = values(place or "config", text, syntax, omega)
     if syntax == "json" and isinstance(content, list) and len(content) > MOST_TURNS and place:
         return data_sets.list_of(DataRecipe(data_sets.LIST, (place,)))
@@ -177,14 +177,14 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         is_open = first is None and run.context.is_open
         if not isinstance(words, (list, tuple)) or None in words or is_open:
             return Value(Mapping({OPEN: True}, by_attribute=True))
-        return from_words([str(each) for each in words])
+        return from_words([str(word) for word in words])
     if name in ("to_container", "to_object") and first is not None and isinstance(first.data, Mapping):
         return resolved(run, first)
     if name == "select" and len(given) > 1 and isinstance(given[1].data, str):
-        found = first or unknown()
+        value = first or unknown()
         for step in given[1].data.split("."):
-            found = run.item(found, Value(step))
-        return found
+            value = run.item(value, Value(step))
+        return value
     if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver"):
         return Value(None)
     return unknown()
@@ -210,19 +210,19 @@ def structured(run: Interpreter, value: Value) -> Value:
 def share_root(mapping: Mapping, root: Mapping) -> None:
     """Make a mapping the whole config for the interpolations in it."""
     mapping.root = root
-    for each in mapping.items.values():
-        if isinstance(each.data, Mapping):
-            share_root(each.data, root)
+    for item in mapping.items.values():
+        if isinstance(item.data, Mapping):
+            share_root(item.data, root)
 
 
 def merged(run: Interpreter, given: Given) -> Value:
     """Several configs, the keys of the last one first."""
-    found = Mapping(None, by_attribute=True)
-    for each in given:
-        other = structured(run, each).data
-        merge_into(found, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
-    share_root(found, found)
-    return Value(found)
+    mapping = Mapping(None, by_attribute=True)
+    for value in given:
+        other = structured(run, value).data
+        merge_into(mapping, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
+    share_root(mapping, mapping)
+    return Value(mapping)
 
 
 def merge_into(found: Mapping, other: Mapping) -> None:
@@ -245,18 +245,18 @@ def merge_into(found: Mapping, other: Mapping) -> None:
 
 def from_words(words: list[str]) -> Value:
     """The config of `a.b=c` words."""
-    found = Mapping(None, by_attribute=True)
+    mapping = Mapping(None, by_attribute=True)
     for word in words:
         name, mark, text = word.lstrip("-").partition("=")
-        set_path(found, name.split("."), wrapped(value_of_word(text), True) if mark else unknown())
-    share_root(found, found)
-    return Value(found)
+        set_path(mapping, name.split("."), wrapped(value_of_word(text), True) if mark else unknown())
+    share_root(mapping, mapping)
+    return Value(mapping)
 
 
 def value_of_word(text: str) -> Any:
     """The value of `a=text` as OmegaConf reads it."""
-    found = values("words", f"x: {text}", omega=True)
-    return found["x"] if isinstance(found, dict) else REFUSED
+    value = values("words", f"x: {text}", omega=True)
+    return value["x"] if isinstance(value, dict) else REFUSED
 
 
 def set_path(mapping: Mapping, steps: list[str], value: Value) -> None:
@@ -275,5 +275,5 @@ def resolved(run: Interpreter, value: Value) -> Value:
     if isinstance(data, Mapping):
         return Value(Mapping({**data.slots, **{key: resolved(run, run.item(value, Value(key))) for key in data.items}}))
     if isinstance(data, Sequence):
-        return Value(Sequence([resolved(run, each) for each in data.items], data.kind))
+        return Value(Sequence([resolved(run, item) for item in data.items], data.kind))
     return value

@@ -56,21 +56,21 @@ class Constructor(BuiltCall):
         scopes: list[Scope] = list(program.scopes)
         known = self.known
         own = self.own.own
-        made = evaluated.call(self)
-        if made.name != self.name:  # another class that Hydra makes an object of
-            made.every = False
+        call = evaluated.call(self)
+        if call.name != self.name:  # another class that Hydra makes an object of
+            call.every = False
         later = set(self._changed(scopes, evaluated.stores if self.call in evaluated.made else frozenset()))
-        later |= {name for name, value in set_later(made).items() if isinstance(plain(value), Unknown)}
-        later |= known if any(each.is_open for each in made.results) else set()
-        every = made.every and not self._is_copied(scopes)
-        open_fields = later & known if every else known - {*made.arguments} | (later & known)
+        later |= {name for name, value in set_later(call).items() if isinstance(plain(value), Unknown)}
+        later |= known if any(result.is_open for result in call.results) else set()
+        every = call.every and not self._is_copied(scopes)
+        open_fields = later & known if every else known - {*call.arguments} | (later & known)
         is_patched = unsloth.replaces(self.name) and unsloth.is_imported(self.scope.modules)
         if is_patched:
-            open_fields |= unsloth.changed_fields({name: value for name, (_, value) in made.arguments.items()} if made is not None else {})
+            open_fields |= unsloth.changed_fields({name: value for name, (_, value) in call.arguments.items()} if call is not None else {})
         exact = self.complete and not is_patched
-        not_read = unread_call(self.name, made, program, evaluated.complete)
+        not_read = unread_call(self.name, call, program, evaluated.complete)
         if not not_read and not every:
-            not_read = (unread_at(self.name, made, "the program changes them all at once"),)
+            not_read = (unread_at(self.name, call, "the program changes them all at once"),)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
         return changed(
@@ -117,7 +117,7 @@ class Constructor(BuiltCall):
 
     def _names(self) -> set[str]:
         """The names and attributes that the result is assigned to."""
-        return {part for each in targets_of(self.scope.module.parent(self.call)) for part in dotted(each)[-1:]}
+        return {part for target in targets_of(self.scope.module.parent(self.call)) for part in dotted(target)[-1:]}
 
     @property
     def is_discarded(self) -> bool:
@@ -135,20 +135,24 @@ class Constructor(BuiltCall):
                     return True
                 if len(path) == 2 and path[0] in names and path[1].startswith("set_"):
                     return True
-                if path[-1:] == ["update"] and any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(call.func)):
+                if path[-1:] == ["update"] and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(call.func)):
                     return True
         return False
 
 
 def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
     """The single call of `Accelerator` in a program; empty if there are several, or if its arguments are unknown."""
-    found: list[AcceleratorCall] = []
+    accelerator_calls: list[AcceleratorCall] = []
     for scope in scopes:
         for call in scope.calls():
             named = scope.resolve(call.func) if dotted(call.func)[-1:] == ["Accelerator"] else None
             if isinstance(named, External) and named.name.partition(".")[0] == "accelerate":
-                found.append(AcceleratorCall("Accelerator", call, scope))
-    return found if len(found) == 1 and not found[0].call.args and not found[0].is_conditional else []
+                accelerator_calls.append(AcceleratorCall("Accelerator", call, scope))
+    return (
+        accelerator_calls
+        if len(accelerator_calls) == 1 and not accelerator_calls[0].call.args and not accelerator_calls[0].is_conditional
+        else []
+    )
 
 
 def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
@@ -176,13 +180,13 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
     resolved = scope.resolve(call.func)
     if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
         return
-    own = read_class(scope.modules, resolved)
-    if not kind_of_class(own.base):
+    dataclass = read_class(scope.modules, resolved)
+    if not kind_of_class(dataclass.base):
         return
-    if len(call.args) > 1 or any(isinstance(each, ast.Starred) for each in call.args):
+    if len(call.args) > 1 or any(isinstance(node, ast.Starred) for node in call.args):
         return
-    found = Constructor(own.base, own, call, scope)
-    found.complete = own.complete and not has_own_init(scope, call.func)
+    found = Constructor(dataclass.base, dataclass, call, scope)
+    found.complete = dataclass.complete and not has_own_init(scope, call.func)
     yield found
 
 
@@ -200,7 +204,7 @@ def instantiated(scope: Scope, made: MadeCall) -> Constructor:
 def has_own_init(scope: Scope, node: ast.expr) -> bool:
     """Whether a class of the project defines its constructor itself."""
     definitions = (each.node for each in linearized(scope.modules, scope.resolve(node)) if isinstance(each, Definition))
-    lines = (line for each in definitions if isinstance(each, ast.ClassDef) for line in each.body)
+    lines = (line for definition in definitions if isinstance(definition, ast.ClassDef) for line in definition.body)
     return any(isinstance(line, FUNCTIONS) and line.name in ("__init__", "__new__") for line in lines)
 
 
@@ -211,5 +215,5 @@ def may_fill(parser: Construction) -> bool:
     types = parser.types()
     if types is None:
         return True
-    found = (read_class(parser.scope.modules, parser.scope.resolve(each)) for each in types)
-    return any(kind_of_class(each.base) for each in found)
+    dataclasses = (read_class(parser.scope.modules, parser.scope.resolve(node)) for node in types)
+    return any(kind_of_class(dataclass.base) for dataclass in dataclasses)

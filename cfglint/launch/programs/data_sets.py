@@ -102,10 +102,10 @@ def external(name: str, given: Given, named: Named) -> Value | None:
         return divided(given, named) if function == "train_test_split" else given[0] if len(given) == 1 else None
     if package in ("datasets", "datasets.combine") and function == "concatenate_datasets" and given:
         parts = [recipe_of(each) for each in given[0].data.items] if is_closed_list(given[0]) else [None]
-        return Value(DataSet(joined(*(each for each in parts if each is not None)))) if None not in parts else None
+        return Value(DataSet(joined(*(part for part in parts if part is not None)))) if None not in parts else None
     if name == "datasets.DatasetDict" and given and isinstance(given[0].data, Mapping):
-        sets = {key: recipe_of(each) for key, each in given[0].data.items.items()}
-        known = {str(key): DataSet(each) for key, each in sets.items() if each is not None}
+        sets = {key: recipe_of(value) for key, value in given[0].data.items.items()}
+        known = {str(key): DataSet(data_recipe) for key, data_recipe in sets.items() if data_recipe is not None}
         return Value(DataSplits(known)) if known else None
     if name == "datasets.load_from_disk" and given:
         folder = names_of(given[0])
@@ -121,8 +121,8 @@ def made_of(kind: str, given: Value) -> Value | None:
         names = names_of(given)
         return Value(DataSet(DataRecipe(kind, names))) if names else None
     if kind == "dict" and isinstance(given.data, Mapping) and not given.data.is_open:
-        columns = (recipe_of(each) for each in given.data.items.values())
-        recipe = next((each for each in columns if each is not None), None)
+        columns = (recipe_of(value) for value in given.data.items.values())
+        recipe = next((column for column in columns if column is not None), None)
     else:
         recipe = recipe_of(given) if kind in ("list", "pandas") and not isinstance(given.data, Instance) else None
     return Value(DataSet(recipe)) if recipe is not None else None
@@ -137,12 +137,12 @@ def loaded(given: Given, named: Named) -> Value | None:
         return None
     by_split = files.data.items if isinstance(files.data, Mapping) and not files.data.is_open else {"train": files}
     if builder in BUILDERS and part is None:
-        recipes = {str(key): DataRecipe(builder, names_of(each), str(field or "")) for key, each in by_split.items()}
+        recipes = {str(key): DataRecipe(builder, names_of(value), str(field or "")) for key, value in by_split.items()}
     elif builder not in BUILDERS and files.data is None and isinstance(part, (str, type(None))):
         recipes = {each: DataRecipe(NAMED, (builder.removeprefix(PROJECT), part or ""), each) for each in ("train", "validation", "test")}
     else:
         return None
-    sets = {key: DataSet(each) for key, each in recipes.items() if each.files}
+    sets = {key: DataSet(data_recipe) for key, data_recipe in recipes.items() if data_recipe.files}
     if split is None:
         return Value(DataSplits(sets)) if sets else None
     name = split.partition("[")[0] if isinstance(split, str) and "+" not in split else ""
@@ -153,7 +153,7 @@ def names_of(value: Value) -> tuple[str, ...]:
     """The names of files, or patterns of them, in an argument, from the top of the project if they are absolute; empty if unknown."""
     data = value.data
     names = [text_of_path(each) for each in (data.items if isinstance(data, Sequence) and not data.is_open else [value])]
-    known = [each.removeprefix(PROJECT) for each in names if isinstance(each, str)]
+    known = [name.removeprefix(PROJECT) for name in names if isinstance(name, str)]
     return tuple(known) if len(known) == len(names) and all(each and not set(each) & {"\0", ":"} for each in known) else ()
 
 
@@ -201,8 +201,8 @@ def part_of_object(value: Value, node: ast.expr) -> Value | None:
     if isinstance(node, ast.Subscript) and isinstance(inner.data, DataSet):
         return inner
     key = node.attr if isinstance(node, ast.Attribute) else node.slice.value if isinstance(node.slice, ast.Constant) else None  # type: ignore[attr-defined]
-    found = inner.data.slots.get(key)
-    return found if isinstance(found, Value) else None
+    slot = inner.data.slots.get(key)
+    return slot if isinstance(slot, Value) else None
 
 
 def joined(*parts: DataRecipe) -> DataRecipe:
@@ -212,9 +212,9 @@ def joined(*parts: DataRecipe) -> DataRecipe:
 
 def list_of(recipe: DataRecipe) -> Value:
     """A list with one entry for each row."""
-    found = Sequence()
-    found.slots[OPEN] = recipe
-    return Value(found)
+    sequence = Sequence()
+    sequence.slots[OPEN] = recipe
+    return Value(sequence)
 
 
 def rows_through(value: Value, parsed: bool = False) -> DataRecipe | None:
@@ -230,8 +230,8 @@ def rows_through(value: Value, parsed: bool = False) -> DataRecipe | None:
 
 
 def item(data: DataSplits, key: ConfigValue) -> Value | None:
-    found = data.splits.get(key) if isinstance(key, str) else None
-    return Value(found) if found is not None else None
+    data_set = data.splits.get(key) if isinstance(key, str) else None
+    return Value(data_set) if data_set is not None else None
 
 
 def entry(value: Value, key: Value) -> Value | None:
@@ -248,7 +248,7 @@ def entry(value: Value, key: Value) -> Value | None:
     if not isinstance(data, Table):
         return list_of(data.recipe) if is_name else None
     names = key.data.items if isinstance(key.data, Sequence) and not key.data.is_open else ()
-    if is_name or (names and all(isinstance(each.data, str) for each in names)):
+    if is_name or (names and all(isinstance(name.data, str) for name in names)):
         return Value(data)
     return then(data, "filter", None) if not isinstance(key.data, (int, float)) else None
 
@@ -256,8 +256,8 @@ def entry(value: Value, key: Value) -> Value | None:
 def method(data: Container, name: str, given: Given, named: Named) -> Value | None:
     """The data set that a method gives; None if nothing is known of its rows."""
     if isinstance(data, DataSplits):
-        made = {key: method(each, name, given, named) for key, each in data.splits.items()}
-        sets = {key: each.data for key, each in made.items() if each is not None and isinstance(each.data, DataSet)}
+        made = {key: method(data_set, name, given, named) for key, data_set in data.splits.items()}
+        sets = {key: value.data for key, value in made.items() if value is not None and isinstance(value.data, DataSet)}
         return Value(DataSplits(sets)) if sets and len(sets) == len(made) else None
     if isinstance(data, Table):
         return method_of_table(data, name, given, named)
@@ -315,7 +315,7 @@ def table(function: str, given: Given, named: Named) -> Value | None:
 def split_in_two(data: DataSet, test: Value, train: Value) -> list[DataSet]:
     """The parts for training and test, as both `datasets` and scikit-learn divide rows; empty if the sizes are unknown."""
     sizes = plain(test), plain(train)
-    if not all(each is None or (isinstance(each, (int, float)) and not isinstance(each, bool)) for each in sizes):
+    if not all(size is None or (isinstance(size, (int, float)) and not isinstance(size, bool)) for size in sizes):
         return []
     if sizes[1] is not None:
         steps = ("portion", "rest") if sizes[0] is None else ("portion", "test")
@@ -327,15 +327,15 @@ def split_in_two(data: DataSet, test: Value, train: Value) -> list[DataSet]:
 
 def divided(given: Given, named: Named) -> Value | None:
     """The lists or tables of scikit-learn's `train_test_split`, two for each that it is given."""
-    found: list[Value] = []
-    for each in given:
-        recipe = recipe_of(each)
-        data = each.data if isinstance(each.data, Table) else DataSet(recipe) if recipe is not None else None
+    values: list[Value] = []
+    for value in given:
+        recipe = recipe_of(value)
+        data = value.data if isinstance(value.data, Table) else DataSet(recipe) if recipe is not None else None
         parts = split_in_two(data, named.get("test_size", NONE), named.get("train_size", NONE)) if data is not None else []
         if not parts:
             return None
-        found += [Value(part) if isinstance(part, Table) else list_of(part.recipe) for part in parts]
-    return Value(Sequence(found)) if found and None not in named else None
+        values += [Value(part) if isinstance(part, Table) else list_of(part.recipe) for part in parts]
+    return Value(Sequence(values)) if values and None not in named else None
 
 
 def first_rows(data: DataSet, rows: Value) -> Value | None:
@@ -366,16 +366,16 @@ def part_of(value: Value, bounds: list[Value]) -> Value | None:
     low, high, step = bounds
     if recipe is None or step.data is not None or not isinstance(value.data, (Sequence, Table)):
         return None
-    found = DataSet(recipe)
+    data_set = DataSet(recipe)
     if all(each.data is None or type(each.data) is int for each in (low, high)):
         texts = ("" if each.data is None else str(each.data) for each in (low, high))
-        found = then(found, "slice", "train[{}:{}]".format(*texts)).data
+        data_set = then(data_set, "slice", "train[{}:{}]".format(*texts)).data
     else:
         counts = [each.data for each in (low, high) if isinstance(each.data, RowCount)]
         if len(counts) != 1 or counts[0].recipe != recipe or (low if counts[0] is high.data else high).data not in (None, 0):
             return None
-        found = then(found, "first" if counts[0] is high.data else "skip", counts[0].expression).data
-    return Value(Table(found.recipe)) if isinstance(value.data, Table) else list_of(found.recipe)
+        data_set = then(data_set, "first" if counts[0] is high.data else "skip", counts[0].expression).data
+    return Value(Table(data_set.recipe)) if isinstance(value.data, Table) else list_of(data_set.recipe)
 
 
 def length_of(value: Value) -> Value | None:
@@ -386,15 +386,15 @@ def length_of(value: Value) -> Value | None:
 
 def calculated(operation: str, *given: Value) -> Value | None:
     """A number that is computed from numbers of rows; None if it is none."""
-    counts = [each.data for each in given if isinstance(each.data, RowCount)]
+    counts = [value.data for value in given if isinstance(value.data, RowCount)]
     if (
         not counts
         or operation not in (*OPERATIONS.values(), *FUNCTIONS_OF_COUNTS)
-        or any(each.recipe != counts[0].recipe for each in counts)
+        or any(count.recipe != counts[0].recipe for count in counts)
     ):
         return None
-    operands = [each.data.expression if isinstance(each.data, RowCount) else each.data for each in given]
-    fits = all(isinstance(each, tuple) or (isinstance(each, (int, float)) and not isinstance(each, bool)) for each in operands)
+    operands = [value.data.expression if isinstance(value.data, RowCount) else value.data for value in given]
+    fits = all(isinstance(operand, tuple) or (isinstance(operand, (int, float)) and not isinstance(operand, bool)) for operand in operands)
     return Value(RowCount(counts[0].recipe, (operation, *operands))) if fits else None
 
 

@@ -30,13 +30,18 @@ MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> ProgramCall:
     """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
-    found = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
-    for each in made.module.repeated_keywords:
-        message = f"keyword argument repeated: {each.arg}"
-        found.problems.append(
-            Problem(*made.module.offsets.span(each), message, exception=f"SyntaxError: {message}", remedy=f"remove one `{each.arg}`")
+    document = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
+    for repeated_keyword in made.module.repeated_keywords:
+        message = f"keyword argument repeated: {repeated_keyword.arg}"
+        document.problems.append(
+            Problem(
+                *made.module.offsets.span(repeated_keyword),
+                message,
+                exception=f"SyntaxError: {message}",
+                remedy=f"remove one `{repeated_keyword.arg}`",
+            )
         )
-    return found
+    return document
 
 
 def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> ProgramCall:
@@ -94,7 +99,7 @@ def put(document: CallDocument, key: Node, value: Value, written: ast.expr | Non
     content = plain(value)
     if isinstance(content, Unknown):
         line = document.position(span[0])[0]
-        content = Unknown(*(each.at(document.path, line) for each in content.reasons or (NO_REASON,)))
+        content = Unknown(*(reason.at(document.path, line) for reason in content.reasons or (NO_REASON,)))
         document.leave_open(key, *span, content)
     elif written is not None and is_literal(written, content):
         document.add(key, node_of(written, offsets), content)
@@ -121,7 +126,7 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
 
 def leaves_of(value: Value) -> list[Value]:
     """The integers that a computed number comes from, each once; empty if there are too many to be edited by turns."""
-    found: list[Value] = []
+    values: list[Value] = []
     seen: set[int] = set()
     left = [*reversed(value.sources)]
     while left:
@@ -132,8 +137,8 @@ def leaves_of(value: Value) -> list[Value]:
         if each.sources:
             left += reversed(each.sources)
         elif type(each.data) is int:
-            found.append(each)
-    return found if len(found) <= MOST_SOURCES else []
+            values.append(each)
+    return values if len(values) <= MOST_SOURCES else []
 
 
 def place_of_source(call: CallDocument, value: Value) -> Written | None:
@@ -211,7 +216,7 @@ def trains(call: MadeCall) -> bool:
 def is_unknown_config(call: MadeCall) -> bool:
     """Whether the config of a call of `deepspeed.initialize` is neither a known mapping nor a path."""
     values = [call.arguments[name][1] for name in ("config", "config_params") if name in call.arguments]
-    return bool(values) and given_mapping(call) is None and all(not each.known or isinstance(each.data, Mapping) for each in values)
+    return bool(values) and given_mapping(call) is None and all(not value.known or isinstance(value.data, Mapping) for value in values)
 
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:

@@ -95,9 +95,9 @@ class Expressions:
 
     def extend(self, data: Sequence, items: Iterable[Value], is_open: bool = False) -> None:
         """Add items to a list; those of one that becomes too long are unknown."""
-        whole = (*data.items, *items)
-        self.write(data.slots, ITEMS, whole[:LONGEST])
-        if is_open or len(whole) > LONGEST:
+        values = (*data.items, *items)
+        self.write(data.slots, ITEMS, values[:LONGEST])
+        if is_open or len(values) > LONGEST:
             self.write(data.slots, OPEN, True)
 
     def add_all(self, value: Value, added: Value) -> None:
@@ -151,11 +151,11 @@ class Expressions:
         if isinstance(node, ast.Constant):
             return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
         method = getattr(self, EXPRESSIONS[type(node)], None)
-        found: Value = method(node, frame) if method is not None else unknown()
-        if isinstance(found.data, Unknown):
-            found.data = placed(found.data, node, frame.module)
-            found.node = found.node or node
-        return found
+        value: Value = method(node, frame) if method is not None else unknown()
+        if isinstance(value.data, Unknown):
+            value.data = placed(value.data, node, frame.module)
+            value.node = value.node or node
+        return value
 
     def _name(self, node: ast.Name, frame: Frame) -> Value:
         return self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
@@ -164,9 +164,9 @@ class Expressions:
         """The value of a name, as Python finds it; None if no code that was evaluated assigns it."""
         inside: Frame | None = frame
         while inside is not None:
-            found: Value | None = inside.slots.get(name)
-            if found is not None:
-                return found
+            value: Value | None = inside.slots.get(name)
+            if value is not None:
+                return value
             inside = inside.closure
         return self.global_name(name, frame)
 
@@ -180,8 +180,8 @@ class Expressions:
         if isinstance(data, ModuleObject):
             return data.frame.slots.get(name) or self.global_name(name, data.frame) or unknown()
         if isinstance(data, Built):
-            own = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
-            return data.slots.get(name) or data.arguments.get(name) or own or Value(Method(owner, name))
+            value = self.of_class(data.made_of, name, owner) if data.made_of is not None else None
+            return data.slots.get(name) or data.arguments.get(name) or value or Value(Method(owner, name))
         if isinstance(data, Instance):
             return self.of_instance(data, owner, name)
         if isinstance(data, Class):
@@ -202,9 +202,9 @@ class Expressions:
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
         """An attribute of an object of the program's own classes."""
-        found = data.slots.get(name)
-        if isinstance(found, Value):
-            return found
+        slot = data.slots.get(name)
+        if isinstance(slot, Value):
+            return slot
         if name == "__dict__":
             mapping = Mapping()
             mapping.slots = data.slots
@@ -219,15 +219,15 @@ class Expressions:
         for each in made_of.line():
             if not isinstance(each, Class):
                 return None
-            found = each.slots.get(name)
-            if isinstance(found, Value):
-                function = found.data
+            slot = each.slots.get(name)
+            if isinstance(slot, Value):
+                function = slot.data
                 if not isinstance(function, Function) or isinstance(function.node, ast.Lambda) or "staticmethod" in function.marks:
-                    return found
+                    return slot
                 if "classmethod" in function.marks:
                     return Value(function.of(Value(made_of), each))
                 if owner is None:
-                    return found
+                    return slot
                 bound = function.of(owner, each)
                 is_property = "property" in function.marks or "functools.cached_property" in function.marks
                 return self.run_function(bound, [], {}) if is_property else Value(bound)
@@ -244,9 +244,9 @@ class Expressions:
         rows = data_sets.part_of(owner, bounds) if not data_sets.is_closed_list(owner) else None
         if rows is not None:
             return rows
-        if not all(each.data is None or type(each.data) is int for each in bounds) or bounds[2].data == 0:
+        if not all(bound.data is None or type(bound.data) is int for bound in bounds) or bounds[2].data == 0:
             return unknown()
-        part = slice(*(each.data for each in bounds))
+        part = slice(*(bound.data for bound in bounds))
         if isinstance(owner.data, Sequence) and not owner.data.is_open:
             return Value(Sequence(owner.data.items[part], owner.data.kind))
         return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
@@ -255,7 +255,7 @@ class Expressions:
         """The value behind a key or a position."""
         data = owner.data
         if isinstance(data, Choice):
-            return one_of([self.item(each, key) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
+            return one_of([self.item(value, key) for value in owner.objects if isinstance(value.data, Container)], *data.reasons)
         rows = data_sets.entry(owner, key)
         if rows is not None:
             return rows
@@ -265,8 +265,8 @@ class Expressions:
         if isinstance(data, External) and data.name == "os.environ":
             return self.variable(key)
         if isinstance(data, Mapping):
-            found = data.slots.get(key.data)
-            return self.interpolated(found, data) if isinstance(found, Value) else unknown()
+            slot = data.slots.get(key.data)
+            return self.interpolated(slot, data) if isinstance(slot, Value) else unknown()
         if isinstance(data, data_sets.DataSplits):
             return data_sets.item(data, key.data) or unknown()
         if isinstance(data, Opaque) and data.name == STREAMED_SPLITS:
@@ -289,12 +289,12 @@ class Expressions:
         steps = text[2:-1]
         if not all(step.isidentifier() for step in steps.split(".")):
             return unknown(Reason("program", f"the interpolation `{text}`"))
-        found: Value | None = None
+        slot: Value | None = None
         at: Any = inside.root
         for step in steps.split("."):
-            found = at.slots.get(step) if isinstance(at, Mapping) else None
-            at = found.data if found is not None else None
-        return self.interpolated(found, inside, depth + 1) if found is not None else unknown()
+            slot = at.slots.get(step) if isinstance(at, Mapping) else None
+            at = slot.data if slot is not None else None
+        return self.interpolated(slot, inside, depth + 1) if slot is not None else unknown()
 
     def _binop(self, node: ast.BinOp, frame: Frame) -> Value:
         return self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
@@ -310,8 +310,8 @@ class Expressions:
         if isinstance(one, Sequence) and isinstance(other, Sequence) and isinstance(operation, ast.Add):
             if not one.is_open and not other.is_open:
                 return Value(Sequence((*one.items, *other.items), one.kind))
-            rows = [data_sets.recipe_of(each) for each in (left, right)]
-            return data_sets.list_of(data_sets.joined(*(each for each in rows if each))) if None not in rows else unknown()
+            rows = [data_sets.recipe_of(value) for value in (left, right)]
+            return data_sets.list_of(data_sets.joined(*(row for row in rows if row))) if None not in rows else unknown()
         count = data_sets.calculated(data_sets.OPERATIONS.get(type(operation), ""), left, right)
         if count is not None:
             return count
@@ -335,10 +335,10 @@ class Expressions:
         stops = isinstance(node.op, ast.Or)
         unclear: Value | None = None
         value = NONE
-        found: list[Value] = []
+        values: list[Value] = []
         for each in node.values:
             value = self.evaluate(each, frame)
-            found.append(value)
+            values.append(value)
             holds = self.truth(value)
             if isinstance(holds, Unknown):
                 unclear = unclear or value
@@ -346,8 +346,8 @@ class Expressions:
                 if unclear is None:
                     return value
                 # Of another value only the truth is known.
-                return Value(stops) if isinstance(value.data, bool) else one_of(found, *unclear.reasons, node=unclear.node)
-        return value if unclear is None else one_of(found, *unclear.reasons, node=unclear.node)
+                return Value(stops) if isinstance(value.data, bool) else one_of(values, *unclear.reasons, node=unclear.node)
+        return value if unclear is None else one_of(values, *unclear.reasons, node=unclear.node)
 
     def truth(self, value: Value) -> Truth:
         """Whether a value is true."""
@@ -358,7 +358,7 @@ class Expressions:
             return True
         if isinstance(data, (Mapping, Sequence)):
             parts = data.items.values() if isinstance(data, Mapping) else data.items
-            if not all(each.may_be_absent for each in parts):
+            if not all(part.may_be_absent for part in parts):
                 return True
             return Unknown() if parts or data.is_open else False
         return data if isinstance(data, Unknown) else Unknown()
@@ -427,22 +427,22 @@ class Expressions:
         if are_parameters(right):
             return is_parameter(inside.name, left.data)
         if isinstance(inside, Mapping):
-            found = inside.items.get(left.data)
-            if found is not None and found.may_be_absent:
+            value = inside.items.get(left.data)
+            if value is not None and value.may_be_absent:
                 return Unknown()
-            return Unknown() if found is None and inside.is_open else found is not None
+            return Unknown() if value is None and inside.is_open else value is not None
         if isinstance(inside, Sequence):
-            if any(each.is_plain and each.data == left.data for each in inside.items):
+            if any(item.is_plain and item.data == left.data for item in inside.items):
                 return True
-            return Unknown() if inside.is_open or not all(each.is_plain for each in inside.items) else False
+            return Unknown() if inside.is_open or not all(item.is_plain for item in inside.items) else False
         return Unknown()
 
     def _ifexp(self, node: ast.IfExp, frame: Frame) -> Value:
         holds = self.holds(node.test, frame)
         if not isinstance(holds, Unknown):
             return self.evaluate(node.body if holds else node.orelse, frame)
-        found = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
-        return found[0] if same(found[0], found[1]) else one_of(found, Computed(node.test, frame.module, "branch"))
+        values = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
+        return values[0] if same(values[0], values[1]) else one_of(values, Computed(node.test, frame.module, "branch"))
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
         """The values of expressions of which only one is evaluated."""
@@ -476,24 +476,24 @@ class Expressions:
             self.write(mapping.slots, key, self.interpolated(value, other) if isinstance(value, Value) else value)
 
     def _list(self, node: ast.List | ast.Tuple | ast.Set, frame: Frame) -> Value:
-        found: list[Value] = []
+        values: list[Value] = []
         is_open = False
-        for each in node.elts:
-            if isinstance(each, ast.Starred):
-                inner = self.evaluate(each.value, frame).data
-                found.extend(inner.items if isinstance(inner, Sequence) else ())
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                inner = self.evaluate(element.value, frame).data
+                values.extend(inner.items if isinstance(inner, Sequence) else ())
                 is_open = is_open or not isinstance(inner, Sequence) or inner.is_open
             else:
-                found.append(self.evaluate(each, frame))
+                values.append(self.evaluate(element, frame))
         kind = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}[type(node)]
-        return Value(set_of(found, is_open) if kind == "set" else Sequence(found, kind, is_open), node, frame.module)
+        return Value(set_of(values, is_open) if kind == "set" else Sequence(values, kind, is_open), node, frame.module)
 
     _tuple = _set = _list
 
     def _joinedstr(self, node: ast.JoinedStr, frame: Frame) -> Value:
         parts: list[str] = []
-        for each in node.values:
-            part = self.evaluate(each, frame)
+        for value in node.values:
+            part = self.evaluate(value, frame)
             if not isinstance(part.data, str):
                 return unknown_from(part)
             parts.append(part.data)
@@ -514,9 +514,9 @@ class Expressions:
         return Value(Function(node, frame))
 
     def _namedexpr(self, node: ast.NamedExpr, frame: Frame) -> Value:
-        found = self.evaluate(node.value, frame)
-        self.write(frame.slots, node.target.id, found)
-        return found
+        value = self.evaluate(node.value, frame)
+        self.write(frame.slots, node.target.id, value)
+        return value
 
     def _await(self, node: ast.Await, frame: Frame) -> Value:
         return self.evaluate(node.value, frame)
@@ -524,7 +524,7 @@ class Expressions:
     # -- comprehensions
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
-        found: list[Value] = []
+        values: list[Value] = []
         inside = Frame(frame.module, frame)
         first = self.evaluate(node.generators[0].iter, frame)
         if are_parameters(first) and is_name_of(node.elt, node.generators[0].target):
@@ -535,14 +535,14 @@ class Expressions:
         for turn in self._turns(node.generators, inside, first):
             if not turn:
                 return unknown()
-            found.append(self.evaluate(node.elt, inside))
-        return Value(Sequence(found))
+            values.append(self.evaluate(node.elt, inside))
+        return Value(Sequence(values))
 
     _generatorexp = _listcomp
 
     def _setcomp(self, node: ast.SetComp, frame: Frame) -> Value:
-        found = self._listcomp(node, frame)
-        return Value(set_of(found.data.items)) if isinstance(found.data, Sequence) else found
+        value = self._listcomp(node, frame)
+        return Value(set_of(value.data.items)) if isinstance(value.data, Sequence) else value
 
     def _dictcomp(self, node: ast.DictComp, frame: Frame) -> Value:
         mapping = Mapping()
@@ -569,8 +569,8 @@ class Expressions:
         if items is None:
             yield False
             return
-        for each in items:
-            self.assign(first.target, each, frame)
+        for item in items:
+            self.assign(first.target, item, frame)
             holds = any_or_all(False, [self.holds(test, frame) for test in first.ifs])
             if isinstance(holds, Unknown):
                 yield holds
@@ -587,8 +587,8 @@ class Expressions:
             items = [Value(key) for key in data.items]
         elif isinstance(data, str):
             items = [Value(each) for each in data[: MOST_TURNS + 1]]
-        found = list(items) if items is not None else None
-        return found if found is not None and len(found) <= MOST_TURNS else None
+        values = list(items) if items is not None else None
+        return values if values is not None and len(values) <= MOST_TURNS else None
 
     # -- targets of assignments
 
@@ -599,8 +599,8 @@ class Expressions:
         elif isinstance(target, ast.Starred):
             self.assign(target.value, unknown(), frame)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            for each, part in zip(target.elts, self._unpacked(value, target.elts), strict=True):
-                self.assign(each, part, frame)
+            for node, part in zip(target.elts, self._unpacked(value, target.elts), strict=True):
+                self.assign(node, part, frame)
         elif isinstance(target, ast.Attribute):
             self.stores.add(target)
             self.set_attribute(self.evaluate(target.value, frame), target.attr, value)
@@ -612,7 +612,7 @@ class Expressions:
 
     def _unpacked(self, value: Value, targets: list[ast.expr]) -> list[Value]:
         data = value.data
-        starred = next((place for place, each in enumerate(targets) if isinstance(each, ast.Starred)), None)
+        starred = next((place for place, node in enumerate(targets) if isinstance(node, ast.Starred)), None)
         if isinstance(data, Sequence) and not data.is_open:
             items = list(data.items)
             if starred is None and len(items) == len(targets):
@@ -637,8 +637,8 @@ class Expressions:
             if isinstance(key.data, PLAIN):
                 self.write(data.slots, key.data, value)
             else:
-                for each in data.items:
-                    self.write(data.slots, each, unknown())
+                for item in data.items:
+                    self.write(data.slots, item, unknown())
                 self.write(data.slots, OPEN, True)
         elif isinstance(data, External) and data.name == "os.environ" and isinstance(key.data, str):
             self.set_variable(key.data, value)
@@ -654,9 +654,9 @@ class Expressions:
 
 def placed(data: Unknown, node: ast.expr, module: ProgramModule) -> Unknown:
     """An unknown content with the place where it is computed, if its reasons have none."""
-    if all(each.line for each in data.reasons) and data.reasons:
+    if all(reason.line for reason in data.reasons) and data.reasons:
         return data
-    reasons = [each.at(module.path, node.lineno) for each in data.reasons] or [Computed(node, module)]
+    reasons = [reason.at(module.path, node.lineno) for reason in data.reasons] or [Computed(node, module)]
     return Choice(data.options, *reasons) if isinstance(data, Choice) else Unknown(*reasons)
 
 
@@ -696,12 +696,12 @@ def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
 
 def with_unknown(operation: ast.operator, left: Value, right: Value) -> Value:
     """The result of an operation with an unknown number: `epochs * steps / steps` is `epochs`, whatever the steps are."""
-    if isinstance(operation, (ast.Div, ast.FloorDiv)) and any(each is right for each in left.sources):
-        return next((each for each in left.sources if each is not right), left)
-    found = unknown_from(left, right)
+    if isinstance(operation, (ast.Div, ast.FloorDiv)) and any(source is right for source in left.sources):
+        return next((source for source in left.sources if source is not right), left)
+    value = unknown_from(left, right)
     if isinstance(operation, ast.Mult):
-        found.sources = (left, right)
-    return found
+        value.sources = (left, right)
+    return value
 
 
 def short(text: str, kind: Callable[[str], Any] = str) -> Value:
@@ -717,8 +717,8 @@ def is_wide(text: str) -> bool:
 def merged(mappings: list[Mapping]) -> Mapping:
     """The keys of several mappings, the last one first."""
     found = Mapping()
-    for each in mappings:
-        found.slots.update(each.slots)
+    for mapping in mappings:
+        found.slots.update(mapping.slots)
     return found
 
 
@@ -739,11 +739,11 @@ def path_part(path: FilePath, name: str) -> Value:
 
 def parents_of(path: FilePath) -> list[Value]:
     """The folders above a path, as far as they are in the project."""
-    found: list[Value] = []
-    while "/" in path.text.rstrip("/") and len(found) < MOST_TURNS:
-        found.append(path_part(path, "parent"))
-        path = found[-1].data
-    return found
+    values: list[Value] = []
+    while "/" in path.text.rstrip("/") and len(values) < MOST_TURNS:
+        values.append(path_part(path, "parent"))
+        path = values[-1].data
+    return values
 
 
 def is_name_of(node: ast.expr, owner: ast.expr) -> bool:

@@ -53,8 +53,8 @@ def program_at(path: str, project: Project) -> Found:
 
 def roots(project: Project) -> list[str]:
     """The folders of a project that its packages are imported from: its top, and those of packages with a setup file of their own."""
-    names = [each for each in project.names(project.root) if "." not in each]
-    inside = [os.path.join(project.root, each) for each in names[:MOST_NAMES]]
+    names = [name for name in project.names(project.root) if "." not in name]
+    inside = [os.path.join(project.root, name) for name in names[:MOST_NAMES]]
     own = [each for each in inside if any(project.is_file(os.path.join(each, name)) for name in SETUP)]
     return [project.root, os.path.join(project.root, "src"), *(each for folder in own for each in (folder, os.path.join(folder, "src")))]
 
@@ -68,7 +68,7 @@ def checkouts(line: LaunchLine, package: str, project: Project) -> Iterator[str]
     for count in range(len(parts), -1, -1):
         folder = os.path.join(project.root, *parts[:count])
         yield folder
-        names = [each for each in project.names(folder) if each.lower().replace("_", "-").startswith(f"{package}-")]
+        names = [name for name in project.names(folder) if name.lower().replace("_", "-").startswith(f"{package}-")]
         yield from (os.path.join(folder, each) for each in (package, *sorted(names)))
 
 

@@ -36,7 +36,7 @@ class Flags:
 
     def __init__(self, construction: Construction) -> None:
         self.fields: dict[str, Field] = {}
-        self.complete = {each.arg for each in construction.call.keywords} <= PLAIN_KEYWORDS
+        self.complete = {node.arg for node in construction.call.keywords} <= PLAIN_KEYWORDS
         self.parses: list[bool] = []
         self._construction = construction
         self._calls: set[ast.Call] = set()
@@ -84,7 +84,7 @@ class Flags:
         elif name.startswith("parse"):
             self.parses.append(False)
         elif name == "set_defaults":
-            self._reset.update(each.arg for each in call.keywords)
+            self._reset.update(node.arg for node in call.keywords)
         elif name not in HARMLESS:
             self.complete = False
 
@@ -106,7 +106,7 @@ class Flags:
 
     def _add(self, scope: Scope, call: ast.Call) -> None:
         """Record an argument that is added."""
-        options = [value_of(each, scope) for each in call.args]
+        options = [value_of(node, scope) for node in call.args]
         if not options or not all(isinstance(each, str) and each.startswith("-") for each in options):
             self.complete = False  # a positional argument takes leftover words
             return
@@ -142,8 +142,8 @@ def flag(scope: Scope, call: ast.Call) -> Field:
         unset = not stored if isinstance(stored, bool) and not is_optional_boolean(call) else None
         default = unset if keyword(call, "default") is None and not required else default
         return Field("bool" if isinstance(stored, bool) else "", default, *place, takes, (), stored)
-    given = keyword(call, "type")
-    kind = ["str"] if given is None else dotted(given)[-1:]
+    node = keyword(call, "type")
+    kind = ["str"] if node is None else dotted(node)[-1:]
     typed = kind[0] if kind and kind[0] in ("int", "float", "str") else ""
     listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
     choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may convert the string first
@@ -184,12 +184,12 @@ def engine_values(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
     for call in scope.calls():
         named = scope.resolve(call.func)
         if isinstance(named, External) and named.name == "deepspeed.initialize":
-            given = keyword(call, "config") or keyword(call, "config_params")
-            if given is not None:
-                yield call, given
+            node = keyword(call, "config") or keyword(call, "config_params")
+            if node is not None:
+                yield call, node
 
 
 def engine_files(scopes: list[Scope]) -> tuple[str, ...]:
     """The DeepSpeed files that the code names: `deepspeed.initialize(..., config="ds.json")`."""
-    names = (value_of(given, scope) for scope in scopes for _, given in engine_values(scope))
+    names = (value_of(node, scope) for scope in scopes for _, node in engine_values(scope))
     return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name.endswith((".json", ".hjson"))))

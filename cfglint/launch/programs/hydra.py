@@ -46,7 +46,7 @@ def composed(run: Interpreter, folder: Value, name: Value, words: object, module
     """The config of a program; `words` are its overrides, None if they are unknown; other overrides have `unknown_keys`."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
         return unknown(Reason("file", "the config of Hydra"))
-    given = [each for each in words if each]
+    given = [word for word in words if word]
     options, places = command_line.split(given)
     named, path = name.data, folder.data or ""
     for flag, value, _ in options:
@@ -57,7 +57,7 @@ def composed(run: Interpreter, folder: Value, name: Value, words: object, module
     try:
         overrides = [parse_override(given[place]) for place in places]
         files = ProjectFiles(run, top, overrides)
-        tree = compose(files, named.removesuffix(".yaml"), [files.lenient(each) for each in overrides])
+        tree = compose(files, named.removesuffix(".yaml"), [files.lenient(override) for override in overrides])
     except (OverrideError, CompositionError) as problem:
         return unknown(Reason("file", str(problem)))
     result = wrapped(tree.values, True)
@@ -117,7 +117,9 @@ class ProjectFiles:
         self._run = run
         self._top = top
         self._groups = {
-            each.key for each in overrides if isinstance(each.value, str) and self._found(f"{each.key}/{each.value.removesuffix('.yaml')}")
+            override.key
+            for override in overrides
+            if isinstance(override.value, str) and self._found(f"{override.key}/{override.value.removesuffix('.yaml')}")
         }
 
     def load(self, path: str) -> Source | None:

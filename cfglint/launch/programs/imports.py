@@ -24,9 +24,9 @@ def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[Importe
     for each in evaluated.imports if evaluated is not None else ():
         if any(compares_releases(node, each.module) for node in each.tests):
             continue
-        for made in of_statement(each):
-            if made.package in PACKAGES and not is_copied(made.package, program):
-                found.setdefault(each.node, made)
+        for imported_names in of_statement(each):
+            if imported_names.package in PACKAGES and not is_copied(imported_names.package, program):
+                found.setdefault(each.node, imported_names)
     return tuple(found.values())
 
 
@@ -47,16 +47,16 @@ def is_copied(package: str, program: ProgramFacts) -> bool:
 def of_statement(made: Import) -> list[ImportedNames]:
     node, offsets = made.node, made.module.offsets
     if isinstance(node, ast.Import):
-        return [ImportedNames(each.name, (), document_of([each], made, offsets), made.is_certain) for each in node.names]
-    names = tuple(each.name for each in node.names if each.name != "*")
+        return [ImportedNames(name.name, (), document_of([name], made, offsets), made.is_certain) for name in node.names]
+    names = tuple(name.name for name in node.names if name.name != "*")
     return [ImportedNames(node.module or "", names, document_of(node.names, made, offsets), made.is_certain)]
 
 
 def document_of(names: list[ast.alias], made: Import, offsets: Offsets) -> CallDocument:
     """The names of a statement as the keys of a document."""
-    found = CallDocument(made.module.path, made.module.text, "import", *offsets.span(made.node))
-    for each in names:
-        start = offsets.offset(each.lineno, each.col_offset)
-        key = Node(SCALAR, start, start + len(each.name), each.name)
-        found.add(key, key, each.name)
-    return found
+    document = CallDocument(made.module.path, made.module.text, "import", *offsets.span(made.node))
+    for name in names:
+        start = offsets.offset(name.lineno, name.col_offset)
+        key = Node(SCALAR, start, start + len(name.name), name.name)
+        document.add(key, key, name.name)
+    return document

@@ -225,9 +225,9 @@ class Interpreter(Branches):
         for star in frame.top.module.stars:
             module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
             if module is not None and module is not frame.top.module:
-                found = self.module_frame(module).slots.get(name)
-                if found is not None:
-                    return found  # type: ignore[no-any-return]
+                slot = self.module_frame(module).slots.get(name)
+                if slot is not None:
+                    return slot  # type: ignore[no-any-return]
             elif module is None and name[:1].isupper() and star.partition(".")[0] in FRAMEWORKS:
                 return Value(External(f"{star}.{name}"))
         return Value(External(f"builtins.{name}")) if name in BUILTINS else None
@@ -236,11 +236,11 @@ class Interpreter(Branches):
 
     def block(self, body: list[ast.stmt], frame: Frame) -> None:
         """Evaluate statements in order."""
-        for each in body:
+        for node in body:
             self.budget.spend()
-            method = getattr(self, STATEMENTS[type(each)], None)
+            method = getattr(self, STATEMENTS[type(node)], None)
             if method is not None:
-                method(each, frame)
+                method(node, frame)
 
     def _do_expr(self, node: ast.Expr, frame: Frame) -> None:
         self.evaluate(node.value, frame)
@@ -321,7 +321,7 @@ class Interpreter(Branches):
         """Note that `next()` takes something of a value."""
 
     def _do_match(self, node: ast.Match, frame: Frame) -> None:
-        self.branch(node, [lambda body=each.body: self.block(body, frame) for each in node.cases], frame)  # type: ignore[misc]
+        self.branch(node, [lambda body=case.body: self.block(body, frame) for case in node.cases], frame)  # type: ignore[misc]
 
     def _do_with(self, node: ast.With | ast.AsyncWith, frame: Frame) -> None:
         entered: list[Value] = []
@@ -394,13 +394,13 @@ class Interpreter(Branches):
         if items is None:
             filled = self._lists_filled(node, value, frame)
             self._unknown_loop(node, frame, node.target)
-            for each, recipe in filled:
-                self.write(each.slots, ITEMS, ())
-                self.write(each.slots, OPEN, recipe)
+            for sequence, recipe in filled:
+                self.write(sequence.slots, ITEMS, ())
+                self.write(sequence.slots, OPEN, recipe)
             return
         before, first = len(self.conditions), len(self.ways_out)
         signal = self._through(node, items, frame)
-        self.conditions[before:] = [each for each in self.conditions[before:] if each[1] != LOOP_LEFT]
+        self.conditions[before:] = [condition for condition in self.conditions[before:] if condition[1] != LOOP_LEFT]
         ways, goes_on = self._taken(first, Break), isinstance(signal, Break)
         if signal is None:
             signal = self._signal(node.orelse, frame)
@@ -437,9 +437,9 @@ class Interpreter(Branches):
 
     def _through(self, node: ast.For | ast.AsyncFor, items: list[Value], frame: Frame) -> Signal | None:
         """Evaluate the turns of a loop: the signal that ended it."""
-        for each in items:
+        for item in items:
             first = len(self.ways_out)
-            self.assign(node.target, each, frame)
+            self.assign(node.target, item, frame)
             signal = self._signal(node.body, frame)
             try:
                 self._leave(signal, signal is None or isinstance(signal, Continue), self._taken(first, Continue), node, frame)
@@ -490,7 +490,7 @@ class Interpreter(Branches):
         finally:
             self.trial -= 1
             del self.conditions[before:]
-        self._spoil(writes, *(each.writes for each in self._taken(first, Return, Break, Continue)))
+        self._spoil(writes, *(way_out.writes for way_out in self._taken(first, Return, Break, Continue)))
         self.conditions.append((node, 0))
         try:
             leaves, writes = self._attempt(turn)
@@ -498,12 +498,12 @@ class Interpreter(Branches):
             left = any(side == LEFT for _, side in self.conditions[before:])
             del self.conditions[before:]
         ways = self._taken(first, Break, Continue)
-        self._spoil(writes, *(each.writes for each in ways))
+        self._spoil(writes, *(way.writes for way in ways))
         if left or side_of(leaves) == LEFT:
             self.conditions.append((node, LEFT))
         if isinstance(leaves, Return):
             self._way_out(leaves, {}, frame)
-        if isinstance(leaves, Break) or any(each.kind is Break for each in ways):
+        if isinstance(leaves, Break) or any(way.kind is Break for way in ways):
             self.branch(node, [lambda: self.block(node.orelse, frame), lambda: None], frame)
         else:
             self.block(node.orelse, frame)
@@ -539,7 +539,7 @@ class Interpreter(Branches):
         module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
         if module is not None and module is not frame.module:
             names = self.module_frame(module).slots
-            for name in [each for each in frame.slots if isinstance(each, str) and not each.startswith("_") and each in names]:
+            for name in [slot for slot in frame.slots if isinstance(slot, str) and not slot.startswith("_") and slot in names]:
                 self.bind(name, names[name], frame)
 
     def _do_functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
@@ -563,11 +563,11 @@ class Interpreter(Branches):
             call = each if isinstance(each, ast.Call) else None
             made = self.evaluate(call.func if call is not None else each, frame)
             name, is_own = self.name_of(made), isinstance(made.data, Function)
-            given, named = self.given(call, frame) if call is not None and (name or is_own) else ([], {})
+            values, named = self.given(call, frame) if call is not None and (name or is_own) else ([], {})
             if name:
-                function.marks.setdefault(name.removeprefix("builtins."), []).append((given, named))
+                function.marks.setdefault(name.removeprefix("builtins."), []).append((values, named))
             elif is_own:
-                made = self.called(made, given, named, each) if call is not None else made
+                made = self.called(made, values, named, each) if call is not None else made
                 value = self.called(made, [value], {}, each) if made.known else made
         return value
 
@@ -580,15 +580,15 @@ class Interpreter(Branches):
 
     def given(self, call: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, Value]]:
         """The arguments of a call. The key None among the named ones stands for further, unknown names."""
-        given: list[Value] = []
-        for each in call.args:
-            value = self.evaluate(each.value if isinstance(each, ast.Starred) else each, frame)
-            if not isinstance(each, ast.Starred):
-                given.append(value)
+        values: list[Value] = []
+        for node in call.args:
+            value = self.evaluate(node.value if isinstance(node, ast.Starred) else node, frame)
+            if not isinstance(node, ast.Starred):
+                values.append(value)
             elif isinstance(value.data, Sequence) and not value.data.is_open:
-                given.extend(value.data.items)
+                values.extend(value.data.items)
             else:
-                given.append(Value(STARRED))
+                values.append(Value(STARRED))
         named: dict[Any, Value] = {}
         for word in call.keywords:
             value = self.evaluate(word.value, frame)
@@ -600,7 +600,7 @@ class Interpreter(Branches):
                 named.update({key: self.interpolated(each, inner) for key, each in inner.items.items()})
             if not isinstance(inner, Mapping) or inner.is_open:
                 named[None] = value
-        return given, named
+        return values, named
 
     def _do_classdef(self, node: ast.ClassDef, frame: Frame) -> None:
         made = Class(node, frame, [self.evaluate(base, frame) for base in node.bases])
@@ -617,8 +617,8 @@ class Interpreter(Branches):
         most = MOST_RECURSIVE if all(each.known for each in (*given, *named.values())) else 1
         is_left_out = function.node in self.left_out or is_generator(function.node)
         if is_left_out or len(self.active) >= DEEPEST or self.active.count(function.node) > most:
-            for each in (*given, *named.values()):
-                self.opened(each)
+            for value in (*given, *named.values()):
+                self.opened(value)
             return unknown(Reason("program", f"`{getattr(function.node, 'name', 'lambda')}()`", "it is not evaluated"))
         frame = Frame(function.frame.module, function.frame)
         if function.bound is not None:
@@ -652,10 +652,10 @@ class Interpreter(Branches):
     def _result(self, frame: Frame, function: Function) -> Value:
         """The result of a call: unknown if there are several."""
         results = frame.returned or [unknown()]
-        if all(same(results[0], each) for each in results[1:]):
+        if all(same(results[0], result) for result in results[1:]):
             return results[0]
-        for each in results:
-            self.opened(each)
+        for result in results:
+            self.opened(result)
         return one_of(results, Reason("branch", f"the branches of `{getattr(function.node, 'name', 'lambda')}()`"))
 
     def _bind_parameters(self, function: Function, frame: Frame, given: list[Value], named: dict[Any, Value]) -> None:
@@ -663,7 +663,7 @@ class Interpreter(Branches):
         arguments = function.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         cut = next((place for place, each in enumerate(given) if each.data is STARRED), len(given))
-        names = {each.arg for each in (*positional, *arguments.kwonlyargs)}
+        names = {node.arg for node in (*positional, *arguments.kwonlyargs)}
         for place, parameter in enumerate((*positional, *arguments.kwonlyargs)):
             name = parameter.arg
             if place < len(positional) and place < cut:
@@ -693,7 +693,7 @@ def ends(body: list[ast.stmt]) -> bool:
 def is_import_error(handler: ast.ExceptHandler) -> bool:
     """Whether a handler is for a package that is not installed; packages are taken as installed."""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return all(isinstance(each, ast.Name) and each.id in IMPORT_ERRORS for each in types)
+    return all(isinstance(node, ast.Name) and node.id in IMPORT_ERRORS for node in types)
 
 
 @lru_cache(MOST_FUNCTIONS)

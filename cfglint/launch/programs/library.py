@@ -129,10 +129,10 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         loaded = data_sets.external(name, given, named)
         if loaded is not None:
             return loaded
-    found = config_files.external(run, name, given)
-    found = line_parsers.external(run, name, given, named, node) if found is None else found
-    if found is not None:
-        return found
+    value = config_files.external(run, name, given)
+    value = line_parsers.external(run, name, given, named, node) if value is None else value
+    if value is not None:
+        return value
     return Value(Opaque(name))
 
 
@@ -153,10 +153,10 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name in ("len", "sum", "max", "min", "any", "all"):
         return reduced(run, name, given, named)
     if name == "range":
-        numbers = [each.data for each in given]
+        numbers = [value.data for value in given]
         if len(given) == 1 and isinstance(first.data, data_sets.RowCount):
             return first
-        fits = all(type(each) is int for each in numbers) and 0 < len(numbers) < 4 and not (len(numbers) == 3 and not numbers[2])
+        fits = all(type(number) is int for number in numbers) and 0 < len(numbers) < 4 and not (len(numbers) == 3 and not numbers[2])
         found = range(*numbers) if fits else None
         if found is None:
             return unknown()
@@ -183,10 +183,10 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 def evaluated_literal(run: Interpreter, value: Value) -> Value:
     """The result of `ast.literal_eval`, which raises an exception for what is no literal."""
     try:
-        found = ast.literal_eval(value.data)
+        literal_eval = ast.literal_eval(value.data)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         run.fail()
-    return wrapped(found) if isinstance(found, (*PLAIN, list, tuple, dict)) else unknown()
+    return wrapped(literal_eval) if isinstance(literal_eval, (*PLAIN, list, tuple, dict)) else unknown()
 
 
 def numeric(name: str, given: Given) -> Value:
@@ -208,11 +208,11 @@ def numeric(name: str, given: Given) -> Value:
 
 def converted(run: Interpreter, name: str, given: Given) -> Value:
     """A conversion of a number or string."""
-    contents = [each.data.text if isinstance(each.data, FilePath) and name == "str" else each.data for each in given]
+    contents = [value.data.text if isinstance(value.data, FilePath) and name == "str" else value.data for value in given]
     if name == "bool" and len(given) == 1 and isinstance(given[0].data, (Mapping, Sequence)):
         return Value(run.truth(given[0]))
-    if not all(isinstance(each, PLAIN) for each in contents) or (
-        name == "pow" and any(not isinstance(each, (int, float)) or abs(each) > 1000 for each in contents)
+    if not all(isinstance(content, PLAIN) for content in contents) or (
+        name == "pow" and any(not isinstance(content, (int, float)) or abs(content) > 1000 for content in contents)
     ):
         return unknown_from(*given)
     try:
@@ -247,10 +247,10 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if items is None:
         return unknown()
     if name == "sorted":
-        if named or not all(each.is_plain for each in items):
+        if named or not all(item.is_plain for item in items):
             return unknown()
         try:
-            items = sorted(items, key=lambda each: each.data)
+            items = sorted(items, key=lambda item: item.data)
         except TypeError:
             return unknown()
     if name == "reversed":
@@ -272,27 +272,27 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if items is None or named or not items:
         return unknown_from(*given)
     if name in ("any", "all"):
-        return Value(any_or_all(name == "any", [run.truth(each) for each in items]))
-    if not all(isinstance(each.data, (int, float)) for each in items):
+        return Value(any_or_all(name == "any", [run.truth(item) for item in items]))
+    if not all(isinstance(item.data, (int, float)) for item in items):
         return unknown_from(*items)
-    numbers = [each.data for each in items]
+    numbers = [item.data for item in items]
     return computed(Value(sum(numbers) if name == "sum" else max(numbers) if name == "max" else min(numbers)), *items)
 
 
 def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     """`zip` and `enumerate` of known values."""
-    lists = [run.iterated(each) for each in (given if name == "zip" else given[:1])]
-    rows = [data_sets.rows_through(each) for each in (given if name == "zip" else given[:1])]
-    if rows and rows[0] is not None and all(each == rows[0] for each in rows):
+    lists = [run.iterated(value) for value in (given if name == "zip" else given[:1])]
+    rows = [data_sets.rows_through(value) for value in (given if name == "zip" else given[:1])]
+    if rows and rows[0] is not None and all(row == rows[0] for row in rows):
         return data_sets.list_of(rows[0])
-    if any(each is None for each in lists) or not lists:
+    if any(values is None for values in lists) or not lists:
         return unknown()
     if name == "enumerate":
         start = named.get("start", given[1] if len(given) > 1 else Value(0)).data
         if type(start) is not int:
             return unknown_from(*given)
         lists = [[Value(start + place) for place in range(len(lists[0] or ()))], *lists]
-    return Value(Sequence([Value(Sequence(each, "tuple")) for each in zip(*(each or () for each in lists), strict=False)]))
+    return Value(Sequence([Value(Sequence(each, "tuple")) for each in zip(*(values or () for values in lists), strict=False)]))
 
 
 TYPES = {"int": int, "float": float, "str": str, "bool": bool}
@@ -304,7 +304,7 @@ def of_type(given: Given) -> Value:
     if len(given) != 2 or not given[0].known:
         return unknown()
     kinds = given[1].data.items if isinstance(given[1].data, Sequence) else [given[1]]
-    names = [each.data.name.removeprefix("builtins.") if isinstance(each.data, External) else "" for each in kinds]
+    names = [kind.data.name.removeprefix("builtins.") if isinstance(kind.data, External) else "" for kind in kinds]
     data = given[0].data
     if isinstance(data, PLAIN):
         if not all(
@@ -335,8 +335,8 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
         return run.attribute(owner, key) if name == "getattr" and isinstance(data, (External, Mapping)) else unknown()
     made_of = data.made_of
     if key in data.slots or (isinstance(data, Instance) and made_of is not None and run.of_class(made_of, key, owner) is not None):
-        found = run.attribute(owner, key)
-        return found if name == "getattr" else unknown() if found.may_be_absent else Value(True)
+        value = run.attribute(owner, key)
+        return value if name == "getattr" else unknown() if value.may_be_absent else Value(True)
     if isinstance(data, Built) or data.is_open:
         return unknown()
     if name == "hasattr":
@@ -360,9 +360,9 @@ def variable(run: Interpreter, given: Given) -> Value:
     name = given[0].data if given else None
     if not isinstance(name, str):
         return unknown()
-    own = run.environment.slots.get(name)
-    if isinstance(own, Value):
-        return own
+    slot = run.environment.slots.get(name)
+    if isinstance(slot, Value):
+        return slot
     outside = run.context.variable(name)
     if outside is not None:
         return Value(outside)
@@ -373,11 +373,11 @@ def variable(run: Interpreter, given: Given) -> Value:
 
 def of_path(run: Interpreter, name: str, given: Given) -> Value:
     """A function of `os.path`."""
-    texts = [text_of_path(each) for each in given]
+    texts = [text_of_path(value) for value in given]
     if name == "getcwd":
         folders = run.context.folders
         return Value("\0/" + folders[0]) if len(folders) == 1 else unknown()
-    if not texts or not all(isinstance(each, str) for each in texts):
+    if not texts or not all(isinstance(text, str) for text in texts):
         return unknown_from(*given)
     first: str = texts[0]
     if name == "join":
@@ -408,8 +408,8 @@ def anchored(run: Interpreter, path: str) -> str:
 
 def path_of(given: Given) -> Value:
     """A `pathlib.Path`."""
-    texts = [text_of_path(each) for each in given]
-    return short(posixpath.join(*texts), FilePath) if texts and all(isinstance(each, str) for each in texts) else unknown()
+    texts = [text_of_path(value) for value in given]
+    return short(posixpath.join(*texts), FilePath) if texts and all(isinstance(text, str) for text in texts) else unknown()
 
 
 def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
@@ -422,7 +422,7 @@ def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
         slots = copy.data.slots
         slots.update({key: deep_copy(each, found) for key, each in slots.items() if isinstance(each, Value)})
         if isinstance(data, Sequence):
-            slots[ITEMS] = tuple(deep_copy(each, found) for each in data.items)
+            slots[ITEMS] = tuple(deep_copy(item, found) for item in data.items)
     return found[id(data)]
 
 
@@ -501,6 +501,6 @@ def by_attribute(given: Given, named: Named) -> Value:
     content = plain(given[0]) if given else {}
     if not isinstance(content, dict):
         return unknown()
-    found = wrapped(content, by_attribute=True)
-    found.data.slots.update(slots_of(named))
-    return found
+    value = wrapped(content, by_attribute=True)
+    value.data.slots.update(slots_of(named))
+    return value

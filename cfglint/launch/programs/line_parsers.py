@@ -101,11 +101,11 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
 
 
 def add(parser: LineParser, given: Given, named: Named) -> None:
-    options = [each.data for each in given]
-    if not options or not all(isinstance(each, str) for each in options) or None in named:
+    options = [value.data for value in given]
+    if not options or not all(isinstance(option, str) for option in options) or None in named:
         parser.is_open = True
         return
-    long = next((each for each in options if each.startswith("--")), options[0])
+    long = next((option for option in options if option.startswith("--")), options[0])
     dest = named.get("dest", NONE).data
     name = dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_")
     parser.arguments.append(ParserArgument(name, options, named))
@@ -128,7 +128,9 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) ->
         data.slots[parser.command_name] = Value(chosen) if chosen is not None else unknown()
     elif parser.commands and chosen is None:
         data.slots[OPEN] = True
-    lacks_words = any(each.is_required and each.name not in given for part in parts for each in part.arguments)
+    lacks_words = any(
+        parser_argument.is_required and parser_argument.name not in given for part in parts for parser_argument in part.arguments
+    )
     for part in parts:
         for argument in part.arguments:
             may_be_given = is_open or unclear or (lacks_words and argument.is_without_default)
@@ -168,10 +170,10 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
         return Value(Unknown(WORD), argument=name)
     if argument.action.data not in ("store", "append") or (not words and argument.nargs.data != "?"):
         return unknown()
-    values = [typed(run, argument, each) for each in words]
+    values = [typed(run, argument, word) for word in words]
     if argument.nargs.data in (None, "?") and argument.action.data == "store":
-        found = values[0] if values else argument.const
-        return Value(found.data, argument=name)
+        value = values[0] if values else argument.const
+        return Value(value.data, argument=name)
     return Value(Sequence(values), argument=name)
 
 
@@ -187,9 +189,9 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
     """The arguments with which a library calls a function that it has made a command; None for other functions."""
     marks = function.marks
     if "hydra.main" in marks:
-        given, named = marks["hydra.main"][0]
-        folder = named.get("config_path") or (given[0] if given else NONE)
-        name = named.get("config_name") or (given[1] if len(given) > 1 else NONE)
+        values, named = marks["hydra.main"][0]
+        folder = named.get("config_path") or (values[0] if values else NONE)
+        name = named.get("config_name") or (values[1] if len(values) > 1 else NONE)
         words, unknown_keys = hydra.overrides_of(run.context)
         return [hydra.composed(run, folder, name, words, function.frame.module, unknown_keys)], {}
     if "click.command" in marks or "click.option" in marks:
@@ -210,7 +212,7 @@ def of_options(run: Interpreter, function: Function) -> Named:
         settings["type"] = Value(External(f"builtins.{click_type(kind, named.get('default'))}"))
         options = [each for name in names for each in name.split("/")[:1]]
         if options:
-            long = next((each for each in options if each.startswith("--")), options[0])
+            long = next((option for option in options if option.startswith("--")), options[0])
             dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
             parser.arguments.append(ParserArgument(dest, options, settings))
     result = parsed(run, parser, run.context.words, run.context.is_open)[0].data
@@ -269,7 +271,11 @@ def positional_words(name: str, words: Words, parameters: list[ast.arg], default
     """
     if name not in (FIRE, "typer.run"):
         return {}
-    flags = {each.arg for each in parameters if name != FIRE and each.annotation is not None and ast.unparse(each.annotation) == "bool"}
+    flags = {
+        parameter.arg
+        for parameter in parameters
+        if name != FIRE and parameter.annotation is not None and ast.unparse(parameter.annotation) == "bool"
+    }
     found: list[str | None] = []
     is_value = False
     for word in words:
@@ -280,7 +286,11 @@ def positional_words(name: str, words: Words, parameters: list[ast.arg], default
             is_value = False
         else:
             found.append(word)
-    takers = [each.arg for each in parameters if words_behind(words, each.arg) is None and (name == FIRE or each.arg not in defaults)]
+    takers = [
+        parameter.arg
+        for parameter in parameters
+        if words_behind(words, parameter.arg) is None and (name == FIRE or parameter.arg not in defaults)
+    ]
     return dict(zip(takers, found, strict=False))
 
 

@@ -55,8 +55,8 @@ def value_of(node: ast.expr | None, scope: Scope) -> Any:
 
 def is_unpacked(node: ast.Assign | ast.AnnAssign) -> bool:
     """Whether an assignment unpacks its value to several names."""
-    return isinstance(node, ast.Assign) and not all(isinstance(each, ast.Name) for each in node.targets)
+    return isinstance(node, ast.Assign) and not all(isinstance(target, ast.Name) for target in node.targets)
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((each.value for each in call.keywords if each.arg == name), None)
+    return next((node.value for node in call.keywords if node.arg == name), None)

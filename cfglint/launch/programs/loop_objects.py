@@ -108,25 +108,27 @@ def parameters_of(name: str, kind: str) -> tuple[str, ...]:
 
 
 def made(name: str, kind: str, call: object, named: Named, context: Context) -> Value:
-    found = LoopObject(name, kind, call)
+    loop_object = LoopObject(name, kind, call)
     if kind == ACCELERATOR:
         outside = context.variable(VARIABLE)
         steps = Value(int(outside)) if outside is not None and outside.isdigit() else named.get("gradient_accumulation_steps", Value(1))
-        found.slots["num_processes"] = Value(context.gpus) if context.gpus is not None else unknown(Reason("machine", "the number of GPUs"))
-        found.slots["gradient_accumulation_steps"] = steps
-        found.slots["mixed_precision"] = named.get("mixed_precision", NONE)
+        loop_object.slots["num_processes"] = (
+            Value(context.gpus) if context.gpus is not None else unknown(Reason("machine", "the number of GPUs"))
+        )
+        loop_object.slots["gradient_accumulation_steps"] = steps
+        loop_object.slots["mixed_precision"] = named.get("mixed_precision", NONE)
     if kind != ENGINE:
-        return Value(found)
+        return Value(loop_object)
     data = LoopObject(f"{name}.loader", LOADER, None) if "training_data" in named else Opaque(f"{name}.loader")
-    parts = (found, Opaque(f"{name}.optimizer"), data, Opaque(f"{name}.lr_scheduler"))
-    return Value(Sequence([Value(each) for each in parts], "tuple"))
+    parts = (loop_object, Opaque(f"{name}.optimizer"), data, Opaque(f"{name}.lr_scheduler"))
+    return Value(Sequence([Value(part) for part in parts], "tuple"))
 
 
 def config_of(arguments: dict[str, tuple[object, Value]], key: str) -> Value:
     """A key of the mapping that an engine is made with."""
     config = next((arguments[name][1].data for name in ("config", "config_params") if name in arguments), None)
-    found = config.slots.get(key) if isinstance(config, Mapping) else None
-    return found if isinstance(found, Value) else unknown(Reason("program", "what DeepSpeed computes"))
+    slot = config.slots.get(key) if isinstance(config, Mapping) else None
+    return slot if isinstance(slot, Value) else unknown(Reason("program", "what DeepSpeed computes"))
 
 
 def method(data: LoopObject, name: str, given: Given) -> Value:
@@ -135,9 +137,9 @@ def method(data: LoopObject, name: str, given: Given) -> Value:
         return config_of(data.made.arguments, name)
     if data.kind != ACCELERATOR:
         return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
-    for each in given if name in ("prepare", "prepare_scheduler") else ():
-        if isinstance(each.data, LoopObject) and each.data.made is not None:
-            each.data.made.is_prepared = True
+    for value in given if name in ("prepare", "prepare_scheduler") else ():
+        if isinstance(value.data, LoopObject) and value.data.made is not None:
+            value.data.made.is_prepared = True
     if name == "prepare" and given:
         return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
     if name == "accumulate":
@@ -155,15 +157,15 @@ def loaders_in(value: Value) -> Iterator[LoopObject]:
         for each in value.objects:
             yield from loaders_in(each)
     elif isinstance(value.data, Sequence) and value.data.kind == TOGETHER:
-        for each in value.data.items:
-            yield from loaders_in(each)
+        for item in value.data.items:
+            yield from loaders_in(item)
 
 
 def passed_on(name: str, given: Given) -> Value | None:
     """What a function outside of the program goes through, if that may be a data loader; None for other functions."""
     if name not in PASSING:
         return None
-    found = [each for each in given if any(True for _ in loaders_in(each))]
-    if not found:
+    values = [value for value in given if any(True for _ in loaders_in(value))]
+    if not values:
         return None
-    return found[0] if len(found) == 1 else Value(Sequence(found, TOGETHER, is_open=True))
+    return values[0] if len(values) == 1 else Value(Sequence(values, TOGETHER, is_open=True))

@@ -30,10 +30,10 @@ def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
                 if made.node not in classes:
                     classes[made.node] = methods_of(made, modules)
         called = [method for methods in classes.values() for name, method in methods if name in names]
-        for each in [*called, *functions(added)]:
-            if each.node not in seen:
-                seen.add(each.node)
-                found.append(Scope(modules, each.module, each.node))
+        for definition in [*called, *functions(added)]:
+            if definition.node not in seen:
+                seen.add(definition.node)
+                found.append(Scope(modules, definition.module, definition.node))
         if len(found) > MOST_SCOPES or modules.is_full:
             return None
     return found
@@ -58,15 +58,15 @@ def instantiated(scope: Scope) -> Iterator[Definition]:
 
 def methods_of(made: Definition, modules: Modules) -> list[tuple[str, Definition]]:
     """The methods of a class and of its base classes by name, without overridden ones."""
-    found: list[tuple[str, Definition]] = []
+    methods: list[tuple[str, Definition]] = []
     overridden: set[str] = set()
     for each in reversed(linearized(modules, made)):
         if not isinstance(each, Definition) or not isinstance(each.node, ast.ClassDef):
             continue
-        own = [line for line in each.node.body if isinstance(line, FUNCTIONS) and line.name not in overridden]
-        found.extend((method.name, Definition(each.module, method)) for method in own)
-        overridden.update(method.name for method in own if not calls_super(method))
-    return found
+        nodes = [line for line in each.node.body if isinstance(line, FUNCTIONS) and line.name not in overridden]
+        methods.extend((method.name, Definition(each.module, method)) for method in nodes)
+        overridden.update(method.name for method in nodes if not calls_super(method))
+    return methods
 
 
 def calls_super(method: ast.AST) -> bool:

@@ -112,19 +112,19 @@ class ProgramModule:
     def calls(self, endings: tuple[str, ...]) -> bool:
         """Whether the code calls something whose name has one of these endings."""
         called = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
-        return any(getattr(each, "attr", getattr(each, "id", "")).endswith(endings) for each in called)
+        return any(getattr(node, "attr", getattr(node, "id", "")).endswith(endings) for node in called)
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
         """The keywords that a call of the module has twice: the parser accepts them, and the compiler of Python does not."""
-        found: list[ast.keyword] = []
+        nodes: list[ast.keyword] = []
         for call in ast.walk(self.tree):
             seen: set[str] = set()
-            for each in call.keywords if isinstance(call, ast.Call) else ():
-                if each.arg is not None and each.arg in seen:
-                    found.append(each)
-                seen.add(each.arg or "")
-        return found
+            for node in call.keywords if isinstance(call, ast.Call) else ():
+                if node.arg is not None and node.arg in seen:
+                    nodes.append(node)
+                seen.add(node.arg or "")
+        return nodes
 
     @cached_property
     def imported_packages(self) -> set[str]:
@@ -186,7 +186,7 @@ def targets_of(node: ast.AST | None) -> list[ast.expr]:
 
 def assigned_names(node: ast.AST | None) -> set[str]:
     """The names that an assignment binds, without those of unpacking."""
-    return {each.id for each in targets_of(node) if isinstance(each, ast.Name)}
+    return {target.id for target in targets_of(node) if isinstance(target, ast.Name)}
 
 
 def givers(tree: ast.Module) -> dict[str, list[ast.expr]]:
@@ -196,7 +196,7 @@ def givers(tree: ast.Module) -> dict[str, list[ast.expr]]:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = targets_of(node)
             names = {name for target in targets for name in target_names(target)}
-            for name in names | {each.attr for each in targets if isinstance(each, ast.Attribute)}:
+            for name in names | {target.attr for target in targets if isinstance(target, ast.Attribute)}:
                 found.setdefault(name, []).append(node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             for option in node.args:
@@ -274,9 +274,9 @@ class Modules:
         inside = dotted.replace(".", "/")
         for folder in self.folders:
             for name, package in ((f"{inside}/__init__.py", dotted), (f"{inside}.py", dotted.rpartition(".")[0])):
-                found = self.module_of(os.path.normpath(f"{folder}/{name}"), package)
-                if found is not None:
-                    return found
+                program_module = self.module_of(os.path.normpath(f"{folder}/{name}"), package)
+                if program_module is not None:
+                    return program_module
         return None
 
     def lookup(self, module: ProgramModule, name: str, depth: int = 0) -> Definition | External | None:

@@ -83,15 +83,15 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
         return loop_objects.method(data, name, given)
     if isinstance(data, (LineParser, ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
-    made = of_opaque(run, data, name, given, named) if isinstance(data, Opaque) else None
-    return made or unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+    value = of_opaque(run, data, name, given, named) if isinstance(data, Opaque) else None
+    return value or unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
 
 
 def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Named) -> Value | None:
     """A method of a streamed data set or of its splits, or of a trainer."""
-    made = data_sets.method(data, name, given, named)
-    if made is not None:
-        return made
+    value = data_sets.method(data, name, given, named)
+    if value is not None:
+        return value
     if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
         return Value(data)
     if name == "train":
@@ -117,14 +117,14 @@ def of_built(run: Interpreter, data: Built, name: str) -> Value:
 def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
     if name == "join" and given:
         items = run.iterated(given[0])
-        texts = [each.data for each in items] if items is not None else [None]
+        texts = [item.data for item in items] if items is not None else [None]
         strings = [each for each in texts if isinstance(each, str)]
         return short(text.join(strings)) if len(strings) == len(texts) else unknown()
-    contents = [plain(each) for each in given]
-    if name not in STRING_METHODS or any(isinstance(each, Unknown) for each in contents) or len(text) > LONGEST:
+    contents = [plain(value) for value in given]
+    if name not in STRING_METHODS or any(isinstance(content, Unknown) for content in contents) or len(text) > LONGEST:
         return unknown()
     if (name == "format" and is_wide(text)) or (
-        name == "replace" and len(text) * max((len(str(each)) for each in contents), default=0) > LARGEST_COPY
+        name == "replace" and len(text) * max((len(str(content)) for content in contents), default=0) > LARGEST_COPY
     ):
         return unknown()
     if name == "zfill" and not (contents and isinstance(contents[0], int) and contents[0] < 100):
@@ -151,8 +151,8 @@ def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: 
     if name in ("items", "keys", "values") and not data.has_unknown_keys:
         pairs = [(Value(word), run.item(Value(data), Value(word))) for word in data.items]
         if name == "items":
-            return Value(Sequence([Value(Sequence(each, "tuple")) for each in pairs]))
-        return Value(Sequence([each[0 if name == "keys" else 1] for each in pairs]))
+            return Value(Sequence([Value(Sequence(pair, "tuple")) for pair in pairs]))
+        return Value(Sequence([pair[0 if name == "keys" else 1] for pair in pairs]))
     if name == "clear":
         for word in list(data.slots):
             run.remove(data.slots, word)

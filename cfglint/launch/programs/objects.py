@@ -109,7 +109,9 @@ class Value:
     def objects(self) -> tuple[Value, ...]:
         """Of a value that is one of several, those that code can change by it."""
         options = self.data.options if isinstance(self.data, Choice) else ()
-        return tuple(each for each in options if each is not None and isinstance(each.data, (Container, Method, Function)))[:MOST_OBJECTS]
+        return tuple(option for option in options if option is not None and isinstance(option.data, (Container, Method, Function)))[
+            :MOST_OBJECTS
+        ]
 
     @property
     def is_plain(self) -> bool:
@@ -136,15 +138,15 @@ def unknown(*reasons: Reason) -> Value:
 def one_of(values: Iterable[Value | None], *reasons: Reason, node: ast.expr | None = None) -> Value:
     """A value that is one of several; None among them: there may be none."""
     options: list[Value | None] = []
-    for each in values:
-        options += each.data.options if each is not None and isinstance(each.data, Choice) else (each,)
+    for value in values:
+        options += value.data.options if value is not None and isinstance(value.data, Choice) else (value,)
     return Value(Choice(options[:MOST_OPTIONS], *reasons), node)
 
 
 def unknown_from(*values: Value) -> Value:
     """An unknown value that is computed from others."""
-    first = next((each for each in values if not each.known), None)
-    doubt = joined(*(each.data for each in values))
+    first = next((value for value in values if not value.known), None)
+    doubt = joined(*(value.data for value in values))
     return Value(Unknown() if doubt is None else doubt, first.node if first is not None else None)
 
 
@@ -221,7 +223,7 @@ class Mapping(Container):
     @property
     def has_unknown_keys(self) -> bool:
         """Whether there may be further keys, or not all of those that are known."""
-        return self.is_open or any(isinstance(each, Value) and each.may_be_absent for each in self.slots.values())
+        return self.is_open or any(isinstance(slot, Value) and slot.may_be_absent for slot in self.slots.values())
 
 
 class Sequence(Container):
@@ -230,25 +232,25 @@ class Sequence(Container):
     __slots__ = ("kind",)
 
     def __init__(self, items: Iterable[Value] = (), kind: str = "list", is_open: bool = False) -> None:
-        whole = tuple(items)
-        super().__init__({ITEMS: whole[:LONGEST], **({OPEN: True} if is_open or len(whole) > LONGEST else {})})
+        values = tuple(items)
+        super().__init__({ITEMS: values[:LONGEST], **({OPEN: True} if is_open or len(values) > LONGEST else {})})
         self.kind = kind
 
     @property
     def items(self) -> tuple[Value, ...]:
-        found: tuple[Value, ...] = self.slots[ITEMS]
-        return found
+        values: tuple[Value, ...] = self.slots[ITEMS]
+        return values
 
 
 def set_of(items: Iterable[Value], is_open: bool = False) -> Sequence:
     """A set: equal values are one; of values that are not plain it is unknown whether they are equal."""
     known: dict[Any, Value] = {}
     others: list[Value] = []
-    for each in items:
-        if each.is_plain:
-            known.setdefault(each.data, each)
+    for item in items:
+        if item.is_plain:
+            known.setdefault(item.data, item)
         else:
-            others.append(each)
+            others.append(item)
     return Sequence((*known.values(), *others), "set", is_open or len(others) > 1)
 
 
@@ -268,10 +270,10 @@ class Frame(Container):
     @property
     def top(self) -> Frame:
         """The names of the module."""
-        found = self
-        while found.closure is not None:
-            found = found.closure
-        return found
+        frame = self
+        while frame.closure is not None:
+            frame = frame.closure
+        return frame
 
 
 class Function(Record):
@@ -447,19 +449,19 @@ def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
 
 def _plain_parts(data: Sequence | Mapping, depth: int, known: dict[int, Any]) -> Any:
     if isinstance(data, Sequence):
-        found = [_plain(each, depth, known) for each in data.items]
+        found = [_plain(item, depth, known) for item in data.items]
         doubt = joined(*found)
         return doubt if doubt is not None else tuple(found) if data.kind == "tuple" else found
-    pairs = {key: _plain(each, depth, known) for key, each in data.items.items()}
+    pairs = {key: _plain(value, depth, known) for key, value in data.items.items()}
     doubt = joined(*pairs.values())
     return pairs if doubt is None else doubt
 
 
 def told(data: Unknown) -> Unknown:
     """An unknown content; one of several is told with them, if they are numbers, strings or switches."""
-    reasons = [Reason(each.kind, each.what, each.why, each.file, each.line, name=each.name) for each in data.reasons]
-    options = [each.data for each in data.options if each is not None] if isinstance(data, Choice) else []
-    is_told = len(options) > 1 and all(isinstance(each, PLAIN) for each in options)
+    reasons = [Reason(reason.kind, reason.what, reason.why, reason.file, reason.line, name=reason.name) for reason in data.reasons]
+    options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
+    is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
     return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
 
 

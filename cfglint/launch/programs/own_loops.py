@@ -56,29 +56,29 @@ class Stepping(Record):
 def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts) -> OwnLoop:
     """The training loop of a program; `made` is the call of its `Accelerator`."""
     evaluation: ProgramEvaluation = evaluated.evaluation
-    plugins = {each.name: document_of_call(each, program) for each in plugins_of(made)} if made is not None else {}
+    plugins = {plugin.name: document_of_call(plugin, program) for plugin in plugins_of(made)} if made is not None else {}
     steps = training_steps(evaluation)
     if not steps:
         missing = "no training loop was found"
         return OwnLoop(None, plugins, None, why=missing, lacks_loader=missing, prepares_no_loader=prepares_no_loader(evaluation))
-    owners = [each.owner.data for each in steps if isinstance(each.owner.data, LoopObject)]
-    loops = [loop for each in steps for loop in [loop_of_batches(each.place)]]
-    loaders = {id(each): each for loop in loops if loop is not None for each in loop.loaders}
-    one_at_a_time = all(len({id(each) for each in loop.loaders}) < 2 for loop in loops if loop is not None)
+    owners = [step.owner.data for step in steps if isinstance(step.owner.data, LoopObject)]
+    loops = [loop for step in steps for loop in [loop_of_batches(step.place)]]
+    loaders = {id(loop_object): loop_object for loop in loops if loop is not None for loop_object in loop.loaders}
+    one_at_a_time = all(len({id(loop_object) for loop_object in loop.loaders}) < 2 for loop in loops if loop is not None)
     in_parts = goes_through_parts(evaluation)
     loader, lacks = the_loader([*loaders.values()], one_at_a_time) if not in_parts else (None, PARTS)
     found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
     found.is_whole = made is None or made.every
     found.prepares_no_loader = prepares_no_loader(evaluation)
-    found.trains = tuple(dict.fromkeys(each.made.node for each in owners if each.kind == ENGINE and each.made is not None))
+    found.trains = tuple(dict.fromkeys(owner.made.node for owner in owners if owner.kind == ENGINE and owner.made is not None))
     stepping = how_it_steps(evaluation, steps) if not in_parts else Stepping(why=PARTS)
     found.why = stepping.why
-    accumulates = any(shares_loop(each, event.place) for each in evaluation.accumulated for event in steps)
+    accumulates = any(shares_loop(place, event.place) for place in evaluation.accumulated for event in steps)
     found.accumulates = None if stepping.why else accumulates and stepping.turns is None
     found.is_twice = accumulates and stepping.turns is not None
     if steps[0].name == BACKWARD and not found.accumulates:
         found.accumulates, found.why = None, "no step of the optimizer was found in the training loop"
-    found.stages = stages_of(evaluation) if any(each.name == TRAIN_BATCH for each in steps) else 1
+    found.stages = stages_of(evaluation) if any(step.name == TRAIN_BATCH for step in steps) else 1
     add_objects(found, evaluation, program, owners)
     numbers = numbers_of(evaluation, steps, loops, stepping, found)
     node = steps[0].place.node
@@ -91,13 +91,13 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
 
 def prepares_no_loader(evaluation: ProgramEvaluation) -> bool:
     """Whether an `Accelerator` prepares objects in every run of the program, of which none can be a data loader."""
-    calls = [each for each in evaluation.events if each.name == PREPARE and is_of_kind(each.owner, ACCELERATOR)]
-    prepared = [value for each in calls for value in each.arguments]
+    calls = [event for event in evaluation.events if event.name == PREPARE and is_of_kind(event.owner, ACCELERATOR)]
+    prepared = [value for call in calls for value in call.arguments]
     return (
         evaluation.is_complete
-        and any(not each.place.conditions for each in calls)
-        and all(isinstance(each.data, MadeObject) or is_of_kind(each, OPTIMIZER, SCHEDULE) for each in prepared)
-        and not any("deepspeed_config" in each.place.module.text for each in evaluation.events)  # the program may set its batch there
+        and any(not call.place.conditions for call in calls)
+        and all(isinstance(value.data, MadeObject) or is_of_kind(value, OPTIMIZER, SCHEDULE) for value in prepared)
+        and not any("deepspeed_config" in event.place.module.text for event in evaluation.events)  # the program may set its batch there
     )
 
 
@@ -107,8 +107,8 @@ def is_of_kind(value: Value, *kinds: str) -> bool:
 
 def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramFacts, owners: list[LoopObject]) -> None:
     """Add the optimizer and the schedule of a loop: those that it steps, else the only ones that the program makes."""
-    calls = [each.made for each in owners if each.kind == OPTIMIZER and each.made is not None]
-    of_kind = {kind: [each for each in evaluation.others.values() if each.kind == kind] for kind in (OPTIMIZER, SCHEDULE)}
+    calls = [owner.made for owner in owners if owner.kind == OPTIMIZER and owner.made is not None]
+    of_kind = {kind: [other for other in evaluation.others.values() if other.kind == kind] for kind in (OPTIMIZER, SCHEDULE)}
     optimizer = with_rate_of_groups(the_same(calls or of_kind[OPTIMIZER]))
     schedule = as_written(the_same(of_kind[SCHEDULE]), evaluation)
     found.optimizer = document_of_call(optimizer, program) if optimizer is not None and evaluation.is_complete else None
@@ -122,9 +122,9 @@ def with_rate_of_groups(made: MadeCall | None) -> MadeCall | None:
     data = groups.data if groups is not None else None
     if made is None or key is None or "lr" in made.arguments or not isinstance(data, Sequence) or data.is_open or not data.items:
         return made
-    rates = [each.data.items.get("lr") if isinstance(each.data, Mapping) else None for each in data.items]
+    rates = [item.data.items.get("lr") if isinstance(item.data, Mapping) else None for item in data.items]
     first = rates[0]
-    if first is None or not all(each is not None and same(first, each) for each in rates):
+    if first is None or not all(rate is not None and same(first, rate) for rate in rates):
         return made
     return changed(made, arguments={**made.arguments, "lr": (key, first)})
 
@@ -135,31 +135,31 @@ def as_written(made: MadeCall | None, evaluation: ProgramEvaluation) -> MadeCall
     Source: accelerate 1.15.0 scheduler.py (AcceleratedScheduler.step).
     """
     key, steps = made.arguments.get(WARMUP, (None, None)) if made is not None else (None, None)
-    sizes = [each.slots.get("num_processes") for each in evaluation.made_accelerators]
-    if made is None or key is None or steps is None or not any(each is size for each in steps.sources for size in sizes):
+    sizes = [made_accelerator.slots.get("num_processes") for made_accelerator in evaluation.made_accelerators]
+    if made is None or key is None or steps is None or not any(source is size for source in steps.sources for size in sizes):
         return made
-    [*others] = [each for each in steps.sources if not any(each is size for size in sizes)]
+    [*others] = [source for source in steps.sources if not any(source is size for size in sizes)]
     return changed(made, arguments={**made.arguments, WARMUP: (key, others[0])}) if len(others) == 1 else made
 
 
 def stages_of(evaluation: ProgramEvaluation) -> int | None:
     """The processes of each replica of a pipeline: its stages, times the ranks of a layer; None if they are not known."""
     numbers: list[object] = []
-    for each in evaluation.others.values():
-        if each.kind != PIPELINE:
+    for other in evaluation.others.values():
+        if other.kind != PIPELINE:
             continue
-        known = [each.arguments[name][1].data for name in ("num_pp", "num_mp", "num_stages") if name in each.arguments]
-        if known and each.name != "PipelineModule":
+        known = [other.arguments[name][1].data for name in ("num_pp", "num_mp", "num_stages") if name in other.arguments]
+        if known and other.name != "PipelineModule":
             numbers.append(known[0] * known[1] if all(type(size) is int for size in known) and len(known) > 1 else known[0])
         elif known and known[0] is not None:
             numbers.append(known[0])
     first = numbers[0] if numbers else None
-    return first if type(first) is int and first > 0 and all(each == first for each in numbers) else None
+    return first if type(first) is int and first > 0 and all(number == first for number in numbers) else None
 
 
 def the_same(calls: list[MadeCall]) -> MadeCall | None:
     """One of several calls that are alike in what they make, and in its learning rate; None if they differ."""
-    different = {each.node: each for each in calls}
+    different = {call.node: call for call in calls}
     first = next(iter(different.values()), None)
     for each in [*different.values()][1:]:
         names = ("lr", "name", "num_warmup_steps")
@@ -176,11 +176,11 @@ def alike(one: tuple[ast.AST, Value] | None, other: tuple[ast.AST, Value] | None
 
 def training_steps(evaluation: ProgramEvaluation) -> list[Event]:
     """The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found."""
-    batches = [each for each in evaluation.events if each.name == TRAIN_BATCH and each.place.loops]
-    backward = {id(loop) for each in evaluation.events if each.name == BACKWARD for loop in each.place.loops}
-    steps = [each for each in evaluation.events if each.name == STEP and is_of_optimizer(each)]
-    found = batches or [each for each in steps if any(id(loop) in backward for loop in each.place.loops)]
-    return found or [each for each in evaluation.events if each.name == BACKWARD and each.place.loops]
+    batches = [event for event in evaluation.events if event.name == TRAIN_BATCH and event.place.loops]
+    backward = {id(loop) for event in evaluation.events if event.name == BACKWARD for loop in event.place.loops}
+    steps = [event for event in evaluation.events if event.name == STEP and is_of_optimizer(event)]
+    events = batches or [step for step in steps if any(id(loop) in backward for loop in step.place.loops)]
+    return events or [event for event in evaluation.events if event.name == BACKWARD and event.place.loops]
 
 
 def is_of_optimizer(event: Event) -> bool:
@@ -188,8 +188,8 @@ def is_of_optimizer(event: Event) -> bool:
     owner, node = event.owner, event.place.node
     if isinstance(owner.data, LoopObject):
         return owner.data.kind in (OPTIMIZER, ENGINE)
-    if any(isinstance(each.data, LoopObject) for each in owner.objects):
-        return all(isinstance(each.data, LoopObject) and each.data.kind in (OPTIMIZER, ENGINE) for each in owner.objects)
+    if any(isinstance(value.data, LoopObject) for value in owner.objects):
+        return all(isinstance(value.data, LoopObject) and value.data.kind in (OPTIMIZER, ENGINE) for value in owner.objects)
     if isinstance(owner.data, Opaque) and owner.data.name.startswith(ENGINE_CALL):
         return owner.data.name.endswith("optimizer")
     name = "".join(dotted(node.func.value)[-1:]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
@@ -198,24 +198,24 @@ def is_of_optimizer(event: Event) -> bool:
 
 def loop_of_batches(place: Place) -> OpenLoop | None:
     """The innermost loop around a step whose turns take batches of a data loader."""
-    return next((each for each in reversed(place.loops) if each.loaders), None)
+    return next((loop for loop in reversed(place.loops) if loop.loaders), None)
 
 
 def goes_through_parts(evaluation: ProgramEvaluation) -> bool:
     """Whether gradients are computed in a loop within the one that takes the batches, as PPO does with what it has generated."""
-    places = [each.place for each in evaluation.events if each.name == BACKWARD]
-    return any(loop_of_batches(each) not in (None, each.loops[-1]) for each in places if each.loops)
+    places = [event.place for event in evaluation.events if event.name == BACKWARD]
+    return any(loop_of_batches(place) not in (None, place.loops[-1]) for place in places if place.loops)
 
 
 def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall | None, str]:
     """The call that makes the data loader, and why it is not known; several are as good as one if they have the same batch size."""
-    calls = {each.made.node: each.made for each in loaders if each.made is not None}
+    calls = {loader.made.node: loader.made for loader in loaders if loader.made is not None}
     if not loaders:
         return None, "the loop goes through something else than a data loader that is known"
     if len(calls) == 1:
         return next(iter(calls.values())), ""
-    sizes = [each.arguments.get("batch_size") for each in calls.values()]
-    equal = all(alike(sizes[0], each) and each is not None and each[1].is_plain for each in sizes) if sizes else False
+    sizes = [call.arguments.get("batch_size") for call in calls.values()]
+    equal = all(alike(sizes[0], size) and size is not None and size[1].is_plain for size in sizes) if sizes else False
     if equal and one_at_a_time:
         return next(iter(calls.values())), ""
     return None, SEVERAL if calls else "DeepSpeed makes the data loader"
@@ -235,7 +235,7 @@ def how_it_steps(evaluation: ProgramEvaluation, steps: list[Event]) -> Stepping:
 
 def last_of_each(events: Iterable[Event]) -> list[Event]:
     """The last evaluation of each call."""
-    return [*{each.place.node: each for each in events}.values()]
+    return [*{event.place.node: event for event in events}.values()]
 
 
 def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
@@ -249,7 +249,7 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
     if loop is None:
         return with_guards(place, computed, place.loops[-1], evaluation)
     if loop not in place.loops:  # batches are taken in a loop of its own before each step
-        inner = [each for each in computed.loops if each not in place.loops]
+        inner = [open_loop for open_loop in computed.loops if open_loop not in place.loops]
         [only] = inner if len(inner) == 1 else [None]
         if only is not None and only.turns is not None and isinstance(only.node, ast.For):
             return Stepping(only.turns)
@@ -259,34 +259,38 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
     return with_guards(place, computed, loop, evaluation)
 
 
-def shares_loop(one: Place, other: Place) -> bool:
+def shares_loop(place: Place, other: Place) -> bool:
     """Whether two places are in one loop."""
-    return any(each in other.loops for each in one.loops)
+    return any(loop in other.loops for loop in place.loops)
 
 
 def guards_between(place: Place, other: Place | None, loop: OpenLoop) -> list[Condition]:
     """The conditions in a loop that something is done under, without those that something else is done under, too."""
     shared = set(other.conditions[loop.depth :]) if other is not None else set()
-    found = (each for each in place.conditions[loop.depth :] if isinstance(each[0], (ast.If, ast.Match)) and each not in shared)
+    found = (
+        condition
+        for condition in place.conditions[loop.depth :]
+        if isinstance(condition[0], (ast.If, ast.Match)) and condition not in shared
+    )
     return [*dict.fromkeys(found)]
 
 
 def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: ProgramEvaluation) -> Stepping:
     """The turns between two steps by the conditions that the step is made under, and the gradients are not."""
-    found = Stepping()
+    stepping = Stepping()
     for node, side in guards_between(place, computed, loop):
         guard = evaluation.guards_of.get(node)
         text = ast.unparse(guard.source) if guard is not None else ""
         if guard is not None and guard.turns is None and counts_batches(guard, loop, evaluation):
             guard.turns, guard.on_rest = guard.full[1:]  # type: ignore[index]
         if SYNC in text and (guard is None or guard.turns is None):
-            found.is_synchronized = True
+            stepping.is_synchronized = True
         elif guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
-            found.turns = guard.turns
+            stepping.turns = guard.turns
         elif not RARE.search(text) and not is_both_sides(place, node, evaluation):
             source = guard.source if guard is not None else node
             return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
-    return found
+    return stepping
 
 
 def counts_batches(guard: Guard, loop: OpenLoop, evaluation: ProgramEvaluation) -> bool:
@@ -300,8 +304,10 @@ def counts_batches(guard: Guard, loop: OpenLoop, evaluation: ProgramEvaluation) 
 
 def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) -> bool:
     """Whether an optimizer steps in both branches of a condition."""
-    events = (each.place for each in evaluation.events if each.name == STEP and is_of_optimizer(each) and each.place.loops == place.loops)
-    return {side for each in events for where, side in each.conditions if where is node} >= {0, 1}
+    events = (
+        event.place for event in evaluation.events if event.name == STEP and is_of_optimizer(event) and event.place.loops == place.loops
+    )
+    return {side for event in events for where, side in event.conditions if where is node} >= {0, 1}
 
 
 def numbers_of(
@@ -314,13 +320,17 @@ def numbers_of(
     event, loop = steps[-1], loops[-1]
     loop = loop or event.place.loops[-1]
     outside = event.place.loops[: event.place.loops.index(loop)] if loop in event.place.loops else ()
-    ranges = [each for each in outside if isinstance(each.node, ast.For)]
-    named = [each for each in ranges if isinstance(each.node, ast.For) and "epoch" in ast.unparse(each.node.target).lower()] or ranges
+    ranges = [open_loop for open_loop in outside if isinstance(open_loop.node, ast.For)]
+    named = [
+        open_loop for open_loop in ranges if isinstance(open_loop.node, ast.For) and "epoch" in ast.unparse(open_loop.node.target).lower()
+    ] or ranges
     if len(named) == 1 and named[0].turns is not None:
         numbers["epochs"] = named[0].turns
     if not outside and loop.turns is not None and isinstance(loop.node, ast.For):
         numbers["max_steps"] = loop.turns
-        found.counts_batches = event.name != TRAIN_BATCH and not any(each not in event.place.loops for each in loops if each is not None)
+        found.counts_batches = event.name != TRAIN_BATCH and not any(
+            open_loop not in event.place.loops for open_loop in loops if open_loop is not None
+        )
         return numbers
     limit = limit_of(evaluation, event, loop, outside, found)
     if limit is not None:
@@ -333,17 +343,17 @@ def limit_of(
 ) -> tuple[ast.expr, Value] | None:
     """The number of steps that ends the training, at the comparison that does: `if step >= max_steps: break`."""
     backward = next((each.place for each in reversed(evaluation.events) if each.name == BACKWARD and loop in each.place.loops), None)
-    own = {node for node, _ in guards_between(event.place, backward, loop)}
+    nodes = {node for node, _ in guards_between(event.place, backward, loop)}
     asked = [
-        (each.counter, each.limit, isinstance(each.operation, ast.Gt))
-        for each in evaluation.guards_of.values()
-        if each.limit is not None and each.place is not None and each.place.loops[-1] is loop
+        (guard.counter, guard.limit, isinstance(guard.operation, ast.Gt))
+        for guard in evaluation.guards_of.values()
+        if guard.limit is not None and guard.place is not None and guard.place.loops[-1] is loop
     ]
     if isinstance(loop.node, ast.While) and loop.turns is not None and isinstance(loop.node.test, ast.Compare):
         asked.append((ast.unparse(loop.node.test.left), loop.turns, False))
     for counter, (expression, value), is_above in asked:
         places = [place for name, place in evaluation.counted if name == counter and loop in place.loops]
-        counts = {counts_steps(each, backward, loop, own, evaluation) for each in places}
+        counts = {counts_steps(place, backward, loop, nodes, evaluation) for place in places}
         if type(value.data) is not int or len(counts) > 1 or None in counts:
             continue
         if counts:
@@ -361,10 +371,10 @@ def limit_of(
 def counts_steps(place: Place, backward: Place | None, loop: OpenLoop, own: set[ast.AST], evaluation: ProgramEvaluation) -> bool | None:
     """Whether a counter counts the steps of the optimizer, not the batches; None if it counts something else."""
     guards = {node for node, _ in guards_between(place, backward, loop)}
-    texts = [ast.unparse(evaluation.guards_of[each].source) for each in guards - own if each in evaluation.guards_of]
-    if len(texts) < len(guards - own) or not all(SYNC in each or RARE.search(each) for each in texts):
+    texts = [ast.unparse(evaluation.guards_of[node].source) for node in guards - own if node in evaluation.guards_of]
+    if len(texts) < len(guards - own) or not all(SYNC in text or RARE.search(text) for text in texts):
         return None
-    return bool(guards & own) or any(SYNC in each for each in texts)
+    return bool(guards & own) or any(SYNC in text for text in texts)
 
 
 def first_number(loop: OpenLoop, counter: str) -> int | None:

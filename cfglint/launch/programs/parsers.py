@@ -43,7 +43,7 @@ class Construction(Record):
             if isinstance(value, (ast.Tuple, ast.List)) and isinstance(named, Definition) and given.id not in named.module.ambiguous:
                 given = value
         if isinstance(given, (ast.Tuple, ast.List)):
-            return None if any(isinstance(each, ast.Starred) for each in given.elts) else given.elts
+            return None if any(isinstance(element, ast.Starred) for element in given.elts) else given.elts
         return [given] if given is not None and dotted(given) else None
 
     def uses(self) -> Iterator[tuple[str, ast.Call | None]]:
@@ -66,9 +66,9 @@ class Construction(Record):
         statement = self.scope.module.parent(self.call)
         block = self.scope.module.parent(statement) if statement is not None else None
         lines = next((each for name in ("body", "orelse", "finalbody") if statement in (each := getattr(block, name, []))), [])
-        others = [each for each in lines if each is not statement and gives_anew(each, node.id)]
-        begins = any(each.lineno < self.call.lineno for each in others)
-        ends = min((each.end_lineno or each.lineno for each in others if each.lineno > self.call.lineno), default=node.lineno)
+        others = [line for line in lines if line is not statement and gives_anew(line, node.id)]
+        begins = any(other.lineno < self.call.lineno for other in others)
+        ends = min((other.end_lineno or other.lineno for other in others if other.lineno > self.call.lineno), default=node.lineno)
         return node.id not in assigned_names(statement) or (node.lineno <= ends and (not begins or node.lineno >= self.call.lineno))
 
 
@@ -76,7 +76,7 @@ def gives_anew(statement: ast.stmt, name: str) -> bool:
     """Whether a statement gives a name a value that is not made of what it had, as a function that returns its parser does."""
     if not isinstance(statement, ast.Assign) or name not in assigned_names(statement):
         return False
-    return not any(isinstance(each, ast.Name) and each.id == name for each in ast.walk(statement.value))
+    return not any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement.value))
 
 
 def called(node: ast.AST | None) -> ast.Call | None:
@@ -91,7 +91,7 @@ def constructions(scopes: list[Scope]) -> list[Construction]:
             kind, is_own = parser_class(scope, call.func)
             if kind is not None:
                 found.append(Construction(kind, is_own, call, scope))
-        found.extend(Construction("", False, ast.Call(each, [], []), scope) for each in decorators(scope))
+        found.extend(Construction("", False, ast.Call(decorator, [], []), scope) for decorator in decorators(scope))
     return found
 
 
@@ -151,7 +151,7 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
 def refuses_line(construction: Construction, call: ast.Call) -> bool:
     """Whether a call that parses the line refuses unknown arguments."""
     scope = construction.scope
-    names = {each.arg for each in call.keywords}
+    names = {node.arg for node in call.keywords}
     if call.args or None in names or names & {"args", "args_filename", "args_file_flag"}:
         return False
     return flag(construction, call, "return_remaining_strings", False) and not in_try(scope, call)
@@ -161,8 +161,8 @@ def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, po
     """Whether a parameter has the wanted value, by default or explicitly."""
     if any(each.arg is None for each in call.keywords) or (position is not None and len(call.args) > position):
         return False
-    given = keyword(call, name)
-    return given is None or value_of(given, construction.scope) is wanted
+    node = keyword(call, name)
+    return node is None or value_of(node, construction.scope) is wanted
 
 
 def in_try(scope: Scope, node: ast.AST) -> bool:
@@ -205,5 +205,5 @@ def result_names(construction: Construction, count: int) -> list[str]:
         if isinstance(index, int) and isinstance(target, ast.Name) and -count <= index < count:
             return [target.id if place == index % count else "" for place in range(count)]
         if index is None and isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) >= count:
-            return [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+            return [element.id if isinstance(element, ast.Name) else "" for element in target.elts]
     return []

@@ -43,14 +43,14 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     if not scopes:
         return None
     made = constructions(scopes)
-    if not any(each.kind in HF_PARSERS for each in made) and not constructors(scopes, made):
+    if not any(construction.kind in HF_PARSERS for construction in made) and not constructors(scopes, made):
         scopes = with_methods(modules, scopes) or scopes
         made = constructions(scopes)
     built, methods = trainers(scopes)
     facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "")
     facts.own_trainer, facts.own_methods = not built or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
     facts.spreads = spread_over_gpus(scopes)
-    parsers = [each for each in made if each.kind in HF_PARSERS]
+    parsers = [construction for construction in made if construction.kind in HF_PARSERS]
     if len(parsers) == 1 and len(made) == 1:
         fill(facts, parsers[0], scopes)
     elif (line_parser := parser_of_line(made)) is not None:
@@ -58,7 +58,9 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
         facts.parser, facts.fields = ARGPARSE, flags.fields
         facts.complete, facts.refuses = flags.complete, flags.refuses
     facts.not_read = unread_parsers(facts, made)
-    facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(each.scope for each in made if each.kind)
+    facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(
+        construction.scope for construction in made if construction.kind
+    )
     facts.config_files = engine_files(scopes) or default_file(facts)
     facts.scopes = tuple(scopes)
     facts.evaluations = Evaluations(modules, scopes[0].module, entry)
@@ -67,15 +69,17 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     instantiating = instantiations(scopes) if not calls else set()
     if instantiating:
         objects = facts.evaluations.under(bare).made.values()
-        calls = [instantiated(scope_around(each.node, each.module, modules), each) for each in objects if each.node in instantiating]
+        calls = [instantiated(scope_around(call.node, call.module, modules), call) for call in objects if call.node in instantiating]
     engines = engine_configs(scopes) if not calls else []
     if not calls and (engines or may_build(modules)):
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         calls = evaluated_calls(evaluated, modules)
-        trained = [each for each in engines if trains(evaluated.call(each))]
+        trained = [engine for engine in engines if trains(evaluated.call(engine))]
         engines = trained if trained or accelerators(scopes) else engines
         calls = calls or [
-            each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(facts.evaluations.under(bare).call(each))
+            engine
+            for engine in engines
+            if given_mapping(evaluated.call(engine)) or given_mapping(facts.evaluations.under(bare).call(engine))
         ]
     facts.engines = tuple(engines)
     calls = calls or ([*accelerators(scopes)] if not facts.arguments else [])
@@ -85,7 +89,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 def with_own_folders(main: ProgramModule, folders: list[str], read: Callable[[str], str | None]) -> list[str]:
     """The search path of imports with the folders that the top level of a program adds to it: `sys.path.append(...)`."""
-    if not any(SEARCHED in ast.unparse(each) for each in main.tree.body if isinstance(each, ast.Expr)):
+    if not any(SEARCHED in ast.unparse(node) for node in main.tree.body if isinstance(node, ast.Expr)):
         return folders
     evaluation = ProgramEvaluation(Modules([], read), Budget(MOST_OF_PATHS), Context((), True, read=read, folders=tuple(folders[:1])))
     first: list[str] = []
@@ -103,17 +107,17 @@ def may_build(modules: Modules) -> bool:
 
 def evaluated_calls(evaluated: Evaluated, modules: Modules) -> list[BuiltCall]:
     """The calls that build arguments where only an evaluation finds them."""
-    found: list[BuiltCall] = []
-    for made in evaluated.made.values():
-        scope = scope_around(made.node, made.module, modules)
-        found.extend(constructor(scope, made.node))
-    return found
+    built_calls: list[BuiltCall] = []
+    for call in evaluated.made.values():
+        scope = scope_around(call.node, call.module, modules)
+        built_calls.extend(constructor(scope, call.node))
+    return built_calls
 
 
 def parser_of_line(made: list[Construction]) -> Construction | None:
     """The one argparse parser that parses the launch line; None if there are others, but for those that parse a file alone."""
-    found = [each for each in made if not is_file_parser(each)]
-    return found[0] if len(found) == 1 and found[0].kind == ARGPARSE and not found[0].is_own else None
+    parser = [construction for construction in made if not is_file_parser(construction)]
+    return parser[0] if len(parser) == 1 and parser[0].kind == ARGPARSE and not parser[0].is_own else None
 
 
 def is_file_parser(parser: Construction) -> bool:
@@ -141,25 +145,25 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
     defaults: dict[str, Field] = {}
     classes: list[str] = []
     named = result_names(parser, len(types))
-    for index, each in enumerate(types):
-        found = read_class(parser.scope.modules, parser.scope.resolve(each))
-        facts.complete = facts.complete and found.complete
-        if kind_of_class(found.base):
+    for index, node in enumerate(types):
+        dataclass = read_class(parser.scope.modules, parser.scope.resolve(node))
+        facts.complete = facts.complete and dataclass.complete
+        if kind_of_class(dataclass.base):
             facts.complete = facts.complete and not facts.arguments
-            facts.arguments, facts.exact = found.base, found.complete
-            known = known_fields(found.base)
-            defaults = {name: field for name, field in found.own.items() if name in known}
-            fields.update(SEQ2SEQ if found.base == "Seq2SeqTrainingArguments" else {})
-            fields.update((name, field) for name, field in found.own.items() if name not in known)
+            facts.arguments, facts.exact = dataclass.base, dataclass.complete
+            known = known_fields(dataclass.base)
+            defaults = {name: field for name, field in dataclass.own.items() if name in known}
+            fields.update(SEQ2SEQ if dataclass.base == "Seq2SeqTrainingArguments" else {})
+            fields.update((name, field) for name, field in dataclass.own.items() if name not in known)
             names = set(named[index : index + 1])
-            changed_here = {*changed_fields(scopes, names), *found.assigned}
+            changed_here = {*changed_fields(scopes, names), *dataclass.assigned}
             facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
-            if is_script_class(found.base):
-                classes.append(found.base)
-            elif found.base:
+            if is_script_class(dataclass.base):
+                classes.append(dataclass.base)
+            elif dataclass.base:
                 facts.complete = False
-            fields.update(found.own)
+            fields.update(dataclass.own)
     if any(True for _ in added_arguments(parser)):
         facts.complete = False
     replace_defaults(parser, known_fields(facts.arguments) if facts.arguments else set(), fields, defaults)
@@ -172,9 +176,9 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
 def replace_defaults(parser: Construction, known: set[str], fields: dict[str, Field], defaults: dict[str, Field]) -> None:
     """Apply the defaults that `set_defaults` sets."""
     for method, call in parser.uses():
-        for each in call.keywords if call is not None and method == "set_defaults" else ():
-            if each.arg in fields:
-                fields[each.arg] = changed(fields[each.arg], default=value_of(each.value, parser.scope))
-            elif each.arg in known:
-                takes = defaults[each.arg].takes if each.arg in defaults else ""
-                defaults[each.arg] = Field("", value_of(each.value, parser.scope), parser.scope.module.path, each.value.lineno, takes)
+        for node in call.keywords if call is not None and method == "set_defaults" else ():
+            if node.arg in fields:
+                fields[node.arg] = changed(fields[node.arg], default=value_of(node.value, parser.scope))
+            elif node.arg in known:
+                takes = defaults[node.arg].takes if node.arg in defaults else ""
+                defaults[node.arg] = Field("", value_of(node.value, parser.scope), parser.scope.module.path, node.value.lineno, takes)

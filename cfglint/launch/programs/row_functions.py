@@ -48,8 +48,8 @@ def appends(body: list[ast.stmt], name: str, line: str) -> Appends:
     """How often statements append to a list; `line` is the variable of a line of a file, of which blank ones are no rows."""
     least = most = 0
     leaves = False
-    for each in body:
-        part = appends_of(each, name, line)
+    for node in body:
+        part = appends_of(node, name, line)
         least += 0 if leaves else part.least
         most += part.most
         leaves = leaves or part.leaves
@@ -69,8 +69,8 @@ def appends_of(node: ast.stmt, name: str, line: str) -> Appends:
         return either(ways) if not uses(node.test, name) else Appends(0, MANY)
     if isinstance(node, ast.Try):
         body = appends([*node.body, *node.orelse, *node.finalbody], name, line)
-        handlers = [appends(each.body, name, line) for each in node.handlers if not isinstance(each.body[-1], ast.Raise)]
-        ways = [Appends(each.least, body.most + each.most, each.leaves) for each in handlers]
+        handlers = [appends(handler.body, name, line) for handler in node.handlers if not isinstance(handler.body[-1], ast.Raise)]
+        ways = [Appends(handler.least, body.most + handler.most, handler.leaves) for handler in handlers]
         return either([body, *ways])
     if isinstance(node, (ast.With, ast.AsyncWith)):
         return appends(node.body, name, line)
@@ -83,7 +83,7 @@ def either(ways: list[Appends]) -> Appends:
     """How often one of several ways appends."""
     if not ways:
         return NEVER
-    return Appends(min(each.least for each in ways), max(each.most for each in ways), any(each.leaves for each in ways))
+    return Appends(min(way.least for way in ways), max(way.most for way in ways), any(way.leaves for way in ways))
 
 
 def uses(node: ast.AST, name: str) -> bool:
@@ -116,7 +116,7 @@ def is_line(test: ast.expr, name: str) -> bool:
 def parses_lines(*nodes: ast.AST) -> bool:
     """Whether a call of `json.loads` is among some statements."""
     called = (each.func for node in nodes for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any("loads" in (getattr(each, "attr", ""), getattr(each, "id", "")) for each in called)
+    return any("loads" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in called)
 
 
 class Batched:
@@ -134,21 +134,21 @@ class Batched:
 
     def block(self, body: list[ast.stmt]) -> None:
         """Go through statements."""
-        for each in body:
-            if isinstance(each, ast.Return):
-                self.results.append(each.value is not None and self.each_row(each.value))
-            elif isinstance(each, (ast.Assign, ast.AnnAssign)) and each.value is not None:
-                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
-                self.bind((target.id for target in targets if isinstance(target, ast.Name)), self.each_row(each.value))
-            elif isinstance(each, ast.For) and self.each_row(each.iter):
-                filled = lists_filled(each)
+        for node in body:
+            if isinstance(node, ast.Return):
+                self.results.append(node.value is not None and self.each_row(node.value))
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                self.bind((target.id for target in targets if isinstance(target, ast.Name)), self.each_row(node.value))
+            elif isinstance(node, ast.For) and self.each_row(node.iter):
+                filled = lists_filled(node)
                 self.bind(filled, False)
                 self.bind((name for name, always in filled.items() if always), True)
-            elif isinstance(each, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
+            elif isinstance(node, (ast.For, ast.While, ast.If, ast.With, ast.Try)):
                 for inside in ("body", "orelse", "finalbody"):
-                    self.block(getattr(each, inside, []))
-            elif isinstance(each, ast.Delete):
-                self.bind((target.id for target in each.targets if isinstance(target, ast.Name)), False)
+                    self.block(getattr(node, inside, []))
+            elif isinstance(node, ast.Delete):
+                self.bind((target.id for target in node.targets if isinstance(target, ast.Name)), False)
 
     def bind(self, names: Iterable[str], has_rows: bool) -> None:
         """Note what names stand for."""
@@ -164,7 +164,7 @@ class Batched:
         if isinstance(node, ast.Attribute):
             return self.each_row(node.value)
         if isinstance(node, ast.Dict):
-            return any(self.each_row(each) for each in node.values)
+            return any(self.each_row(value) for value in node.values)
         if isinstance(node, ast.ListComp):
             first = node.generators[0]
             return len(node.generators) == 1 and not first.ifs and ast.unparse(first.iter) != self.batch and self.each_row(first.iter)
@@ -174,25 +174,25 @@ class Batched:
         """Whether the result of a call has an entry for each row."""
         path = dotted(node.func)
         last = path[-1] if path else node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        given = [each for each in node.args if not isinstance(each, ast.Starred)]
+        nodes = [each for each in node.args if not isinstance(each, ast.Starred)]
         if last in ONE_EACH:
-            return any(self.each_row(each) for each in given)
+            return any(self.each_row(each) for each in nodes)
         if last == "range":
             return (
-                len(given) == 1 and isinstance(given[0], ast.Call) and dotted(given[0].func) == ["len"] and self.each_row(given[0].args[0])
+                len(nodes) == 1 and isinstance(nodes[0], ast.Call) and dotted(nodes[0].func) == ["len"] and self.each_row(nodes[0].args[0])
             )
         if isinstance(node.func, ast.Attribute) and self.each_row(node.func.value):
             return last in KEEPING
-        words = {each.arg: each.value for each in node.keywords if each.arg is not None}
+        words = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
         if not last.lower().endswith(TOKENIZERS) or SPLITTING & words.keys():
             return False
-        return any(self.each_row(each) for each in (*given, *words.values()))
+        return any(self.each_row(each) for each in (*nodes, *words.values()))
 
 
 def keeps_rows(function: ast.AST, skipped: int) -> bool:
     """Whether a function of a batched `map` gives a row for each one; `skipped` are the parameters before the batch."""
     arguments = getattr(function, "args", None)
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)] if isinstance(arguments, ast.arguments) else []
+    names = [node.arg for node in (*arguments.posonlyargs, *arguments.args)] if isinstance(arguments, ast.arguments) else []
     if len(names) <= skipped:
         return False
     batched = Batched(names[skipped])
@@ -203,19 +203,19 @@ def keeps_rows(function: ast.AST, skipped: int) -> bool:
 
 def cut_lengths(scopes: Iterable[Scope]) -> Iterator[int | str | None]:
     """What a tokenizer is told to cut rows at, in each of its calls: a number, the name of an argument, None for anything else."""
-    nodes = {each for scope in scopes for each in ast.walk(scope.node)}
+    nodes = {node for scope in scopes for node in ast.walk(scope.node)}
     numbers = {
-        each.targets[0].id: each.value.value if isinstance(each.value, ast.Constant) and isinstance(each.value.value, int) else None
-        for each in nodes
-        if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name)
+        node.targets[0].id: node.value.value if isinstance(node.value, ast.Constant) and isinstance(node.value.value, int) else None
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
-    for call in (each for each in nodes if isinstance(each, ast.Call)):
-        words = {each.arg: each.value for each in call.keywords}
+    for call in (node for node in nodes if isinstance(node, ast.Call)):
+        words = {keyword.arg: keyword.value for keyword in call.keywords}
         path, cuts, length = dotted(call.func), words.get("truncation"), words.get("max_length")
         if length is None or (isinstance(cuts, ast.Constant) and not cuts.value) or not path or not path[-1].lower().endswith(TOKENIZERS):
             continue
         if isinstance(length, ast.Name):
             yield numbers.get(length.id)
         else:
-            found = length.value if isinstance(length, ast.Constant) else getattr(length, "attr", None)
-            yield found if isinstance(found, (int, str)) else None
+            value = length.value if isinstance(length, ast.Constant) else getattr(length, "attr", None)
+            yield value if isinstance(value, (int, str)) else None

@@ -137,11 +137,11 @@ def evaluated_once(
         evaluation.left_out = left_out
         complete = ran(evaluation, main, entry)
     if 0 < len(evaluation.commands) <= MOST_COMMANDS:
-        lines = (context.changed(words=(each,), spelled=(each,)) for each in evaluation.commands)
-        others = [ProgramEvaluation(modules, Budget(STEPS, budget), each) for each in lines]
-        for each in others:
-            each.shares = shares
-        add_commands(evaluation, [each for each in others if ran(each, main, entry)])
+        lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
+        others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
+        for other in others:
+            other.shares = shares
+        add_commands(evaluation, [other for other in others if ran(other, main, entry)])
     return evaluation, complete
 
 
@@ -159,21 +159,21 @@ def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluat
     """Add what the subcommands of a program make, each of which may be the one that a line names."""
     for which in ("made", "trainers", "engines", "accelerators"):
         found: dict[ast.Call, MadeCall] = {}
-        for each in of_commands:
-            for call, made in getattr(each, which).items():
+        for of_command in of_commands:
+            for call, made in getattr(of_command, which).items():
                 if call in found:
                     found[call].add(made)
                 else:
                     found[call] = made
         getattr(evaluation, which).update(found)
-    evaluation.stores.update(*(each.stores for each in of_commands))
+    evaluation.stores.update(*(of_command.stores for of_command in of_commands))
 
 
 def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:
     """The function around a call, with the functions in it; the top level of the module outside of functions."""
     around = [each for each in module.above(call) if isinstance(each, FUNCTIONS)]
-    found = around[-1] if around else module.tree
-    return Scope(modules, module, found, is_main=found is module.tree)
+    node = around[-1] if around else module.tree
+    return Scope(modules, module, node, is_main=node is module.tree)
 
 
 def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:

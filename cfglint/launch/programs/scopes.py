@@ -103,8 +103,8 @@ def called(scopes: list[Scope], entry: str = "") -> set[Scope]:
     processes.
     """
     by_name: dict[str, list[Scope]] = {}
-    for each in scopes:
-        by_name.setdefault(getattr(each.node, "name", ""), []).append(each)
+    for scope in scopes:
+        by_name.setdefault(getattr(scope.node, "name", ""), []).append(scope)
     left = [*by_name.pop("", []), *(by_name.pop(entry, []) if entry else [])]
     found = {*left}
     while left:
@@ -120,8 +120,8 @@ def names_run(call: ast.Call) -> Iterator[str]:
     name = dotted(call.func)[-1:]
     yield from name
     if name and name[0] in RUNNERS:
-        for each in (*call.args, *(keyword.value for keyword in call.keywords)):
-            yield from dotted(each)[-1:]
+        for node in (*call.args, *(keyword.value for keyword in call.keywords)):
+            yield from dotted(node)[-1:]
 
 
 def is_caught(node: ast.AST, scope: Scope, scopes: Iterable[Scope], deepest: int = 4) -> bool:
@@ -133,13 +133,13 @@ def is_caught(node: ast.AST, scope: Scope, scopes: Iterable[Scope], deepest: int
         inside = above
     name: str = getattr(scope.node, "name", "")
     others = (each for each in scopes if each is not scope) if name and deepest else ()
-    return any(is_caught(call, each, scopes, deepest - 1) for each in others for call in each.calls_of(name))
+    return any(is_caught(call, other, scopes, deepest - 1) for other in others for call in other.calls_of(name))
 
 
 def goes_on(handler: ast.ExceptHandler) -> bool:
     """Whether a handler catches the exceptions of a constructor and does not end the program."""
     types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    catches = any(each is None or dotted(each)[-1:] in CAUGHT for each in types)
+    catches = any(node is None or dotted(node)[-1:] in CAUGHT for node in types)
     ends = (isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and dotted(node.func)[-1:] in ENDS) for node in ast.walk(handler))
     return catches and not any(ends)
 
@@ -153,8 +153,8 @@ def parameters(node: ast.AST) -> set[str]:
     if not isinstance(node, FUNCTIONS):
         return set()
     arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    return {each.arg for each in every if each is not None}
+    nodes = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    return {each.arg for each in nodes if each is not None}
 
 
 def dotted(node: ast.expr) -> list[str]:
@@ -168,19 +168,19 @@ def dotted(node: ast.expr) -> list[str]:
 
 def reachable(modules: Modules, main: ProgramModule, entry: str = "") -> list[Scope] | None:
     """The scopes that a program may run, its own first, then that of its `entry`; None above the limit."""
-    found = [Scope(modules, main, main.tree, is_main=not entry)]
+    scopes = [Scope(modules, main, main.tree, is_main=not entry)]
     called = code_of(Definition(main, main.names[entry])) if entry in main.names else None
-    found += [Scope(modules, main, called)] if called is not None else []
-    seen: set[ast.AST] = {each.node for each in found}
-    for scope in found:
+    scopes += [Scope(modules, main, called)] if called is not None else []
+    seen: set[ast.AST] = {each.node for each in scopes}
+    for scope in scopes:
         for definition in named_in(scope):
             node = code_of(definition)
             if node is not None and node not in seen:
                 seen.add(node)
-                found.append(Scope(modules, definition.module, node))
-        if len(found) > MOST_SCOPES or modules.is_full:
+                scopes.append(Scope(modules, definition.module, node))
+        if len(scopes) > MOST_SCOPES or modules.is_full:
             return None
-    return found
+    return scopes
 
 
 def code_of(definition: Definition) -> ast.AST | None:

@@ -96,7 +96,7 @@ class SharedModule(Record):
             if budget.left < self.steps:
                 return False
             budget = budget.within
-        if any(path in run.frames for path in self.frames) or any(run.frames.get(path) is not each for path, each in self.needs.items()):
+        if any(path in run.frames for path in self.frames) or any(run.frames.get(path) is not frame for path, frame in self.needs.items()):
             return False
         if modules.count != self.count and modules.count + len(self.named) > MOST_MODULES:
             return False
@@ -114,7 +114,7 @@ class SharedModules:
     def frame(self, run: Evaluation, module: ProgramModule) -> Frame:
         """The names of a module, evaluated for the program or before for another one."""
         known = self._known.get(module, [])
-        shared = next((each for each in known if each.holds_in(run)), None)
+        shared = next((shared_module for shared_module in known if shared_module.holds_in(run)), None)
         if shared is None:
             return self._recorded(run, module) if module not in self._own and len(known) < MOST_VARIANTS else run.evaluated_module(module)
         run.budget.spend(shared.steps)
@@ -185,7 +185,7 @@ def is_shareable(content: object, seen: dict[int, Slots]) -> bool:
     if isinstance(content, Value):
         return is_shareable(content.data, seen)
     if isinstance(content, Choice):
-        return all(is_shareable(each, seen) for each in content.options)
+        return all(is_shareable(option, seen) for option in content.options)
     if isinstance(content, Container):
         if content.slots.of is not None or id(content.slots) in seen:
             return True
@@ -200,11 +200,11 @@ def is_shareable(content: object, seen: dict[int, Slots]) -> bool:
             parts += around(content.closure)
         elif isinstance(content, Instance) and content.made_of is not None:
             parts.append(content.made_of)
-        return all(is_shareable(each, seen) for each in parts)
+        return all(is_shareable(part, seen) for part in parts)
     if isinstance(content, Function):
-        marks = [each for calls in content.marks.values() for given, named in calls for each in (*given, *named.values())]
+        marks = [value for calls in content.marks.values() for values, named in calls for value in (*values, *named.values())]
         parts = [*content.defaults.values(), *marks, *around(content.frame), content.bound, content.owner]
-        return all(is_shareable(each, seen) for each in parts)
+        return all(is_shareable(part, seen) for part in parts)
     if isinstance(content, (tuple, list)):
         return all(is_shareable(each, seen) for each in content)
     if isinstance(content, Method):

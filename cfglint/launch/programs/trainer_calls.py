@@ -30,9 +30,9 @@ def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.
     if evaluated is None or unsloth.is_imported(program.modules):
         return ()
     return tuple(
-        trainer_call(made, program)
-        for made in evaluated.trainers.values()
-        if is_modelled(made, program) and not is_for_release(made) and is_given(made, evaluated, node)
+        trainer_call(call, program)
+        for call in evaluated.trainers.values()
+        if is_modelled(call, program) and not is_for_release(call) and is_given(call, evaluated, node)
     )
 
 
@@ -62,33 +62,33 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     offsets = module.offsets
     name = made.origin.rpartition(".")[2]
     document = CallDocument(module.path, module.text, name, *offsets.span(made.node))
-    for each in written(made):
-        add(document, str(each.arg), each, made.arguments[str(each.arg)][1], made, offsets, program)
+    for node in written(made):
+        add(document, str(node.arg), node, made.arguments[str(node.arg)][1], made, offsets, program)
     scope = scope_around(made.node, module, program.modules)
     certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
-    given = made.arguments["args"][1].data if "args" in made.arguments else None
-    fields = added_fields(given) if isinstance(given, Built) else ()
-    base = class_of_trainer(given) if isinstance(given, Built) else ""
+    data = made.arguments["args"][1].data if "args" in made.arguments else None
+    fields = added_fields(data) if isinstance(data, Built) else ()
+    base = class_of_trainer(data) if isinstance(data, Built) else ""
     package = made.origin.partition(".")[0]
     return TrainerCall(name, package, document, certain, fields, callbacks(made), is_streamed(made), base, resumes(made), data_of(made))
 
 
 def callbacks(made: MadeCall) -> tuple[str, ...]:
     """The classes of transformers of the callbacks of a trainer that is trained, without those that only some branches add."""
-    trained = [each for each in made.results if each.slots.get(IS_TRAINED) is True and not each.is_open]
+    trained = [result for result in made.results if result.slots.get(IS_TRAINED) is True and not result.is_open]
     listed = made.arguments["callbacks"][1].data if "callbacks" in made.arguments else None
-    every = list(listed.items) if isinstance(listed, Sequence) else []
+    values = list(listed.items) if isinstance(listed, Sequence) else []
     for each in trained:
         added = each.slots.get(CALLBACKS)
-        every += added if isinstance(added, tuple) else ()
-    names = (each.data.name.split(".") for each in every if isinstance(each.data, (Opaque, External)))
+        values += added if isinstance(added, tuple) else ()
+    names = (value.data.name.split(".") for value in values if isinstance(value.data, (Opaque, External)))
     return tuple(name[-1] for name in names if name[0] == "transformers") if trained else ()
 
 
 def is_streamed(made: MadeCall) -> bool:
     """Whether the training set of a trainer is streamed, so that it has no length."""
-    given = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
-    return isinstance(given, Opaque) and given.name == STREAMED
+    data = made.arguments["train_dataset"][1].data if "train_dataset" in made.arguments else None
+    return isinstance(data, Opaque) and data.name == STREAMED
 
 
 def data_of(made: MadeCall) -> DataRecipe | None:
@@ -98,9 +98,9 @@ def data_of(made: MadeCall) -> DataRecipe | None:
 
 def resumes(made: MadeCall) -> ConfigValue:
     """The checkpoint that `train` is given: a path, true for the last one, None for none; `Unknown` if that is not known."""
-    trained = [each for each in made.results if RESUMES in each.slots and not each.is_open]
-    given = trained[0].slots[RESUMES] if len(trained) == 1 else None
-    value = plain(given) if isinstance(given, Value) else Unknown()
+    trained = [result for result in made.results if RESUMES in result.slots and not result.is_open]
+    slot = trained[0].slots[RESUMES] if len(trained) == 1 else None
+    value = plain(slot) if isinstance(slot, Value) else Unknown()
     return value if value is None or isinstance(value, (bool, str)) else Unknown()
 
 
@@ -116,7 +116,7 @@ def added_fields(built: Built) -> tuple[str, ...]:
     if built.name not in ("TrainingArguments", SEQ2SEQ_CLASS) or (own is not None and (None in own.line() or is_special(own))):
         return ()
     names = field_names(own) if own is not None else []
-    return (*(SEQ2SEQ if built.name == SEQ2SEQ_CLASS else ()), *(each for each in names if each not in base_fields()))
+    return (*(SEQ2SEQ if built.name == SEQ2SEQ_CLASS else ()), *(name for name in names if name not in base_fields()))
 
 
 def is_special(own: Class) -> bool:
@@ -126,4 +126,4 @@ def is_special(own: Class) -> bool:
 
 
 def written(made: MadeCall) -> Iterator[ast.keyword]:
-    return (each for each in made.node.keywords if each.arg is not None and each.arg in made.arguments)
+    return (keyword for keyword in made.node.keywords if keyword.arg is not None and keyword.arg in made.arguments)

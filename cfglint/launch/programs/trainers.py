@@ -53,9 +53,9 @@ def spread_over_gpus(scopes: list[Scope]) -> str:
     for scope in scopes:
         for call in scope.calls():
             if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained":
-                given = next((each.value for each in call.keywords if each.arg == "device_map"), None)
-                if isinstance(given, ast.Constant) and given.value in SPREADING:
-                    return str(given.value)
+                node = next((keyword.value for keyword in call.keywords if keyword.arg == "device_map"), None)
+                if isinstance(node, ast.Constant) and node.value in SPREADING:
+                    return str(node.value)
     return ""
 
 

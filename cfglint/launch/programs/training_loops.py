@@ -133,7 +133,7 @@ class TrainingLoops(Interpreter):
         return end, self.operated(ast.Sub(), stop, first)
 
     def _within(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
-        if not self.trial and any(isinstance(each.data, Opaque) and each.data.name == loop_objects.ACCUMULATE for each in entered):
+        if not self.trial and any(isinstance(value.data, Opaque) and value.data.name == loop_objects.ACCUMULATE for value in entered):
             self.accumulated.append(self.place(node, frame))
         super()._within(node, entered, frame)
 
@@ -145,23 +145,23 @@ class TrainingLoops(Interpreter):
         """What a condition asks of the turns of a loop."""
         source, is_negated = node.test, isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
         named = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and (given := computed_by(value)) is not None:
-            source = given  # what the variable was assigned, or the function has returned
-        found = Guard(node, source, None)
+        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and (computed := computed_by(value)) is not None:
+            source = computed  # what the variable was assigned, or the function has returned
+        guard = Guard(node, source, None)
         rest = next(rests_in(source), None)
         if rest is not None:
             turns, on_rest = rest
-            found.on_rest = on_rest is not (is_negated and source is not node.test)
-            found.turns = turns, self.evaluate(turns, frame)
+            guard.on_rest = on_rest is not (is_negated and source is not node.test)
+            guard.turns = turns, self.evaluate(turns, frame)
         elif isinstance(source, ast.Compare) and len(source.ops) == 1 and isinstance(source.ops[0], (ast.GtE, ast.Eq, ast.Lt, ast.NotEq)):
             number = source.comparators[0]
-            found.full = ast.unparse(source.left), (number, self.evaluate(number, frame)), isinstance(source.ops[0], (ast.Lt, ast.NotEq))
-        compared = next((each for each in comparisons_in(source) if ends_loop(node.body)), None)
+            guard.full = ast.unparse(source.left), (number, self.evaluate(number, frame)), isinstance(source.ops[0], (ast.Lt, ast.NotEq))
+        compared = next((comparison for comparison in comparisons_in(source) if ends_loop(node.body)), None)
         if compared is not None:
-            found.counter, found.operation = ast.unparse(compared.left), compared.ops[0]
-            found.limit = compared.comparators[0], self.evaluate(compared.comparators[0], frame)
-            found.place = self.place(node, frame)
-        return found
+            guard.counter, guard.operation = ast.unparse(compared.left), compared.ops[0]
+            guard.limit = compared.comparators[0], self.evaluate(compared.comparators[0], frame)
+            guard.place = self.place(node, frame)
+        return guard
 
     def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
         is_one = isinstance(node.op, ast.Add) and isinstance(node.value, ast.Constant) and node.value.value == 1
@@ -171,15 +171,15 @@ class TrainingLoops(Interpreter):
 
     def _do_assign(self, node: ast.Assign, frame: Frame) -> None:
         if self.loops and not self.trial and isinstance(node.value, ast.Constant) and node.value.value == 0:
-            self.restarted += [(ast.unparse(each), self.place(node, frame)) for each in node.targets]
+            self.restarted += [(ast.unparse(target), self.place(node, frame)) for target in node.targets]
         super()._do_assign(node, frame)
 
     def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
         """Evaluate the call of a function; one that yields what a data loader gives stands for the loader."""
         if is_generator(function.node):
-            found = [each for each in (*given, *named.values()) if any(True for _ in loop_objects.loaders_in(each))]
-            if len(found) == 1:
-                return found[0]
+            values = [value for value in (*given, *named.values()) if any(True for _ in loop_objects.loaders_in(value))]
+            if len(values) == 1:
+                return values[0]
         return super().run_function(function, given, named)
 
     def take(self, value: Value) -> None:
@@ -196,8 +196,8 @@ class TrainingLoops(Interpreter):
         if name == STEP and isinstance(owner.data, Opaque) and owner.data.name.endswith("GradScaler") and given:
             owner = given[0]
         if name == TRAIN_BATCH:
-            for each in (*given, *named.values()):
-                self.take(each)
+            for value in (*given, *named.values()):
+                self.take(value)
         if not (isinstance(owner.data, LoopObject) and owner.data.kind == SCHEDULE):
             self.events.append(Event(name, owner, self.place(node, frame), (*given, *named.values())))
 
@@ -207,7 +207,7 @@ def owner_of(function: Value) -> Value:
     if isinstance(function.data, Method):
         return function.data.owner
     if isinstance(function.data, Choice):
-        return one_of([each.data.owner for each in function.objects if isinstance(each.data, Method)], *function.reasons)
+        return one_of([value.data.owner for value in function.objects if isinstance(value.data, Method)], *function.reasons)
     return function
 
 
@@ -215,16 +215,16 @@ def owner_of(function: Value) -> Value:
 def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
     """Whether a loop computes gradients."""
     calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
-    return any(isinstance(each, ast.Attribute) and each.attr in (BACKWARD, TRAIN_BATCH) for each in calls)
+    return any(isinstance(call, ast.Attribute) and call.attr in (BACKWARD, TRAIN_BATCH) for call in calls)
 
 
 def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The numbers of turns in a condition, each with whether it holds on the others: `step % turns == 0`, `step % turns`."""
-    for each in ast.walk(test):
-        if isinstance(each, ast.Compare) and is_rest(each.left) and len(each.ops) == 1:
-            negated = isinstance(each.ops[0], ast.NotEq)
-            if isinstance(each.ops[0], (ast.Eq, ast.NotEq)):
-                yield each.left.right, negated  # type: ignore[attr-defined]
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and is_rest(node.left) and len(node.ops) == 1:
+            negated = isinstance(node.ops[0], ast.NotEq)
+            if isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+                yield node.left.right, negated  # type: ignore[attr-defined]
     if is_rest(test):
         yield test.right, True  # type: ignore[attr-defined]
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and is_rest(test.operand):
@@ -239,8 +239,8 @@ def is_rest(node: ast.AST) -> bool:
 def comparisons_in(test: ast.AST) -> Iterator[ast.Compare]:
     """The comparisons of a counter with a limit that end a loop by themselves: `step >= limit`, `a or step >= limit`."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
-        for each in test.values:
-            yield from comparisons_in(each)
+        for value in test.values:
+            yield from comparisons_in(value)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.GtE, ast.Gt, ast.Eq)):
         yield test
 

@@ -21,7 +21,7 @@ ELSEWHERE = frozenset(("parse_dict", "open", "load", "loads", "safe_load", "full
 
 def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reason, ...]:
     """The parsers of a program that are not understood, so that the values of its arguments are not known."""
-    of_classes = [each for each in made if each.kind in HF_PARSERS]
+    of_classes = [construction for construction in made if construction.kind in HF_PARSERS]
     if facts.parser == ARGPARSE or not made:
         return ()
     if len(made) > 1:  # each of which may take a part of the line
@@ -50,7 +50,7 @@ def is_outside(parser: Construction, node: ast.expr) -> bool:
     """Whether a class that a parser fills, and that may be that of a framework's arguments, is neither the framework's nor found."""
     found = linearized(parser.scope.modules, parser.scope.resolve(node))
     roots = [each for each in found if not isinstance(each, Definition)]
-    known = [each for each in roots if isinstance(each, External) and each.name.partition(".")[0] in FRAMEWORKS]
+    known = [root for root in roots if isinstance(root, External) and root.name.partition(".")[0] in FRAMEWORKS]
     return bool(roots) and not known
 
 
@@ -70,12 +70,12 @@ def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool
         what = f"the code of `{program.path.rpartition('/')[2]}`"
         return (Reason("program", what, "its evaluation stopped at the limit of steps", program.path, opens=True),)
     if not made.every:
-        words = [each.value for each in made.node.keywords if each.arg is None] + [
-            each.value for each in made.node.args if isinstance(each, ast.Starred)
+        words = [keyword.value for keyword in made.node.keywords if keyword.arg is None] + [
+            node.value for node in made.node.args if isinstance(node, ast.Starred)
         ]
         why = f"`{shown(words[0])}` is not known" if words else "they are not evaluated"
         return (unread_at(name, made, why),)
-    if any(isinstance(each, Built) and each.is_open for each in made.results):
+    if any(isinstance(result, Built) and result.is_open for result in made.results):
         return (unread_at(name, made, "the program passes them to code that may change them"),)
     return ()
 
@@ -104,4 +104,4 @@ def own_source(parser: Construction) -> Iterator[tuple[ProgramModule, ast.Functi
 def calls_any(node: ast.AST) -> bool:
     """Whether code calls something that takes values from elsewhere."""
     calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any((dotted(each) or [getattr(each, "attr", "")])[-1] in ELSEWHERE for each in calls)
+    return any((dotted(call) or [getattr(call, "attr", "")])[-1] in ELSEWHERE for call in calls)

@@ -30,7 +30,7 @@ MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
 
 
 def is_imported(modules: Modules) -> bool:
-    return any(PACKAGE in each.imported_packages for each in modules.known())
+    return any(PACKAGE in program_module.imported_packages for program_module in modules.known())
 
 
 def replaces(name: str) -> bool:

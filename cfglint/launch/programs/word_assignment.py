@@ -32,7 +32,7 @@ class Taken(argparse.Action):
     def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: str | None = None) -> None:
         words = [option_string] if self.argument.is_flag_pair else values if isinstance(values, list) else [values]
         before = getattr(namespace, self.dest, []) if self.argument.action.data == "append" else []
-        setattr(namespace, self.dest, [*before, *(each for each in words if each is not None)])
+        setattr(namespace, self.dest, [*before, *(word for word in words if word is not None)])
 
 
 def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[str, list[str | None]], str | None, bool, list[str | None]]:
@@ -42,27 +42,27 @@ def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[st
     """
     try:
         real = filled(WordParser(**PLAIN, allow_abbrev=parser.abbreviates), parser)
-        found, rest = real.parse_known_args([UNKNOWN if each is None else each for each in words])
+        found, rest = real.parse_known_args([UNKNOWN if word is None else word for word in words])
     except (LineRefused, argparse.ArgumentError, IndexError, ValueError):  # the last two for options that argparse cannot have
         return {}, None, True, []
     command = vars(found).pop(COMMAND, None)
     taken = {name: with_unknown(given) for name, given in vars(found).items()}
     alone = (word == UNKNOWN and ("=" in before or before[:1] != "-") for before, word in zip(["", *rest], rest, strict=False))
-    positional = (each.name for each in parser.arguments if each.is_positional)
+    positional = (argument.name for argument in parser.arguments if argument.is_positional)
     return taken, command, any(alone) or any(None in taken.get(name, ()) for name in positional), with_unknown(rest)
 
 
 def with_unknown(words: list[str]) -> list[str | None]:
-    return [None if each == UNKNOWN else each for each in words]
+    return [None if word == UNKNOWN else word for word in words]
 
 
 def filled(real: WordParser, parser: LineParser) -> WordParser:
     """A parser with the arguments of the program; each takes strings, none is required."""
     for argument in parser.arguments:
-        options = [] if argument.is_positional else [each for each in argument.options if each.startswith("-")]
+        options = [] if argument.is_positional else [option for option in argument.options if option.startswith("-")]
         named: Any = {"dest": argument.name} if options else {}
         if argument.is_flag_pair:
-            options += [f"--no-{each[2:]}" for each in options if each.startswith("--")]
+            options += [f"--no-{option[2:]}" for option in options if option.startswith("--")]
         nargs = 0 if argument.takes_none else number_of_words(argument.nargs.data)
         action: Any = real.add_argument(*(options or [argument.name]), **named, nargs=nargs, action=Taken)
         action.argument = argument

@@ -28,17 +28,17 @@ class Clone(Record):
 
 def of_clones(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What the clones in a text state that are installed, or at a certain commit, branch or tag."""
-    found: list[Clone] = []
+    clones: list[Clone] = []
     last: Clone | None = None
     for line in joined(text).splitlines()[:MOST_LINES] if "git clone " in text else ():
         for words in commands(line):
             place = words.index("git") if "git" in words else -1
             if place >= 0 and words[place + 1 : place + 2] == ["clone"]:
                 last = cloned(words[place + 2 :], packages)
-                found += [last] if last is not None else []
+                clones += [last] if last is not None else []
             elif last is not None:
                 follow(last, words)
-    yield from ((each.package, at_ref(each.package, each.owner, each.repository, each.ref, file)) for each in found if each.is_used)
+    yield from ((clone.package, at_ref(clone.package, clone.owner, clone.repository, clone.ref, file)) for clone in clones if clone.is_used)
 
 
 def commands(line: str) -> Iterator[list[str]]:

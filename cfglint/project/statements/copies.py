@@ -29,12 +29,12 @@ MOST_LINES = 3000  # of a file that are searched for its version
 
 def names_of(package: str) -> tuple[str, ...]:
     """The names that a package has and had, the present one first."""
-    return (package, *(name for own in of_package(package) for name in own.former_packages))
+    return (package, *(name for framework in of_package(package) for name in framework.former_packages))
 
 
 def modules_of(package: str) -> list[str]:
     """The names that the folder of a package's code has and had, the present one first."""
-    own = (each.source_folder for each in of_package(package) if each.source_folder)
+    own = (framework.source_folder for framework in of_package(package) if framework.source_folder)
     return [*own, *(name.replace("-", "_") for name in names_of(package))]
 
 
@@ -76,12 +76,12 @@ def places_of_line(line: LaunchLine, project: Project, script: str) -> list[str]
     text = line.call.environment.get("PYTHONPATH")
     entries = text.string.split(":") if text is not None else []
     known = next((place for place, entry in enumerate(entries) if UNKNOWN in entry or not entry), len(entries))
-    found: list[str] = []
+    places: list[str] = []
     for entry in (*entries[:known], *editable(script)):
         place = entry if entry.startswith(ROOT) or line.folder is None else os.path.join(line.folder, entry)
         real = project.real(os.path.normpath(place))
-        found += [real] if real is not None else []
-    return found
+        places += [real] if real is not None else []
+    return places
 
 
 def places_of_program(text: str, folder: str) -> list[str]:
@@ -113,7 +113,7 @@ def version_in(text: str, file: str) -> str:
     for line in text.splitlines()[:MOST_LINES] if "ersion" in text or "VERSION" in text else ():
         name, mark, value = line.strip().partition("=")
         if mark and name.strip() in NAMES:
-            found = value.strip().rstrip(",").partition(" #")[0].strip().strip("\"'")
-            if is_version(found) and "." in found:
-                return found
+            version = value.strip().rstrip(",").partition(" #")[0].strip().strip("\"'")
+            if is_version(version) and "." in version:
+                return version
     return ""

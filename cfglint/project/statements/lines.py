@@ -134,7 +134,7 @@ def without_spaces(line: str) -> str:
     """A line whose quoted requirements have no spaces: `"transformers <= 4.46.0"` is one word."""
     for quote in "\"'":
         parts = line.split(quote)
-        parts[1::2] = [each.replace(" ", "") if is_requirement(each) else each for each in parts[1::2]]
+        parts[1::2] = [part.replace(" ", "") if is_requirement(part) else part for part in parts[1::2]]
         line = quote.join(parts)
     return line
 

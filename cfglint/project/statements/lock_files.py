@@ -18,8 +18,8 @@ SHORT = 4000  # characters of a section that are looked at
 def of_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What a lock file in TOML states; it may be long, and is searched, not parsed."""
     for package in packages:
-        found = [each for name in (package, package.replace("-", "_")) for each in sections(text, name, file)]
-        yield from ((package, each) for each in unlike(found))
+        statements = [statement for name in (package, package.replace("-", "_")) for statement in sections(text, name, file)]
+        yield from ((package, statement) for statement in unlike(statements))
 
 
 def sections(text: str, name: str, file: str) -> Iterator[Statement]:
@@ -29,9 +29,9 @@ def sections(text: str, name: str, file: str) -> Iterator[Statement]:
     while start >= 0:
         end = text.find("\n[[", start + 1)
         section = text[start : end if end >= 0 else len(text)]
-        found = of_section(section[:SHORT], file)
-        if found is not None:
-            yield found
+        statement = of_section(section[:SHORT], file)
+        if statement is not None:
+            yield statement
         start = text.find(mark, start + len(section))
 
 
@@ -77,8 +77,8 @@ def tag_or_commit(tag: str, commit: str) -> str:
 
 def unlike(found: list[Statement]) -> list[Statement]:
     """The statements with different releases, the newest first: platforms, or extras that exclude each other."""
-    releases = {each.release: each for each in found}
-    return sorted(releases.values(), key=lambda each: parse_version(each.release), reverse=True)
+    releases = {statement.release: statement for statement in found}
+    return sorted(releases.values(), key=lambda release: parse_version(release.release), reverse=True)
 
 
 def of_pipfile_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:

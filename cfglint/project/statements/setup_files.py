@@ -110,9 +110,9 @@ class SetupScript:
                 if isinstance(key, ast.Constant):
                     yield str(key.value), inner
         elif isinstance(value, ast.Name):
-            for each in self.names.get(value.id, []):
-                if not isinstance(each, ast.Name):
-                    yield from self.pairs(each)
+            for node in self.names.get(value.id, []):
+                if not isinstance(node, ast.Name):
+                    yield from self.pairs(node)
             yield from self.entries.get(value.id, [])
 
     def strings_of_name(self, name: str, depth: int) -> Iterator[str]:
@@ -138,9 +138,9 @@ class SetupScript:
 
     def of_entry(self, name: str, key: str, depth: int) -> Iterator[str]:
         """The requirements under one key of a mapping, else the one of that name in the table of dependencies."""
-        found = [inner for entry, inner in self.pairs(ast.Name(name)) if entry == key]
-        if found:
-            for inner in found:
+        nodes = [inner for entry, inner in self.pairs(ast.Name(name)) if entry == key]
+        if nodes:
+            for inner in nodes:
                 yield from self.strings(inner, depth + 1)
         elif name_of(key) in getattr(self, "table", {}):
             yield self.table[name_of(key)]

@@ -119,7 +119,7 @@ def of_poetry(spec: str) -> str:
 def clause_of_poetry(clause: str) -> str:
     text = clause.strip()
     sign, numbers = text[:1], text.lstrip("^~ ").split(".")
-    if text[:2] == "~=" or sign not in ("^", "~") or not all(each.isdecimal() for each in numbers):
+    if text[:2] == "~=" or sign not in ("^", "~") or not all(number.isdecimal() for number in numbers):
         return f"=={text}" if text[:1].isdigit() else text if text != "*" and "|" not in text else ""
     kept = leading(numbers) if sign == "^" else min(len(numbers), 2)
     upper = [*numbers[: kept - 1], str(int(numbers[kept - 1]) + 1)]

@@ -39,19 +39,19 @@ FEW = 5  # up to this many runs are shown; of more, those without findings are f
 def render(outcomes: list[Outcome]) -> str:
     """The page of `check`."""
     shown = views.runs(outcomes)
-    findings = [each for run in shown for each in run.findings]
+    findings = [finding_view for run in shown for finding_view in run.findings]
     return page(
         "check.html",
         findings,
-        [each.anchor for each in shown],
+        [run_view.anchor for run_view in shown],
         command="check",
         headline=verdict(shown),
         status=status(shown),
         lead=summary(shown, findings),
-        runs=[each for each in shown if each.findings or len(shown) <= FEW],
-        clean=[each for each in shown if not each.findings] if len(shown) > FEW else [],
+        runs=[run_view for run_view in shown if run_view.findings or len(shown) <= FEW],
+        clean=[run_view for run_view in shown if not run_view.findings] if len(shown) > FEW else [],
         groups=views.groups(outcomes, shown) if len(shown) > 1 else [],
-        folded=sum(bool(each.findings) for each in shown) > MANY,
+        folded=sum(bool(run_view.findings) for run_view in shown) > MANY,
     )
 
 
@@ -59,14 +59,14 @@ def verdict(runs: list[views.RunView]) -> str:
     """The headline about all runs."""
     if not runs:
         return "No training configs found"
-    failing = [each for each in runs if not each.starts]
+    failing = [run for run in runs if not run.starts]
     if len(runs) == 1:
         return with_cause(runs[0])
     if len(failing) == 1 and failing[0].cause:
         return f"1 of {len(runs)} runs would not start, {failing[0].files[0]}: {failing[0].cause}"
     if failing:
         return f"{len(failing)} of {len(runs)} runs would not start"
-    unknown = sum(each.answer == views.UNKNOWN for each in runs)
+    unknown = sum(run.answer == views.UNKNOWN for run in runs)
     if unknown == len(runs):
         return f"Whether the {unknown} runs would start is not known"
     if unknown:
@@ -81,7 +81,7 @@ def with_cause(run: views.RunView) -> str:
 
 def status(runs: list[views.RunView]) -> str:
     """The shape next to the headline."""
-    answers = [each.answer for each in runs]
+    answers = [run.answer for run in runs]
     worst = next((answer for answer in (views.NO, views.UNKNOWN) if answer in answers), views.YES)
     return views.SHAPES[worst]
 
@@ -89,8 +89,8 @@ def status(runs: list[views.RunView]) -> str:
 def summary(runs: list[views.RunView], findings: list[views.FindingView]) -> str:
     """The counts of findings, files and versions."""
     found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
-    files = many(len({name for each in runs for name in each.files}), "file")
-    targets = list(dict.fromkeys(target for each in runs for target in each.targets))
+    files = many(len({name for run in runs for name in run.files}), "file")
+    targets = list(dict.fromkeys(target for run in runs for target in run.targets))
     releases = f"; for {', '.join(targets)}" if len(targets) <= MOST_TARGETS else ""
     return f"{found or 'Nothing found'} in {files}{releases}." if runs else ""
 
@@ -119,8 +119,8 @@ def explain(outcome: Outcome) -> str:
 
 def missing(settings: list[views.SummarySetting]) -> str:
     """The options that supply the unknown numbers; empty if none is unknown."""
-    unknown = [each for each in settings if each.needs]
-    flags = dict.fromkeys(flag for each in unknown for flag in each.needs.split(" and "))
+    unknown = [summary_setting for summary_setting in settings if summary_setting.needs]
+    flags = dict.fromkeys(flag for summary_setting in unknown for flag in summary_setting.needs.split(" and "))
     if not unknown:
         return ""
     return f"{many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
@@ -128,10 +128,10 @@ def missing(settings: list[views.SummarySetting]) -> str:
 
 def log(path: str, found: ExplainedLog) -> str:
     """The page of `log`."""
-    banners = [banner(each, f"banner-{number}") for number, each in enumerate(found.banners, 1)]
-    differing = any(each.differences for each in found.banners)
+    banners = [banner(explanation, f"banner-{number}") for number, explanation in enumerate(found.banners, 1)]
+    differing = any(explanation.differences for explanation in found.banners)
     several = f"{many(len(banners), 'training')}: " if len(banners) > 1 else ""
-    headline = several + "; ".join(each.headline for each in found.banners[:MOST_TRAININGS])
+    headline = several + "; ".join(explanation.headline for explanation in found.banners[:MOST_TRAININGS])
     failure = found.failures[0] if found.failures else None
     if failure is not None:
         headline = f"{failure.summary[:1].upper()}{failure.summary[1:]}"
@@ -220,20 +220,20 @@ def plan_headline(plans: list[PlanEntry]) -> str:
 def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), note: str = "") -> str:
     """The page of `review`; the facts about runs that only depend on a changed release are listed once."""
     groups, others = grouped_by_release(comparisons)
-    worst_first = sorted((each for each in others if not each.empty), key=urgency)
+    worst_first = sorted((other for other in others if not other.empty), key=urgency)
     altered = [change(alike, f"run-{number}") for number, alike in enumerate(equal_ones(worst_first), 1)]
-    findings = [found for each in altered for found in (*each.new, *each.gone)]
+    findings = [finding_view for view in altered for finding_view in (*view.new, *view.gone)]
     return page(
         "changes.html",
         findings,
-        [each.anchor for each in altered],
+        [view.anchor for view in altered],
         command="review",
         headline=release_headline(groups) or changes_headline(comparisons, altered, bool(unused)),
         status=changes_status(altered, groups, unused),
         lead=f"{many(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
         changes=altered,
         compared=bool(comparisons),
-        releases=[views.ReleaseView(signs(", ".join(each.titles)), list(each.lines)) for each in groups],
+        releases=[views.ReleaseView(signs(", ".join(group.titles)), list(group.lines)) for group in groups],
         unused=lines_of(unused),
     )
 
@@ -241,24 +241,24 @@ def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), n
 def equal_ones(comparisons: list[Comparison]) -> list[list[Comparison]]:
     """The comparisons with the same consequences, settings and findings together."""
     found: dict[object, list[Comparison]] = {}
-    for each in comparisons:
-        settings = tuple((setting.key, setting.before.text, setting.after.text) for setting in each.settings)
-        findings = tuple((side, found.code, found.message) for side in ("new", "gone") for found in getattr(each, side))
-        sides = tuple((side.verdict, side.fails_at, side.gpus) if side else None for side in (each.before, each.after))
-        found.setdefault((sides, tuple(sentence.text for sentence in each.sentences), settings, findings), []).append(each)
+    for comparison in comparisons:
+        settings = tuple((setting.key, setting.before.text, setting.after.text) for setting in comparison.settings)
+        findings = tuple((side, found.code, found.message) for side in ("new", "gone") for found in getattr(comparison, side))
+        sides = tuple((side.verdict, side.fails_at, side.gpus) if side else None for side in (comparison.before, comparison.after))
+        found.setdefault((sides, tuple(sentence.text for sentence in comparison.sentences), settings, findings), []).append(comparison)
     return [*found.values()]
 
 
 def changes_status(altered: list[views.ChangeView], groups: list[ReleaseGroup], unused: Sequence[NotCompared]) -> str:
     """The shape next to the headline of a comparison; none for a change that is neither good nor bad."""
-    if any(each.after and not each.after.starts for each in altered) or any(each.stopped for each in groups):
+    if any(view.after and not view.after.starts for view in altered) or any(group.stopped for group in groups):
         return "error"
     return "" if altered or groups or unused else "yes"
 
 
 def release_headline(groups: list[ReleaseGroup]) -> str:
     """The headline about runs that a changed release affects; empty if there are none."""
-    affected = next((each for each in groups if each.affected), None)
+    affected = next((group for group in groups if group.affected), None)
     if affected is None:
         return ""
     return f"{', '.join(affected.texts)}: {affected.headline}"
@@ -269,7 +269,7 @@ def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeVi
     if not altered:
         return sentence(nothing(comparisons, left_out)).rstrip(".")
     stopping = broken(altered)
-    stopped = sum(each.runs for each in stopping)
+    stopped = sum(view.runs for view in stopping)
     only = altered[0].after if len(comparisons) == 1 else None
     if only and not only.starts:
         return with_cause(only).replace("Would not start", "Would not start after this change" if stopped else "Would still not start", 1)
@@ -279,39 +279,39 @@ def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeVi
         who = os.path.basename(worst.files[0]) if stopped == 1 else many(stopped, "run")
         return f"{who} would not start after this change" + (f": {worst.cause}" if len(stopping) == 1 and worst.cause else "")
     if len(comparisons) > 1:
-        failing = sum(each.runs for each in altered if each.after and not each.after.starts)
+        failing = sum(view.runs for view in altered if view.after and not view.after.starts)
         if failing:
             return f"{failing} of {len(comparisons)} runs would still not start"
         first = altered[0].sentences[0][0] if altered[0].sentences else "other settings"
-        return f"{sum(each.runs for each in altered)} of {len(comparisons)} runs changed in effect: {first}"
+        return f"{sum(view.runs for view in altered)} of {len(comparisons)} runs changed in effect: {first}"
     sentences = altered[0].sentences
     return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
 
 
 def broken(altered: list[views.ChangeView]) -> list[views.ChangeView]:
     """The changes of runs that start before, or are new, and do not start after it."""
-    return [each for each in altered if each.after and not each.after.starts and (each.before is None or each.before.starts)]
+    return [view for view in altered if view.after and not view.after.starts and (view.before is None or view.before.starts)]
 
 
 def change(alike: list[Comparison], anchor: str) -> views.ChangeView:
     """The template values of one run before and after; the others of its list changed in the same way."""
     comparison, *others = alike
     before, after = (
-        views.run(side, f"{anchor}-{name}", found, home=anchor, listed=False) if side else None
-        for name, side, found in (("before", comparison.before, comparison.gone), ("after", comparison.after, comparison.new))
+        views.run(side, f"{anchor}-{name}", diagnostics, home=anchor, listed=False) if side else None
+        for name, side, diagnostics in (("before", comparison.before, comparison.gone), ("after", comparison.after, comparison.new))
     )
     if before and after:
         after.numbers.before = before.numbers.resolved
     return views.ChangeView(
         anchor,
         signs(title(comparison)),
-        [(each.headline, each.text.removeprefix(each.headline)) for each in comparison.sentences],
+        [(consequence.headline, consequence.text.removeprefix(consequence.headline)) for consequence in comparison.sentences],
         before,
         after,
-        [setting(each, comparison) for each in comparison.settings],
+        [setting(setting_change, comparison) for setting_change in comparison.settings],
         after.findings if after else [],
         before.findings if before else [],
-        [signs(each.name or each.files[0]) for each in others],
+        [signs(other.name or other.files[0]) for other in others],
     )
 
 
@@ -325,8 +325,8 @@ def setting(each: SettingChange, comparison: Comparison) -> views.SettingView:
 
 def notebook(outcomes: list[Outcome]) -> str:
     """The numbers and findings of runs as a fragment for another page."""
-    shown = [views.run(each, f"run-{number}", listed=False) for number, each in enumerate(outcomes, 1)]
-    findings = [each for run in shown for each in run.findings]
+    shown = [views.run(outcome, f"run-{number}", listed=False) for number, outcome in enumerate(outcomes, 1)]
+    findings = [finding_view for run in shown for finding_view in run.findings]
     return fragment(headline=verdict(shown), lead=summary(shown, findings), runs=shown)
 
 
@@ -338,7 +338,7 @@ def notebook_plan(plan_table: PlanTable) -> str:
 
 def notebook_changes(comparisons: list[Comparison]) -> str:
     """The changes, with the run before and after, as a fragment for another page."""
-    altered = [change([each], f"run-{number}") for number, each in enumerate(comparisons, 1)]
-    sentences = [f"{head}{rest}" for each in altered for head, rest in each.sentences]
-    sides = [side for each in altered for side in (each.before, each.after) if side]
+    altered = [change([comparison], f"run-{number}") for number, comparison in enumerate(comparisons, 1)]
+    sentences = [f"{head}{rest}" for view in altered for head, rest in view.sentences]
+    sides = [side for view in altered for side in (view.before, view.after) if side]
     return fragment(headline=changes_headline(comparisons, altered, False), lead="; ".join(sentences), runs=sides)

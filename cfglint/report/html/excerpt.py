@@ -121,18 +121,18 @@ def diff(fix: Fix, texts: dict[str, str], place: Place | None = None, others: Se
     """The changes of a fix, with the place of its finding and the other places near it, so that no excerpt is needed."""
     found: list[Changed] = []
     named = [place.file] if place is not None else []
-    for file in dict.fromkeys([*named, *(each.file for each in fix.edits)]):
+    for file in dict.fromkeys([*named, *(edit.file for edit in fix.edits)]):
         if file not in texts:
             return []
         places = [place, *near_places(place, others)] if place is not None and place.file == file else []
-        removed, added = changed_lines(texts[file], [each for each in fix.edits if each.file == file])
+        removed, added = changed_lines(texts[file], [edit for edit in fix.edits if edit.file == file])
         found += hunks(file, lines_of(texts[file]), removed, added, places)
     return found
 
 
 def near_places(place: Place, others: Sequence[Place]) -> list[Place]:
     """The other places of a finding that are shown with it."""
-    return [each for each in others if each.file == place.file and abs(each.line - place.line) <= NEARBY]
+    return [other for other in others if other.file == place.file and abs(other.line - place.line) <= NEARBY]
 
 
 def changed_lines(text: str, edits: list[FileEdit]) -> tuple[set[int], dict[int, list[str]]]:
@@ -155,11 +155,11 @@ def changed_lines(text: str, edits: list[FileEdit]) -> tuple[set[int], dict[int,
 def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, list[str]], places: list[Place]) -> list[Changed]:
     """The changed lines and the places of a file with the lines around them; a line that names the place begins each part."""
     count = len(lines) - (not lines[-1])
-    centres = {*removed, *(each.line for each in places[:1])}
+    centres = {*removed, *(place.line for place in places[:1])}
     wanted = {with_neighbours for line in centres for with_neighbours in range(line - AROUND, line + AROUND + 1)}
-    wanted.update(each.line for each in places)
+    wanted.update(place.line for place in places)
     wanted.update(with_neighbours for line in added for with_neighbours in (line - 1, line))
-    marks = {each.line: marked(each) for each in reversed(places)}
+    marks = {place.line: marked(place) for place in reversed(places)}
     found: list[Changed] = []
     last = None
     for number in sorted({line for line in wanted if 1 <= line <= count} | added.keys()):
@@ -178,8 +178,8 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
 
 def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
     """The (start, end) offsets of the lines around some edits, outside of which nothing changes."""
-    start = first = min(each.start for each in edits)
-    last = max(each.end for each in edits)
+    start = first = min(edit.start for edit in edits)
+    last = max(edit.end for edit in edits)
     for _ in range(1 + CONTEXT):
         first = max(text.rfind("\n", 0, first), 0)
         last = text.find("\n", last + 1) if last >= 0 else last
@@ -193,6 +193,6 @@ def breaks_before(text: str, end: int) -> int:
 
 def edited(text: str, edits: list[FileEdit], offset: int) -> str:
     """A part of a file, which begins at an offset, after the edits."""
-    for each in sorted(edits, key=lambda each: -each.start):
+    for each in sorted(edits, key=lambda edit: -edit.start):
         text = text[: each.start - offset] + each.text + text[each.end - offset :]
     return text

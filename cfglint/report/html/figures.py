@@ -143,7 +143,7 @@ class Numbers:
     @property
     def is_empty(self) -> bool:
         """Whether nothing about the batch is known, and no option supplies it."""
-        return all(each.value is None and not each.needs for each in (*self.terms, self.total))
+        return all(number.value is None and not number.needs for number in (*self.terms, self.total))
 
     @property
     def at_odds(self) -> bool:
@@ -167,7 +167,7 @@ def numbers(outcome: Outcome) -> Numbers:
     if context is None:
         return Numbers(outcome.resolved, outcome.gpus)
     settings: dict[str, SettingEntry] = {}
-    for each in context.settings:
-        settings.setdefault(each["name"], each)
+    for setting in context.settings:
+        settings.setdefault(setting["name"], setting)
     launched = settings["GPUs"]["value"] if "GPUs" in settings else None
     return Numbers(outcome.resolved, launched if isinstance(launched, int) else outcome.gpus, settings, context.marks)

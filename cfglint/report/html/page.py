@@ -22,10 +22,10 @@ HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 def page(template: str, findings: list[FindingView], anchors: list[str], **values: object) -> str:
     """A complete page: `findings` are those that it shows, `anchors` those of its runs."""
-    rules = pages(each.code for each in findings)
-    explained = {each.code for each in rules}
-    for each in findings:
-        each.has_page = each.code in explained
+    rules = pages(finding.code for finding in findings)
+    explained = {rule.code for rule in rules}
+    for finding in findings:
+        finding.has_page = finding.code in explained
     given = {
         "findings": findings,
         "rules": rules,
@@ -129,12 +129,12 @@ def part(name: str) -> Markup:
 
 def index(findings: list[FindingView], anchors: list[str]) -> ConfigTable:
     """The data for the page's script: runs, findings, and the filter values; findings refer to both by position."""
-    values = {name: list(dict.fromkeys(getattr(each, name) for each in findings)) for name in FILTERED}
-    runs = {each.anchor: anchors.index(each.run) for each in findings}
+    values = {name: list(dict.fromkeys(getattr(finding, name) for finding in findings)) for name in FILTERED}
+    runs = {finding.anchor: anchors.index(finding.run) for finding in findings}
     entries = [
-        {"id": each.anchor, "run": runs[each.anchor], "severity": each.severity}
-        | {name: values[name].index(getattr(each, name)) for name in FILTERED}
-        for each in findings
+        {"id": finding.anchor, "run": runs[finding.anchor], "severity": finding.severity}
+        | {name: values[name].index(getattr(finding, name)) for name in FILTERED}
+        for finding in findings
     ]
     return {"runs": anchors, "findings": entries}
 

@@ -115,7 +115,7 @@ class RunView:
     @property
     def cause(self) -> str:
         """The message of the first error; empty if there is none."""
-        return next((each.message for each in self.findings if each.severity == ERROR), "")
+        return next((finding_view.message for finding_view in self.findings if finding_view.severity == ERROR), "")
 
     @property
     def counts(self) -> list[tuple[str, str]]:
@@ -125,12 +125,12 @@ class RunView:
     @property
     def urgency(self) -> tuple[int, ...]:
         """The sort key of a run: those that would not start first, then by the number of findings of each severity."""
-        return (self.starts, *(-sum(each.severity == severity for each in self.findings) for severity in SEVERITIES))
+        return (self.starts, *(-sum(finding_view.severity == severity for finding_view in self.findings) for severity in SEVERITIES))
 
 
 def severity_counts(findings: list[FindingView]) -> list[tuple[str, int]]:
     """(severity, number) for each severity with findings, worst first."""
-    counted = [(severity, sum(each.severity == severity for each in findings)) for severity in SEVERITIES]
+    counted = [(severity, sum(finding_view.severity == severity for finding_view in findings)) for severity in SEVERITIES]
     return [(severity, number) for severity, number in counted if number]
 
 
@@ -141,15 +141,17 @@ def many(number: int, severity: str) -> str:
 
 def runs(outcomes: list[Outcome]) -> list[RunView]:
     """The outcomes of a page, the worst first; anchors number them as they were given."""
-    full = sum(len(text) for each in outcomes if each.context for text in each.context.texts.values()) <= MOST_SOURCE
-    return sorted((run(each, f"run-{place}", full=full) for place, each in enumerate(outcomes, 1)), key=lambda each: each.urgency)
+    full = sum(len(text) for outcome in outcomes if outcome.context for text in outcome.context.texts.values()) <= MOST_SOURCE
+    return sorted(
+        (run(outcome, f"run-{place}", full=full) for place, outcome in enumerate(outcomes, 1)), key=lambda run_view: run_view.urgency
+    )
 
 
 def groups(outcomes: list[Outcome], shown: list[RunView]) -> list[list[FindingView]]:
     """Groups of equal findings in several runs, errors first; empty if no two are equal."""
-    by_diagnostic = {id(each.diagnostic): each for run in shown for each in run.findings}
-    found = [[by_diagnostic[id(each)] for each in group.found] for group in grouped(outcomes)]
-    return found if any(len(each) > 1 for each in found) else []
+    by_diagnostic = {id(finding_view.diagnostic): finding_view for run in shown for finding_view in run.findings}
+    found = [[by_diagnostic[id(diagnostic)] for diagnostic in group.found] for group in grouped(outcomes)]
+    return found if any(len(finding_views) > 1 for finding_views in found) else []
 
 
 def run(
@@ -157,9 +159,9 @@ def run(
 ) -> RunView:
     """The view of one outcome; `only` are the findings to show if not all, `home` is the anchor of the element around them."""
     shown = only if only is not None else outcome.open_findings
-    shown = sorted(shown, key=lambda each: SEVERITIES.index(each.severity))
+    shown = sorted(shown, key=lambda diagnostic: SEVERITIES.index(diagnostic.severity))
     source = sources(outcome, anchor, shown, full) if listed else []
-    anchors = {each.file: each.anchor for each in source}
+    anchors = {source_view.file: source_view.anchor for source_view in source}
     found = numbers(outcome)
     used = outcome.context.memory if outcome.context is not None else None
     return RunView(
@@ -171,7 +173,7 @@ def run(
         answer(outcome),
         verdict(outcome),
         found,
-        [finding(each, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, each in enumerate(shown, 1)],
+        [finding(diagnostic, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, diagnostic in enumerate(shown, 1)],
         source,
         used,
     )
@@ -281,21 +283,23 @@ def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) 
     context: ReportContext | None = outcome.context
     if context is None:
         return []
-    found: list[SourceView] = []
+    source_views: list[SourceView] = []
     for place, file in enumerate(outcome.files, 1):
-        linked = [other.line for each in shown for other, _ in each.related if other.file == file]
+        linked = [other.line for diagnostic in shown for other, _ in diagnostic.related if other.file == file]
         linked += [each["line"] for each in context.settings if full and each["file"] == file and each["line"]]
         if full or linked:
             lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, full)
-            found.append(SourceView(file, f"{anchor}-f{place}", lines))
-    return [each for each in found if each.lines]
+            source_views.append(SourceView(file, f"{anchor}-f{place}", lines))
+    return [source_view for source_view in source_views if source_view.lines]
 
 
 def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:
     """The worst severity for each line of a file."""
     found: dict[int, str] = {}
     for severity in reversed(SEVERITIES):
-        found.update((each.place.line, severity) for each in shown if each.place.file == file and each.severity == severity)
+        found.update(
+            (diagnostic.place.line, severity) for diagnostic in shown if diagnostic.place.file == file and diagnostic.severity == severity
+        )
     return found
 
 
@@ -317,7 +321,7 @@ class SummarySetting:
 
 def settings(outcome: Outcome, listed: list[SourceView]) -> list[SummarySetting]:
     """The summary of a run, each value with its origin."""
-    anchors = {each.file: each.anchor for each in listed}
+    anchors = {source_view.file: source_view.anchor for source_view in listed}
     return [setting(each, anchors) for each in (outcome.context.settings if outcome.context else [])]
 
 

@@ -258,11 +258,11 @@ class DefaultsList:
             self._used.add(item.target)
             item.option = self._choices[item.target]
         if isinstance(item.option, list):
-            found: list[Part] = []
+            parts: list[Part] = []
             for name in item.option:
                 path = changed(item, group=None, option=f"{item.group}/{name}")
-                found.extend(self._expand(path))
-            return found
+                parts.extend(self._expand(path))
+            return parts
         if isinstance(item.option, str) and "${" in item.option:
             return item
         return self._expand(item)
@@ -271,8 +271,8 @@ class DefaultsList:
         from cfglint.source.hydra.interpolation import ResolutionError, Resolver
 
         try:
-            found = Resolver(self._known).value(item.option, ("",))
-            item.option = found.reasons[0].text if isinstance(found, Unknown) else found
+            value = Resolver(self._known).value(item.option, ("",))
+            item.option = value.reasons[0].text if isinstance(value, Unknown) else value
         except ResolutionError:
             known = ", ".join(self._known)
             message = f"Error resolving interpolation '{item.option}', possible interpolation keys: {known}"

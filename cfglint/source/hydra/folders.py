@@ -70,15 +70,15 @@ class SearchPath:
 
     def load(self, path: str) -> Source | None:
         """The file at a path; None if no repository has it."""
-        return next((source for each in self._repositories if (source := each.load(path)) is not None), None)
+        return next((source for repository in self._repositories if (source := repository.load(path)) is not None), None)
 
     def is_group(self, path: str) -> bool:
         """Whether a repository has a folder of this path."""
-        return any(each.is_group(path) for each in self._repositories)
+        return any(repository.is_group(path) for repository in self._repositories)
 
     def options(self, group: str) -> list[str]:
         """The names of the files in a group."""
-        return sorted({name for each in self._repositories for name in each.options(group)})
+        return sorted({name for repository in self._repositories for name in repository.options(group)})
 
 
 @lru_cache(MOST_CACHED)
@@ -114,6 +114,6 @@ def header(text: str) -> str | None:
 
 def further_folders(primary: Source) -> list[str]:
     """The entries of `hydra.searchpath` of a primary config."""
-    own: ConfigValue = primary.values.get(HYDRA)
-    listed = own.get(SEARCH_PATH) if isinstance(own, dict) else None
+    value: ConfigValue = primary.values.get(HYDRA)
+    listed = value.get(SEARCH_PATH) if isinstance(value, dict) else None
     return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []

@@ -83,7 +83,7 @@ class CallDocument(Part):
 
     def written_elsewhere(self) -> list[Written]:
         """The places in other documents that its values come from."""
-        return [*self.elsewhere.values(), *self.defaults.values(), *(each for found in self.computed.values() for each in found)]
+        return [*self.elsewhere.values(), *self.defaults.values(), *(each for writtens in self.computed.values() for each in writtens)]
 
     def default_of(self, path: Path) -> Written | None:
         """The default of a field of the program's own class, or the mapping of a config file that gives all arguments."""
@@ -91,7 +91,7 @@ class CallDocument(Part):
         if len(path) > 1 or name in self.defaults:
             return self.defaults.get(name)
         sources = [each for each in self.elsewhere.values() if each.has_key]
-        files = {(each.document.path, each.path[:-1]) for each in sources}
+        files = {(source.document.path, source.path[:-1]) for source in sources}
         if len(sources) < len(self.values) or len(files) != 1:
             return None
         return Written(sources[0].document, (*sources[0].path[:-1], name), has_key=True)

@@ -16,9 +16,9 @@ WORDS = {"true": "True", "false": "False", "null": "None"}
 
 def edits_of(document: CallDocument, changes: list[Change]) -> list[Edit]:
     """The edits that make all changes; raises EditRefused for a value that is not written as a literal."""
-    edits = sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
+    edits = sorted((edit_of(document, change) for change in changes), key=lambda edit: edit.start)
     if document.path.endswith(NOTEBOOK):
-        edits = [Edit(each.start, each.end, json.dumps(each.text, ensure_ascii=False)[1:-1]) for each in edits]
+        edits = [Edit(edit.start, edit.end, json.dumps(edit.text, ensure_ascii=False)[1:-1]) for edit in edits]
     return edits
 
 
@@ -54,7 +54,7 @@ def inserted(document: CallDocument, change: Change) -> Edit:
         raise EditRefused(f"`{change.key}` is an argument of the program; pass it on the line that starts it", document.extent[0])
     if not pairs:
         raise EditRefused("there is no argument after which another one could be added", document.extent[0])
-    key, node = max(pairs, key=lambda each: each[0].start)
+    key, node = max(pairs, key=lambda pair: pair[0].start)
     end = argument_end(document, key, node)
     line = document.text.rfind("\n", 0, key.start)
     before = document.text[line + 1 : key.start]

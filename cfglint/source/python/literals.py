@@ -70,7 +70,7 @@ def node_of(expression: ast.expr, offsets: Offsets) -> Node:
         return node
     if isinstance(expression, (ast.List, ast.Tuple)):
         node = Node(SEQUENCE, start, end, style="flow")
-        node.children = [node_of(each, offsets) for each in expression.elts]
+        node.children = [node_of(element, offsets) for element in expression.elts]
         return node
     if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
         return Node(SCALAR, start, end, expression.value, offsets.source(start, end)[:1])

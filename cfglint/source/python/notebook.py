@@ -44,8 +44,8 @@ def escaped(text: str, start: int, count: int) -> str:
 
 
 def code_of(text: str) -> str | None:
-    found = read_notebook(text)
-    return found.code if found is not None else None
+    notebook = read_notebook(text)
+    return notebook.code if notebook is not None else None
 
 
 def read_notebook(text: str) -> Notebook | None:
@@ -64,8 +64,8 @@ def placed(text: str, cells: list[ConfigValue]) -> Notebook | None:
         for (start, before, _), code in zip(split, of_python([part for _, _, part in split]), strict=False):
             line, counted = line + text.count("\n", counted, start), start
             pieces.append((line, code, start, before))
-    if len({each[0] for each in pieces}) < len(pieces):
-        return Notebook(text, [each[1] for each in pieces], [(each[2], each[3]) for each in pieces])
+    if len({piece[0] for piece in pieces}) < len(pieces):
+        return Notebook(text, [piece[1] for piece in pieces], [(piece[2], piece[3]) for piece in pieces])
     by_line = {at: (content, (start, before)) for at, content, start, before in pieces}
     every = [by_line.get(at, ("", (0, 0))) for at in range(line + 1)]
     return Notebook(text, [each[0] for each in every], [each[1] for each in every])
@@ -76,13 +76,13 @@ def lines_of_cells(text: str, cells: list[ConfigValue]) -> Iterator[list[tuple[i
     position = 0
     for cell in cells:
         source = cell.get("source") if isinstance(cell, dict) else None
-        found = strings_of(text, position, source) if isinstance(source, (str, list)) and source else []
-        if found is None:
+        strings = strings_of(text, position, source) if isinstance(source, (str, list)) and source else []
+        if strings is None:
             yield None
             return
-        position = found[-1][0] if found else position
+        position = strings[-1][0] if strings else position
         if is_code_cell(cell):
-            yield [(start, before, part) for start, string in found for before, part in lines_of(string)]
+            yield [(start, before, part) for start, string in strings for before, part in lines_of(string)]
 
 
 def cells_in(text: str) -> list[ConfigValue] | None:
@@ -103,15 +103,15 @@ def strings_of(text: str, position: int, source: str | list[ConfigValue]) -> lis
         if position < 0:
             return None
         position = text.index(":", position) + 1
-        found = strings_at(text, position, source)
-        if found is not None:
-            return found
+        strings = strings_at(text, position, source)
+        if strings is not None:
+            return strings
 
 
 def strings_at(text: str, position: int, source: str | list[ConfigValue]) -> list[tuple[int, str]] | None:
     """The strings of a source that begins after an offset; None if another value does."""
     wanted = [source] if isinstance(source, str) else [each for each in source if isinstance(each, str)]
-    found: list[tuple[int, str]] = []
+    strings: list[tuple[int, str]] = []
     for each in wanted:
         quote = text.find('"', position)
         if quote < 0 or text[position:quote].strip(" \t\r\n[,"):
@@ -119,8 +119,8 @@ def strings_at(text: str, position: int, source: str | list[ConfigValue]) -> lis
         value, position = STRINGS.raw_decode(text, quote)
         if value != each:
             return None
-        found.append((quote + 1, value))
-    return found
+        strings.append((quote + 1, value))
+    return strings
 
 
 def lines_of(string: str) -> Iterator[tuple[int, str]]:

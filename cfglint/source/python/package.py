@@ -137,15 +137,15 @@ class Module:
 
     def definition_of(self, node: ast.expr) -> tuple[Module, Definition] | None:
         """The function or class that `name` or `module.name` stands for; None for what lies outside the tree."""
-        found = None
+        definition = None
         if isinstance(node, ast.Name):
-            found = self.find(node.id)
+            definition = self.find(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in self.imported:
             module = self.tree.module(".".join(self.imported[node.value.id]))
-            found = module.find(node.attr) if module is not None else None
-        if found is None or not isinstance(found[1], (ast.FunctionDef, ast.ClassDef)):
+            definition = module.find(node.attr) if module is not None else None
+        if definition is None or not isinstance(definition[1], (ast.FunctionDef, ast.ClassDef)):
             return None
-        return found[0], found[1]
+        return definition[0], definition[1]
 
     def constant(self, node: ast.expr) -> Any:
         """The value of a constant expression; SourceError when it is none."""
@@ -179,11 +179,11 @@ class Module:
         if isinstance(node.value, ast.Name):
             if (node.value.id, node.attr) == ("sys", "maxsize"):
                 return sys.maxsize
-            found = self.find(node.value.id)
-            if found is not None and isinstance(found[1], ast.ClassDef):
-                for statement in found[1].body:
+            attribute = self.find(node.value.id)
+            if attribute is not None and isinstance(attribute[1], ast.ClassDef):
+                for statement in attribute[1].body:
                     if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.attr for t in statement.targets):
-                        return found[0].constant(statement.value)
+                        return attribute[0].constant(statement.value)
         raise self.refuse(node, "not a constant")
 
     def keys_of(self, node: ast.expr) -> list[str]:

@@ -79,10 +79,10 @@ def sequence(inner: str) -> list[str]:
     if len(bounds) == 3 and not is_whole(bounds[2]):
         return []
     if all(map(is_whole, bounds[:2])):
-        padded = any(each.lstrip("-").startswith("0") and len(each.lstrip("-")) > 1 for each in bounds[:2])
+        padded = any(bound.lstrip("-").startswith("0") and len(bound.lstrip("-")) > 1 for bound in bounds[:2])
         width = max(map(len, bounds[:2])) if padded else 0
         return [f"{number:0{width}d}" if width else str(number) for number in numbers(int(bounds[0]), int(bounds[1]), step)]
-    if all(len(each) == 1 and each.isascii() and each.isalpha() for each in bounds[:2]):
+    if all(len(bound) == 1 and bound.isascii() and bound.isalpha() for bound in bounds[:2]):
         return [chr(code) for code in numbers(ord(bounds[0]), ord(bounds[1]), step)]
     return []
 

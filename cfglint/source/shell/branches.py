@@ -280,7 +280,7 @@ def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[C
 
 def any_fits(expander: Expander, patterns: list[SyntaxNode], value: str) -> Truth:
     """Whether a string matches one of the patterns of an item."""
-    return any_or_all(True, [fits(expander.pattern(each.start_byte, each.end_byte), value, expander.budget) for each in patterns])
+    return any_or_all(True, [fits(expander.pattern(pattern.start_byte, pattern.end_byte), value, expander.budget) for pattern in patterns])
 
 
 def decides(node: SyntaxNode) -> bool:

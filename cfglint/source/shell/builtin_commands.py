@@ -68,15 +68,15 @@ def fail(shell: Execution, words: list[Text]) -> Truth:
 def shift(shell: Execution, words: list[Text]) -> Truth:
     """Follow `shift`."""
     count = words[0].value if words else "1"
-    given = shell.state.positional
-    if given is None:
+    texts = shell.state.positional
+    if texts is None:
         return True
     if not count or not count.isdigit():
         shell.state.positional = [any_number(computed("shift"))]
         return UNCLEAR
-    if int(count[:4]) > len(given):
+    if int(count[:4]) > len(texts):
         return False
-    shell.state.positional = given[int(count[:4]) :]
+    shell.state.positional = texts[int(count[:4]) :]
     return True
 
 
@@ -136,7 +136,7 @@ def last(line: Text, separators: str) -> Text:
 
 def blanks_of(separators: str) -> str:
     """The separators that are blank, with the end of a line; none without separators."""
-    return "".join(each for each in separators if each.isspace()) + "\n" if separators else ""
+    return "".join(separator for separator in separators if separator.isspace()) + "\n" if separators else ""
 
 
 def assign_unknown(shell: Execution, names: list[str], is_array: bool = False) -> Truth:
@@ -161,14 +161,14 @@ def read_lines(shell: Execution, words: list[Text]) -> Truth:
 
 def getopts(shell: Execution, words: list[Text]) -> Truth:
     """Follow `getopts`: options of the call, none for a script that is called without arguments."""
-    given = shell.state.positional
-    if given is not None and (not given or (given[0].known and not given[0].string.startswith("-"))):
+    texts = shell.state.positional
+    if texts is not None and (not texts or (texts[0].known and not texts[0].string.startswith("-"))):
         return False
-    shell.by_call = shell.by_call or given is None
+    shell.by_call = shell.by_call or texts is None
     names = [word.value for word in words[1:2] if word.value is not None and is_name(word.value)]
     for name in (*names, "OPTARG", "OPTIND"):
-        shell.state.assign(name, unknown(parameter("an option of the script") if given is None else OPTION))
-    return False if given is None else UNCLEAR
+        shell.state.assign(name, unknown(parameter("an option of the script") if texts is None else OPTION))
+    return False if texts is None else UNCLEAR
 
 
 def echo(shell: Execution, words: list[Text]) -> Truth:
@@ -213,12 +213,12 @@ def test_command(shell: Execution, words: list[Text]) -> Truth:
 
 def split_lines(text: Text) -> list[Text]:
     """The lines of a known string, empty ones included."""
-    found: list[Text] = []
+    texts: list[Text] = []
     start = 0
     for line in text.string.split("\n"):
-        found.append(text[start : start + len(line)])
+        texts.append(text[start : start + len(line)])
         start += len(line) + 1
-    return found
+    return texts
 
 
 def inside(path: str) -> str:

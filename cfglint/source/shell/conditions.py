@@ -126,9 +126,9 @@ class Condition:
 
     def is_set(self, name: str) -> Truth:
         """Whether a variable is set; unknown after a branch that sets it."""
-        found = self.expander.found(name)
-        value = self.expander.absent(name) if found is None else found
-        return found is not None if value.known else Unknown(*value.reasons)
+        text = self.expander.found(name)
+        value = self.expander.absent(name) if text is None else text
+        return text is not None if value.known else Unknown(*value.reasons)
 
     def compared(self, first: SyntaxNode, between: SyntaxNode, second: SyntaxNode) -> Truth:
         """Whether a comparison is true."""
@@ -164,15 +164,15 @@ class Condition:
 
 def tokens_of(node: SyntaxNode) -> list[SyntaxNode]:
     """The words, operators and parentheses of a test, in order."""
-    found: list[SyntaxNode] = []
+    nodes: list[SyntaxNode] = []
     left = node.children[-2:0:-1]
     while left:
         each = left.pop()
         if each.type in NESTED and each.children[0].type != "-":  # `-1` is one word
             left.extend(reversed(each.children))
         else:
-            found.append(each)
-    return found
+            nodes.append(each)
+    return nodes
 
 
 def filled(text: Text) -> Truth:

@@ -17,7 +17,7 @@ MOST_NAMED = 3
 
 def edits_of(document: CommandDocument, changes: list[Change]) -> list[Edit]:
     """The edits that make all changes; raises EditRefused for a value that is not a literal in the script."""
-    return sorted((edit_of(document, change) for change in changes), key=lambda each: each.start)
+    return sorted((edit_of(document, change) for change in changes), key=lambda edit: edit.start)
 
 
 def edit_of(document: CommandDocument, change: Change) -> Edit:
@@ -86,8 +86,8 @@ def option_of(document: CommandDocument, name: str) -> str:
 
 def after_option(text: str, end: int, value: str) -> str:
     """A script with another value of the option that ends there, in the place of one word; empty if no such word follows."""
-    found = re.compile(r"(?:=|[ \t]+)(\"[^\"\n]*\"|(?:\$\(\([^\n]*?\)\)|[^\s\"'])+)").match(text, end)
-    return f"{text[: found.start(1)]}{value}{text[found.end(1) :]}" if found is not None else ""
+    match = re.compile(r"(?:=|[ \t]+)(\"[^\"\n]*\"|(?:\$\(\([^\n]*?\)\)|[^\s\"'])+)").match(text, end)
+    return f"{text[: match.start(1)]}{value}{text[match.end(1) :]}" if match is not None else ""
 
 
 def removed(document: CommandDocument, key: Node, node: Node, name: str) -> Edit:

@@ -319,9 +319,9 @@ class Execution:
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
         """The expanded words of some spans of the grammar."""
         expander = self.expander()
-        found = [word for start, end in whole_words(self.script.text, spans) for word in expander.fields(start, end)]
-        self.budget.spend(sum(len(word.parts) for word in found) // PER_STEP)
-        return found
+        texts = [word for start, end in whole_words(self.script.text, spans) for word in expander.fields(start, end)]
+        self.budget.spend(sum(len(word.parts) for word in texts) // PER_STEP)
+        return texts
 
     def capture(self, script: Script) -> Text:
         """The output of a string that is run as a command."""
@@ -394,7 +394,7 @@ class Execution:
 
 def one_of(outputs: list[Text]) -> Text:
     """The output of one of several branches; unknown unless all have the same."""
-    sources = [*dict.fromkeys(each.source for each in outputs)]
+    sources = [*dict.fromkeys(output.source for output in outputs)]
     return outputs[0] if len(sources) == 1 else unknown(UNDECIDED, source=" or ".join(sources))
 
 

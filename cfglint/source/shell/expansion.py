@@ -112,15 +112,16 @@ class Expander(Record):
 
     def fields(self, start: int, end: int) -> list[Text]:
         """The words of a span after expansion."""
-        return [self.placed(each, start) for each in self._fields(start, end)]
+        return [self.placed(field, start) for field in self._fields(start, end)]
 
     def placed(self, text: Text, at: int) -> Text:
         """A string with the place where it is expanded, for what is unknown and has none."""
-        if text.known or not self.script.verbatim or all(each.line for each in text.reasons):
+        if text.known or not self.script.verbatim or all(reason.line for reason in text.reasons):
             return text
         path, line = self.script.path, self.script.line(at)
         return Text(
-            changed(part, reasons=tuple(each.at(path, line) for each in part.reasons)) if part.text is None else part for part in text.parts
+            changed(part, reasons=tuple(reason.at(path, line) for reason in part.reasons)) if part.text is None else part
+            for part in text.parts
         )
 
     def _fields(self, start: int, end: int) -> list[Text]:
@@ -131,15 +132,15 @@ class Expander(Record):
             simple = self.simple(word, start, True)
             if simple is not None:
                 return [Text(simple if word[0] == '"' else split_by_bash(simple))] if simple or word[0] == '"' else []
-            found = assembled(self.pieces(start, end), self.state.separators)
-            return [Text(split_by_bash(found[0].parts))] if len(found) == 1 and word[0] not in "\"'" else found
+            texts = assembled(self.pieces(start, end), self.state.separators)
+            return [Text(split_by_bash(texts[0].parts))] if len(texts) == 1 and word[0] not in "\"'" else texts
         from cfglint.source.shell.braces import expanded
 
-        found = []
+        texts = []
         for segments in expanded(self.script.text, start, end, self.budget):
             pieces = [piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]
-            found.extend(assembled(pieces, self.state.separators))
-        return found[:MOST_FIELDS]
+            texts.extend(assembled(pieces, self.state.separators))
+        return texts[:MOST_FIELDS]
 
     def simple(self, word: str, start: int, splits: bool) -> list[TextPart] | None:
         """The parts of a word of plain characters and variables, or of one such string in quotes; None for any other word.
@@ -152,20 +153,20 @@ class Expander(Record):
             return None
         at = start = start + quoted
         left = inner.count("$")
-        found: list[TextPart] = []
+        text_parts: list[TextPart] = []
         for variable in VARIABLES(self.script.text, start, start + len(inner)):
             first, after = variable.span()
             if at < first:
-                found.extend(self.script.literal(at, first).parts)
+                text_parts.extend(self.script.literal(at, first).parts)
             value = self.value(variable[1] or variable[2])
             if splits and not quoted and any(map(value.string.__contains__, self.state.separators)):
                 return None
-            found.extend(value.parts)
+            text_parts.extend(value.parts)
             at, left = after, left - 1
         if left:
             return None
-        found.extend(self.script.literal(at, start + len(inner)).parts)
-        return found
+        text_parts.extend(self.script.literal(at, start + len(inner)).parts)
+        return text_parts
 
     def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
         """The pieces of a result of brace expansion; a tilde is expanded only at the beginning of a word."""
@@ -188,20 +189,20 @@ class Expander(Record):
     def pattern(self, start: int, end: int, marks: str = GLOB_MARKS) -> Text:
         """A span as a pattern: what is quoted stands for itself; `marks` are the characters that have a meaning in such a pattern."""
         text = self.script.text
-        found: list[TextPart] = []
+        text_parts: list[TextPart] = []
         at = start
         while at < end:
             following = SPECIAL_OUTSIDE(text, at, end)
             if following is None or at < following.start():
                 stop = end if following is None else following.start()
-                found.extend(self.script.literal(at, stop).parts)
+                text_parts.extend(self.script.literal(at, stop).parts)
                 at = stop
                 continue
             quoted = text[at] != "$" and text[at] != "`"
             at, pieces = self.special(at, end, False)
             parts = [part for piece in pieces for part in (piece.text if piece.fields is None else joined(piece.fields)).parts]
-            found.extend(TextPart(escaped(part.text, marks)) if quoted and part.text else part for part in parts)
-        return Text(found)
+            text_parts.extend(TextPart(escaped(part.text, marks)) if quoted and part.text else part for part in parts)
+        return Text(text_parts)
 
     def pieces(self, start: int, end: int, quoted: bool = False, splits: bool = False) -> list[Piece]:
         """The parts of a span, in order; `splits`: spaces outside of quotes separate words, as in a default without quotes."""
@@ -309,7 +310,7 @@ class Expander(Record):
         if quoted and separate:
             return [Piece(fields=list(values))]
         if not quoted and not self.state.separators:
-            return [Piece(fields=[each for each in values if each.string])]
+            return [Piece(fields=[value for value in values if value.string])]
         return [Piece(joined(values, self.state.separators[:1]), not quoted)]
 
     def assume(self, reason: Reason) -> bool:
@@ -320,8 +321,8 @@ class Expander(Record):
 
     def value(self, name: str) -> Text:
         """The value of a variable as a string; unknown with its reason if only the caller could set it."""
-        found = self.found(name)
-        return found if found is not None else self.absent(name)
+        text = self.found(name)
+        return text if text is not None else self.absent(name)
 
     def absent(self, name: str) -> Text:
         """The value of what the script does not set."""
@@ -365,19 +366,19 @@ class Expander(Record):
 
     def positional(self, name: str) -> Text | None:
         """`$0`, `$1`, ..., `$#`; None if the caller supplies them."""
-        given = self.state.positional
+        texts = self.state.positional
         if name == "0":
             return literal(self.state.script_name)
-        if given is None:
+        if texts is None:
             return literal("0") if name == "#" and self.assume(ALL_OF_CALLER) else None
-        doubtful = next((index for index, word in enumerate(given) if may_be_no_word(word) or differs(word)), len(given))
-        if doubtful < len(given) and (name == "#" or int(name[:4]) > doubtful + 1):
-            if any(map(differs, given)) or not all(map(self.assume, given[doubtful].reasons)):
-                return unknown(*given[doubtful].reasons)
-            given = [word for word in given if not may_be_no_word(word)]
+        doubtful = next((index for index, word in enumerate(texts) if may_be_no_word(word) or differs(word)), len(texts))
+        if doubtful < len(texts) and (name == "#" or int(name[:4]) > doubtful + 1):
+            if any(map(differs, texts)) or not all(map(self.assume, texts[doubtful].reasons)):
+                return unknown(*texts[doubtful].reasons)
+            texts = [word for word in texts if not may_be_no_word(word)]
         if name == "#":
-            return literal(str(len(given)))
-        return given[int(name) - 1] if len(name) < 4 and int(name) <= len(given) else None
+            return literal(str(len(texts)))
+        return texts[int(name) - 1] if len(name) < 4 and int(name) <= len(texts) else None
 
     def parameter(self, start: int, end: int, quoted: bool) -> list[Piece]:
         """The value of `${...}`; the span is the part between the braces."""
@@ -494,18 +495,18 @@ class Expander(Record):
         if colon:
             values = self.sliced(values, name, rest[0] + 1, rest[1])
         else:
-            values = [self.edited(each, *rest) if each.known else unknown(*each.reasons) for each in there(values)]
+            values = [self.edited(text, *rest) if text.known else unknown(*text.reasons) for text in there(values)]
         return self.listed(values, quoted, sign == "@", name)
 
     def default_of_several(self, values: list[Text], name: str, sign: str, word: tuple[int, int], quoted: bool) -> list[Piece]:
         """The operators `-`, `=`, `+` and `?` of several values; with a colon a single empty one counts as none."""
         operator, colon = self.script.text[word[0] - 1], self.script.text[word[0] - 2] == ":"
-        found = there(values)
-        absent = not found or (colon and joined(found, self.state.separators[:1] if sign == "*" else " ").value == "")
+        texts = there(values)
+        absent = not texts or (colon and joined(texts, self.state.separators[:1] if sign == "*" else " ").value == "")
         if operator == "+":
-            return self.word(*word, quoted) if not absent else [Piece(fields=[])] if quoted and sign == "@" and not found else []
+            return self.word(*word, quoted) if not absent else [Piece(fields=[])] if quoted and sign == "@" and not texts else []
         if not absent:
-            return self.listed(found, quoted, sign == "@", name)
+            return self.listed(texts, quoted, sign == "@", name)
         if operator == "-":
             return self.word(*word, quoted) or [Piece(EMPTY, not quoted)]
         return [Piece(unknown(computed(f"${{{name}{operator}}}")), not quoted)]  # an error
@@ -521,7 +522,7 @@ class Expander(Record):
             offset, count = self.bounds(start, end)
         except (Unknowable, NotArithmetic):
             return unclear
-        doubtful = next((place for place, each in enumerate(values) if of_any_number(each)), len(values))
+        doubtful = next((place for place, text in enumerate(values) if of_any_number(text)), len(values))
         if (count is not None and count < 0) or (doubtful < len(values) and (offset < 0 or offset + (count or 0) > doubtful)):
             return unclear
         offset += len(values) if offset < 0 else 0
@@ -555,8 +556,8 @@ class Expander(Record):
         doubtful = next((place for place, each in enumerate(elements) if of_any_number(each)), None)
         if doubtful is not None and not 0 <= index < doubtful:
             return unknown(*elements[doubtful].reasons)
-        found = elements[index] if -len(elements) <= index < len(elements) else GAP
-        return None if found is GAP else found
+        text = elements[index] if -len(elements) <= index < len(elements) else GAP
+        return None if text is GAP else text
 
     def indirect(self, name: str, index: tuple[int, int] | None, plain: bool, quoted: bool) -> list[Piece]:
         """`${!name}`, or `${!name[@]}`, the indexes of an array."""
@@ -624,7 +625,7 @@ class Expander(Record):
 
     def computed(self, expression: str) -> int:
         """The value of an expression in which only names remain to be expanded. Raises Unknowable or NotArithmetic."""
-        whole, self.budget = self.budget, Budget(STEPS_OF_EXPRESSION, self.budget)
+        budget, self.budget = self.budget, Budget(STEPS_OF_EXPRESSION, self.budget)
         try:
             return evaluate(expression, self.read, self.write)
         except (Unknowable, NotArithmetic):
@@ -632,11 +633,11 @@ class Expander(Record):
             raise
         except Exhausted:
             self.forget(expression)
-            if whole.is_spent:
+            if budget.is_spent:
                 raise
             raise Unknowable((Reason("budget", f"the steps of `$(({expression.strip()}))`"),)) from None
         finally:
-            self.budget = whole
+            self.budget = budget
 
     def forget(self, expression: str) -> None:
         """Mark the variables as unknown that an expression without a known value would assign."""
@@ -700,20 +701,20 @@ class Expander(Record):
 
 def there(values: list[Text]) -> list[Text]:
     """The elements of an array that are set."""
-    return [each for each in values if each is not GAP]
+    return [value for value in values if value is not GAP]
 
 
 def length(value: Value | None) -> Text:
     """The number of elements of an array, unknown if bash splits one of them; a plain variable is one element."""
     if not isinstance(value, list):
         return literal(str(len(value) if isinstance(value, dict) else int(value is not None)))
-    reasons = [reason for each in value if of_any_number(each) for reason in each.reasons]
+    reasons = [reason for text in value if of_any_number(text) for reason in text.reasons]
     return unknown(*reasons) if reasons else literal(str(len(there(value))))
 
 
 def indexes(values: list[Text]) -> list[str]:
     """The indexes of the elements that are set."""
-    return [str(index) for index, each in enumerate(values) if each is not GAP]
+    return [str(index) for index, text in enumerate(values) if text is not GAP]
 
 
 def split_by_bash(parts: Sequence[TextPart]) -> Sequence[TextPart]:

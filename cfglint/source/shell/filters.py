@@ -70,7 +70,7 @@ def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str
 
 def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `realpath`, `readlink -f`: links are not resolved."""
-    paths = [each for each in arguments if not each.startswith("-")]
+    paths = [argument for argument in arguments if not argument.startswith("-")]
     if len(paths) != 1 or folder is None:
         raise NotKnown
     return os.path.normpath(paths[0] if paths[0].startswith(("/", "%", "~")) else f"{folder}/{paths[0]}") + "\n"
@@ -78,7 +78,7 @@ def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str
 
 def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `seq [FIRST [STEP]] LAST`."""
-    numbers = [int(each) for each in arguments]
+    numbers = [int(argument) for argument in arguments]
     first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
     if not step:
         raise NotKnown
@@ -118,7 +118,7 @@ def translate(arguments: list[str], stdin: str | None, folder: str | None) -> st
     """The output of `tr A B`, `tr -d A`, `tr -cd A`."""
     text = stdin or ""
     named = {"\\n": "\n", "\\t": "\t", "[:upper:]": "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "[:lower:]": "abcdefghijklmnopqrstuvwxyz"}
-    sets = [named.get(each, each.replace("A-Z", named["[:upper:]"]).replace("a-z", named["[:lower:]"])) for each in arguments]
+    sets = [named.get(argument, argument.replace("A-Z", named["[:upper:]"]).replace("a-z", named["[:lower:]"])) for argument in arguments]
     if "-d" in sets[:1]:
         return "".join(char for char in text if char not in sets[1])
     if sets[0] in ("-cd", "-dc"):
@@ -226,7 +226,7 @@ def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 def same(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `cat`, `tee`, `xargs` at the end of a pipe: the unchanged input."""
-    if stdin is None or [each for each in arguments if not each.startswith("-")]:
+    if stdin is None or [argument for argument in arguments if not argument.startswith("-")]:
         raise NotKnown
     return stdin
 
@@ -235,15 +235,15 @@ def nodes(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `scontrol show hostnames LIST` for one range of names: `node[0-3]`."""
     if arguments[:1] != ["show"] or len(arguments) != 3 or not arguments[1].startswith("hostname"):
         raise NotKnown
-    found = RANGE.fullmatch(arguments[2])
-    if found is None:
+    match = RANGE.fullmatch(arguments[2])
+    if match is None:
         if set("[,") & set(arguments[2]):
             raise NotKnown
         return f"{arguments[2]}\n"
-    first, last, digits = int(found[2]), int(found[3]), len(found[2])
+    first, last, digits = int(match[2]), int(match[3]), len(match[2])
     if last - first >= MOST:
         raise NotKnown
-    return "".join(f"{found[1]}{number:0{digits}}\n" for number in range(first, last + 1))
+    return "".join(f"{match[1]}{number:0{digits}}\n" for number in range(first, last + 1))
 
 
 TOOLS: dict[str, Callable[[list[str], str | None, str | None], str]] = {

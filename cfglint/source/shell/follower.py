@@ -88,10 +88,10 @@ class Follower(ShellInterpreter):
     def printed(self, words: list[Text]) -> Text:
         """The output of a command; if the input of a tool depends on an undecided folder, that must be decided first."""
         name = (words[0].value or "").rpartition("/")[2]
-        given = [*words[1:], self.stdin or EMPTY]
-        if self.folders and (name in TOOLS or name == "dirname") and all(each.known for each in given):
-            relative = name in RESOLVING and any(not each.string.startswith(("/", "%", "~", "-")) for each in given[:-1])
-            if relative or any(HERE in each.string for each in given):
+        texts = [*words[1:], self.stdin or EMPTY]
+        if self.folders and (name in TOOLS or name == "dirname") and all(text.known for text in texts):
+            relative = name in RESOLVING and any(not text.string.startswith(("/", "%", "~", "-")) for text in texts[:-1])
+            if relative or any(HERE in text.string for text in texts):
                 self.settle_folder()
         return super().printed(words)
 

@@ -106,15 +106,15 @@ class Text:
     def __getitem__(self, span: slice) -> Text:
         """Characters of a known string by their positions."""
         start, end, _ = span.indices(len(self))
-        found: list[TextPart] = []
+        text_parts: list[TextPart] = []
         offset = 0
         for part in self.parts:
             length = len(part.text or "")
             low, high = max(start - offset, 0), min(end - offset, length)
             if low < high:
-                found.append(part.cut(low, high))
+                text_parts.append(part.cut(low, high))
             offset += length
-        return Text(found)
+        return Text(text_parts)
 
     def __repr__(self) -> str:
         return f"Text({self.string!r})"
@@ -177,7 +177,7 @@ def in_call_without_arguments(text: Text) -> Text:
     """A string as it is in a call of the script without arguments."""
     if text.known or not any(isinstance(part, OfCall) for part in text.parts):
         return text
-    return Text(each for part in text.parts for each in (part.likely.parts if isinstance(part, OfCall) else [part]))
+    return Text(text_part for part in text.parts for text_part in (part.likely.parts if isinstance(part, OfCall) else [part]))
 
 
 def any_number(reason: Reason, source: str = "") -> Text:
@@ -218,7 +218,7 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
     if not separators or (text.known and not any(map(text.string.__contains__, separators))):
         return [text] if text.string else [], False, False
     if text.known and separators.strip():
-        blanks = len(text.string) - len(text.string.lstrip("".join(each for each in separators if each.isspace())))
+        blanks = len(text.string) - len(text.string.lstrip("".join(separator for separator in separators if separator.isspace())))
         cut = delimited(text[blanks:], separators)
         return cut, blanks > 0 and not (cut and not cut[0].parts), text.string[-1] in separators
     fields: list[list[TextPart]] = [[]]
@@ -236,25 +236,25 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
             last = end
         if last < len(part.text):
             fields.append([])
-    found = [Text(parts) for parts in fields if parts]
+    texts = [Text(parts) for parts in fields if parts]
     first, final = text.string[:1], text.string[-1:]
-    return found, first != "" and first in separators, final != "" and final in separators
+    return texts, first != "" and first in separators, final != "" and final in separators
 
 
 def delimited(text: Text, separators: str) -> list[Text]:
     """The fields of a known string, if some separator is not white space."""
     some = re.escape(separators)
-    blanks = "".join(each for each in separators if each.isspace())
+    blanks = "".join(separator for separator in separators if separator.isspace())
     either = f"[{some}]" if not blanks else f"[{blanks}]*[{re.escape(separators.strip())}][{blanks}]*|[{blanks}]+"
     string = text.string
     if not string:
         return []
-    found: list[Text] = []
+    texts: list[Text] = []
     start = 0
     for mark in re.finditer(either, string):
-        found.append(text[start : mark.start()])
+        texts.append(text[start : mark.start()])
         start = mark.end()
-    return [*found, text[start:]] if start < len(string) else found
+    return [*texts, text[start:]] if start < len(string) else texts
 
 
 @cache
@@ -269,9 +269,9 @@ def around_mark(word: Text) -> tuple[Text, Text]:
         at = (part.text or "").find("=")
         if at >= 0:
             before, after = word.parts[:index], part.cut(at + 1, len(part.text or ""))
-            unknown_before = (each for each in before if each.text is None)
+            unknown_before = (text_part for text_part in before if text_part.text is None)
             return Text((*before, part.cut(0, at))), Text((*unknown_before, *([after] if after.text else ()), *word.parts[index + 1 :]))
-    return word, Text(each for each in word.parts if each.text is None)
+    return word, Text(text_part for text_part in word.parts if text_part.text is None)
 
 
 def after_mark(word: Text) -> Text:
@@ -281,5 +281,5 @@ def after_mark(word: Text) -> Text:
 
 def parameter_with_default(text: str, place: int) -> str:
     """The parameter whose default begins at a place of a script, as `BATCH` in `${BATCH:-4}`; empty elsewhere."""
-    found = DEFAULTED.search(text, max(0, place - LONGEST_NAME), place)
-    return found[1] if found else ""
+    match = DEFAULTED.search(text, max(0, place - LONGEST_NAME), place)
+    return match[1] if match else ""

@@ -128,7 +128,7 @@ def without_inline_comments(text: str) -> str:
         return text
     import re
 
-    return re.sub(r"`#[^`\n]*`", lambda found: " " * len(found.group()), text)
+    return re.sub(r"`#[^`\n]*`", lambda match: " " * len(match.group()), text)
 
 
 def with_separate_marks(text: str) -> str:
@@ -166,8 +166,8 @@ def binding(package: str) -> Any:
     if source.IS_OWN_PROCESS and package not in sys.modules:
         from importlib.machinery import PathFinder
 
-        found = PathFinder.find_spec(package)
-        inner = PathFinder.find_spec(f"{package}._binding", found.submodule_search_locations) if found is not None else None
+        spec = PathFinder.find_spec(package)
+        inner = PathFinder.find_spec(f"{package}._binding", spec.submodule_search_locations) if spec is not None else None
         if inner is not None and inner.loader is not None:
             module = inner.loader.create_module(inner)
             if module is not None:

@@ -91,8 +91,8 @@ class State(Record):
 
     def value(self, name: str) -> Value | None:
         """The value of a variable that the script sets; None without one. BASH_SOURCE is an array that bash sets."""
-        found = self.variables.get(name)
-        return [literal(file) for file in self.files] if found is None and name == SOURCES else found
+        variable = self.variables.get(name)
+        return [literal(file) for file in self.files] if variable is None and name == SOURCES else variable
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -189,13 +189,13 @@ def spelled(value: Value | None) -> ConfigValue:
     if isinstance(value, Text):
         return value.string
     if isinstance(value, list):
-        return [each.string for each in value]
-    return {key: each.string for key, each in value.items()} if isinstance(value, dict) else None
+        return [text.string for text in value]
+    return {key: text.string for key, text in value.items()} if isinstance(value, dict) else None
 
 
 def positional(state: State) -> list[str] | None:
     """The parameters for a comparison."""
-    return None if state.positional is None else [each.string for each in state.positional]
+    return None if state.positional is None else [text.string for text in state.positional]
 
 
 def either(here: Value | None, there: Value | None, reason: Reason) -> Value:

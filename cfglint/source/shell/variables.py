@@ -78,10 +78,10 @@ def assign_array(shell: Execution, name: str, node: SyntaxNode, adds: bool) -> N
         place = len(values)
         for child, key in zip(members, keys, strict=True):
             place = place if key is None else int(key)
-            found = shell.words([(child.start_byte, child.end_byte)]) if key is None else [member(shell, child)]
+            texts = shell.words([(child.start_byte, child.end_byte)]) if key is None else [member(shell, child)]
             values.extend([GAP] * (place - len(values)))
-            values[place : place + len(found)] = found
-            place += len(found)
+            values[place : place + len(texts)] = texts
+            place += len(texts)
     shell.state.assign(name, values)
 
 
@@ -184,7 +184,7 @@ def unset_element(shell: Execution, target: str) -> None:
     if isinstance(current, dict):
         shell.state.assign(name, {each: value for each, value in current.items() if each != key})
     elif isinstance(current, list) and key.isdigit() and len(key) < 5 and not any(map(of_any_number, current)):
-        values = [GAP if place == int(key) else each for place, each in enumerate(current)]
+        values = [GAP if place == int(key) else text for place, text in enumerate(current)]
         while values and values[-1] is GAP:
             values.pop()
         shell.state.assign(name, values)

@@ -48,8 +48,8 @@ def blank_words(text: str, start: int, end: int) -> tuple[list[tuple[int, int]],
 
 def blanks_at_end(text: str, end: int) -> list[tuple[int, int]]:
     """The word of one blank that a backslash and a blank at the end of a line add to a command, and those of a comment that it begins."""
-    found = BLANK_WORD(text, end)
-    if found is None:
+    match = BLANK_WORD(text, end)
+    if match is None:
         return []
-    first, *others = [word.span() for word in WORD(text, found.start(2), found.end(2))] if found[2] else [found.span(1)]
-    return [(found.start(1), first[1]), *others]
+    first, *others = [word.span() for word in WORD(text, match.start(2), match.end(2))] if match[2] else [match.span(1)]
+    return [(match.start(1), first[1]), *others]

@@ -87,7 +87,7 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
         return after_options(words[at:], VALUED.get(name, frozenset()))
     if name == RAY:
         marks = [index for index, word in enumerate(words) if word.string == "--"]
-        return words[marks[0] + 1 :] if [each.string for each in words[1:3]] == ["job", "submit"] and marks else None
+        return words[marks[0] + 1 :] if [word.string for word in words[1:3]] == ["job", "submit"] and marks else None
     if name in ("mpirun", "mpiexec"):
         return mpi_program(words[1:])
     if name not in VALUED:

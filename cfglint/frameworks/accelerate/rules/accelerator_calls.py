@@ -138,14 +138,14 @@ def ineffective_accumulation(config: LaunchConfig) -> Iterator[Finding]:
     call = config.accelerator
     if call is None or loop is None or loop.accumulates is not False or accumulation(config).value != 1:
         return
-    given = of_accelerator(config) if ACCUMULATION in call.values else argument_of_line(config)
-    if given is None or type(given.value) is not int or given.value < 2 or given.document is None:
+    setting = of_accelerator(config) if ACCUMULATION in call.values else argument_of_line(config)
+    if setting is None or type(setting.value) is not int or setting.value < 2 or setting.document is None:
         return
     divides = ACCUMULATION in call.values
     yield Finding(
-        given,
-        f"`{given.pointer.lstrip('/')}` is {given.spelled}, but the training loop steps after each batch",
-        note=f"the loss is divided by {given.value} all the same" if divides else "nothing accumulates gradients in the training loop",
+        setting,
+        f"`{setting.pointer.lstrip('/')}` is {setting.spelled}, but the training loop steps after each batch",
+        note=f"the loss is divided by {setting.value} all the same" if divides else "nothing accumulates gradients in the training loop",
         help="put the forward pass, `backward` and `step` into `with accelerator.accumulate(model):`"
         + ("" if divides else f", and pass the argument to `Accelerator` as `{ACCUMULATION}`"),
     )

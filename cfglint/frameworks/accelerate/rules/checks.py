@@ -6,5 +6,5 @@ from cfglint.findings.rule import BY_CODE, pages_of_checks, rule
 from cfglint.frameworks.accelerate import KIND
 from cfglint.frameworks.accelerate.rules.refused import refused
 
-for page in (each for each in pages_of_checks(KIND) if each not in BY_CODE):  # the others have a function for what is no row
+for page in (page for page in pages_of_checks(KIND) if page not in BY_CODE):  # the others have a function for what is no row
     rule(page)(lambda config, code=page: refused(config, code))

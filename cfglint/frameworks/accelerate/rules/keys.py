@@ -47,9 +47,13 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     unknown = [key for key in config.values if key not in known and not is_added(key, config.facts.forks)]
     for key in unknown:
         setting = config.setting(key)
-        found = schema().nearest((), key) if isinstance(key, str) else []
-        near = [each for each in found if len(each.path) == 1 and each.path[0] in known]
-        block = next((each.path for each in found if len(each.path) == 2 and each.path[1] == key), None) if config.local else None
+        candidates = schema().nearest((), key) if isinstance(key, str) else []
+        near = [candidate for candidate in candidates if len(candidate.path) == 1 and candidate.path[0] in known]
+        block = (
+            next((candidate.path for candidate in candidates if len(candidate.path) == 2 and candidate.path[1] == key), None)
+            if config.local
+            else None
+        )
         meant = str(near[0].path[-1]) if near else ""
         text = f"ValueError: The config file at {config.documents[0].path} had unknown keys ({sorted(map(str, unknown))})"
         if config.version < KEYS_COMPARED:
@@ -123,8 +127,8 @@ def unknown_key_in_block(config: AccelerateConfig) -> Iterator[Finding]:
                     message = f"unknown key `{key}` in `{name}` is ignored by accelerate{where}"
                     yield Finding(setting, message, on_key=True, help=remove_key(f"{name}.{key}"))
                     continue
-                near = [each for each in schema().nearest((name,), key) if each.path[:-1] == (name,)]
-                meant = next((str(each.path[-1]) for each in near if config.release_has(str(each.path[-1]), name)), "")
+                near = [candidate for candidate in schema().nearest((name,), key) if candidate.path[:-1] == (name,)]
+                meant = next((str(candidate.path[-1]) for candidate in near if config.release_has(str(candidate.path[-1]), name)), "")
                 message = f"unknown key `{key}` in `{name}` is ignored" + (f"; did you mean `{meant}`?" if meant else "")
                 new = meant if meant not in config.section(name) else ""
                 fix = rename(setting, new, f"rename it to `{new}`", safe=False) if new else None

@@ -15,13 +15,13 @@ CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is re
 
 @rule(OF_SIZES)
 def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
-    refusals = [each for each in config.refusals if each.kind == OF_SIZES]
-    if built := [each for each in refusals if not any(name.startswith(ACCELERATOR) for name in each.read)]:
-        yield from (finding(config, each) for each in built)
+    refusals = [refusal for refusal in config.refusals if refusal.kind == OF_SIZES]
+    if built := [refusal for refusal in refusals if not any(name.startswith(ACCELERATOR) for name in refusal.read)]:
+        yield from (finding(config, refusal) for refusal in built)
         return
     is_computed = makes_sizes(config) and None not in (config.axis(name) for name in AXES)
     error = missing_fsdp(config) or mesh_error(config) if is_computed else None
-    yield from [error] if error is not None else [finding(config, each) for each in refusals]
+    yield from [error] if error is not None else [finding(config, refusal) for refusal in refusals]
 
 
 def wrong(config: AccelerateConfig, message: str, exception: str, remedy: Remedy | str | None = None) -> Finding:

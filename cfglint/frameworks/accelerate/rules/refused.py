@@ -35,7 +35,7 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
     return Finding(
         first,
         refusal.message,
-        related=[each for each in others if each.written],
+        related=[other for other in others if other.written],
         exception=refusal.exception,
         fails_at=refusal.fails_at,
         fix=fix,

@@ -124,7 +124,7 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
 def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
     """The written keys that no model has, each with a suggestion."""
     refused = [path for refusal in config.validation.refusals for path in refusal.paths]
-    found: list[Setting] = []
+    settings: list[Setting] = []
     for path in config.validation.dropped:
         key = path[-1]
         if tuple(map(str, path)) in refused:
@@ -133,10 +133,10 @@ def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
             continue
         setting = config.place(path)
         if setting.written and setting.value is not None:
-            found.append(setting)
-    if config.without_remedies and len(found) < FORK_KEYS:  # else the suggestions decide which of them are reported as one
-        return [(each, None) for each in found]
-    return [(each, suggestion(config, each.path, str(each.path[-1]))) for each in found]
+            settings.append(setting)
+    if config.without_remedies and len(settings) < FORK_KEYS:  # else the suggestions decide which of them are reported as one
+        return [(each, None) for each in settings]
+    return [(each, suggestion(config, each.path, str(each.path[-1]))) for each in settings]
 
 
 def other_releases(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:

@@ -25,12 +25,17 @@ ONE_CYCLE = tuple(
 def axolotl_parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     if config.model is None or not config.parsed:
         return
-    found = problem(config.model, config.facts.gpus)
-    if found is not None:
-        first, *others = [config.place(path) for path in found.paths]
-        written = [each for each in others if each.written]
+    refusal = problem(config.model, config.facts.gpus)
+    if refusal is not None:
+        first, *others = [config.place(path) for path in refusal.paths]
+        written = [other for other in others if other.written]
         yield Finding(
-            first, found.message, related=written, exception=found.exception, fails_at=found.fails_at, help=found.help_for(config.values)
+            first,
+            refusal.message,
+            related=written,
+            exception=refusal.exception,
+            fails_at=refusal.fails_at,
+            help=refusal.help_for(config.values),
         )
 
 

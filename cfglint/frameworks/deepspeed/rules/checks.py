@@ -8,11 +8,13 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import SECTIONS
 from cfglint.source.annotations import Iterator
 
-for page in (each for each in pages_of_checks(FRAMEWORK.kind) if each != "DSP002"):  # which has a function for the models
+for page in (page for page in pages_of_checks(FRAMEWORK.kind) if page != "DSP002"):  # which has a function for the models
     rule(page)(lambda config, code=page: refused(config, code))
 
 
 def refused(config: DeepSpeedConfig, code: str) -> Iterator[Finding]:
-    for each in config.refusals:
-        if each.kind == code:
-            yield each.finding([config.at(*path) if path[0] in SECTIONS else config.setting(*path) for path in each.paths], config.values)
+    for refusal in config.refusals:
+        if refusal.kind == code:
+            yield refusal.finding(
+                [config.at(*path) if path[0] in SECTIONS else config.setting(*path) for path in refusal.paths], config.values
+            )

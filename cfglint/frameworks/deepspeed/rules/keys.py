@@ -153,10 +153,10 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
     """The suggestion of a known key, and the fix that renames the key if it is in the same section."""
     section = tuple(str(step) for step in setting.path[:-1])
-    found = known_like(section, str(setting.path[-1]), config.version)
-    if not found:
+    candidates = known_like(section, str(setting.path[-1]), config.version)
+    if not candidates:
         return "", None
-    candidate = found[0]
+    candidate = candidates[0]
     if candidate.path[:-1] != section:
         if candidate.path[-1] == setting.path[-1] and config.has(*candidate.path):
             return f"; `{'.'.join(candidate.path)}` is set, too", None
@@ -173,9 +173,9 @@ def known_like(section: tuple[str, ...], key: str, version: Version) -> list[Can
     from cfglint.source.similar_keys import near, spelled
 
     schema, name = load("deepspeed"), ".".join(section)
-    found = [each for each in schema.nearest(section, key) if has_key(schema, each, version)]
-    own = model_of(name).known_names(version) if not found and name in MODEL_HISTORY.sections else []
-    return found or near(key, [((*section, each), spelled(each)) for each in own])
+    candidates = [candidate for candidate in schema.nearest(section, key) if has_key(schema, candidate, version)]
+    names = model_of(name).known_names(version) if not candidates and name in MODEL_HISTORY.sections else []
+    return candidates or near(key, [((*section, each), spelled(each)) for each in names])
 
 
 def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:

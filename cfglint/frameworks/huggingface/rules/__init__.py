@@ -20,7 +20,7 @@ __all__ = ["article", "lost_strategy", "of", "place", "refusals_of", "refused", 
 
 def refusals_of(config: TrainerConfig, page: str) -> Iterator[Refusal]:
     """What `TrainingArguments` refuses, of the checks that a page speaks of."""
-    return (each for each in config.argument_refusals if each.kind == page)
+    return (argument_refusal for argument_refusal in config.argument_refusals if argument_refusal.kind == page)
 
 
 def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:

@@ -46,18 +46,18 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     if launch is None or not launch.mismatches:
         return
-    for each in launch.mismatches:
-        if launch.disagrees_on_precision and each.path in launch.HALF_PRECISION:
+    for mismatch in launch.mismatches:
+        if launch.disagrees_on_precision and mismatch.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
-        related = tuple(of(config, name) for name in each.fields)
+        related = tuple(of(config, name) for name in mismatch.fields)
         if config.facts.launch.doubts and all(field.origin == DEFAULT for field in related):
             continue  # a program that may not use the Trainer may lack this field
-        setting = launch.setting(each.path)
+        setting = launch.setting(mismatch.path)
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
-        text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {each.line}"
+        text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {mismatch.line}"
         yield Finding(
             setting,
-            f"`{setting.name}` is {setting.spelled}, but the Trainer's {each.label} is {shown(each.ours)}",
+            f"`{setting.name}` is {setting.spelled}, but the Trainer's {mismatch.label} is {shown(mismatch.ours)}",
             related=related,
             exception=text,
             fix=fix,
@@ -210,14 +210,13 @@ def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     if launch is None or not launch.steps_every_micro_batch:
         return
-    own = accumulation_steps(config)
-    if is_number(own.value) and own.value > 1:
+    setting = accumulation_steps(config)
+    if is_number(setting.value) and setting.value > 1:
         release = config.facts.target["accelerate"]
-        message = (
-            f"`{own.name}` is {own.value}, which accelerate {release} ignores: the DeepSpeed config lacks the key, so DeepSpeed uses 1"
-        )
+        ignored = f"`{setting.name}` is {setting.value}, which accelerate {release} ignores"
+        message = f"{ignored}: the DeepSpeed config lacks the key, so DeepSpeed uses 1"
         yield Finding(
-            own,
+            setting,
             message,
             related=(launch.setting("gradient_accumulation_steps"),),
             note="DeepSpeed takes an optimizer step for every micro batch",

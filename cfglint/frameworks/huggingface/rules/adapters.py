@@ -23,9 +23,9 @@ def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
     """The adapters of a run, with what PEFT does."""
     program = config.facts.launch.code
     calls = program.adapters if program is not None else ()
-    found = [place_of(config, each, each.adapter) for each in calls if each.adapter is not None]
-    found += config.part("adapters", [])
-    return [(each, outcome(each, config.facts)) for each in found]
+    places = [place_of(config, call, call.adapter) for call in calls if call.adapter is not None]
+    places += config.part("adapters", [])
+    return [(place, outcome(place, config.facts)) for place in places]
 
 
 def place_of(config: TrainerConfig, call: AdapterCall, document: CallDocument) -> Place:
@@ -65,7 +65,7 @@ def target_without_module(config: TrainerConfig) -> Iterator[Finding]:
         if found.attached is None or found.modules is None or not found.attached.without_module:
             continue
         names, modules = found.attached.without_module, found.modules
-        has = [each for each in modules.leaves() if not each.isdigit()]
+        has = [leave for leave in modules.leaves() if not leave.isdigit()]
         yield Finding(
             place.setting(config, TARGETS),
             f"`{TARGETS}`: {modules.model_type} has no {', '.join(names)}",

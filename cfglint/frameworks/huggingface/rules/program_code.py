@@ -93,7 +93,7 @@ def other_name(name: str, rows: tuple[Row, ...], release: Version) -> str:
     """The name that a keyword has in a release; empty if it has none."""
     accepted = names_at(rows, release)
     others = [row[NEW_NAME] for row in rows if row[NAME] == name] + [row[NAME] for row in rows if row[NEW_NAME] == name]
-    return next((each for each in others if each in accepted), "")
+    return next((other for other in others if other in accepted), "")
 
 
 def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, fiel
     from cfglint.source.change import DELETE, INSERT, RENAME, Change
     from cfglint.source.python.call import CallDocument
 
-    made, advice, is_known = config.documents[0], f"remove `{name}`", False
+    document, advice, is_known = config.documents[0], f"remove `{name}`", False
     removal: tuple[Document, Change | Edit] = (call.document, Change(DELETE, (name,)))
     parts = [removal]
     if other:
@@ -115,9 +115,9 @@ def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, fiel
         node, args = call.document.find((name,))[1], call.document.find(("args",))[1]
         text = text_of(call, node) if node is not None else ""
         if args is None or text != f"{text_of(call, args)}.{field[1]}":  # `args` does not have it yet
-            is_there = isinstance(made, CallDocument) and (made.name, made.path) == (field[0], call.document.path)
-            is_free = is_there and made.find((field[1],))[0] is None
-            parts = [removal, (made, Change(INSERT, (), field[1], text))] if is_free and is_literal(text) else []
+            is_there = isinstance(document, CallDocument) and (document.name, document.path) == (field[0], call.document.path)
+            is_free = is_there and document.find((field[1],))[0] is None
+            parts = [removal, (document, Change(INSERT, (), field[1], text))] if is_free and is_literal(text) else []
     fix = outside(parts, advice, is_known) if parts and not config.without_remedies else None
     if fix is not None and other:
         fix.by_release = not is_known
@@ -151,7 +151,7 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
             continue
         from cfglint.launch.kinds import fields_of_class
 
-        added = [each for each in call.fields if each not in fields_of_class(CONVERTED[call.name])]
+        added = [field for field in call.fields if field not in fields_of_class(CONVERTED[call.name])]
         key, node = call.document.find(("args",))
         if added and node is not None and release >= CONVERTS and call.package not in config.facts.outside:
             target = CONVERTED[call.name]
@@ -202,9 +202,9 @@ def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding
 @rule("KEY207")
 def missing_import(config: TrainerConfig) -> Iterator[Finding]:
     program = config.facts.launch.code
-    for each in program.imports if program is not None else ():
-        if each.package not in config.facts.outside:
-            yield from missing_names(config, each)
+    for imported_names in program.imports if program is not None else ():
+        if imported_names.package not in config.facts.outside:
+            yield from missing_names(config, imported_names)
 
 
 def unknowns(call: TrainerCall | ImportedNames, config: TrainerConfig) -> Iterator[Reason]:

@@ -237,8 +237,8 @@ def form_of_state(config: TrainerConfig) -> tuple[str, Setting | None]:
 @rule("HFT083")
 def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
-    own = config.batch.micro_batch
-    if both is None or both[0].micro_batch in (None, own.value) or not isinstance(own.value, int):
+    setting = config.batch.micro_batch
+    if both is None or both[0].micro_batch in (None, setting.value) or not isinstance(setting.value, int):
         return
     resumed = both[0]
     now, then = config.batch.consumed_batch, with_micro_batch(config, resumed.micro_batch).batch.consumed_batch
@@ -247,8 +247,8 @@ def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     )
     ends = f", and the run ends at step {resumed.end:,}" if resumed.end is not None else ""
     yield Finding(
-        own,
-        f"`{own.name}` is {own.value}, but the checkpoint restores {resumed.micro_batch}",
+        setting,
+        f"`{setting.name}` is {setting.value}, but the checkpoint restores {resumed.micro_batch}",
         related=(resumed.setting,),
         note=f"{size}{ends}",
         help=f"change `gradient_accumulation_steps` instead, or edit `train_batch_size` in {resumed.name}/trainer_state.json",
@@ -305,14 +305,14 @@ def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
         (config.arguments["logging_strategy"], config.arguments.eval_strategy, config.arguments["save_strategy"]),
     )
     for name, strategy in zip(INTERVALS, strategies, strict=True):
-        saved, own = (both[1].state or {}).get(name), of(config, name)
+        saved, setting = (both[1].state or {}).get(name), of(config, name)
         if name not in args or strategy != "steps" or not args.known(name) or not isinstance(saved, (int, float)):
             continue
-        ratio = isinstance(own.value, float) and own.value < 1
-        if isinstance(own.value, (int, float)) and own.value != saved and not ratio:
+        ratio = isinstance(setting.value, float) and setting.value < 1
+        if isinstance(setting.value, (int, float)) and setting.value != saved and not ratio:
             yield Finding(
-                own,
-                f"`{name}` is {own.spelled}, but the checkpoint restores {saved:,}",
+                setting,
+                f"`{name}` is {setting.spelled}, but the checkpoint restores {saved:,}",
                 related=(both[0].setting,),
                 help=f"edit `{name}` in {both[0].name}/trainer_state.json",
             )

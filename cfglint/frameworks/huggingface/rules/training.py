@@ -59,13 +59,13 @@ def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule("HFT041")
 def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
-    own = config.arguments["gradient_accumulation_steps"]
-    if "num_steps" in config.accumulation_kwargs and is_number(own) and own > 1:
+    argument = config.arguments["gradient_accumulation_steps"]
+    if "num_steps" in config.accumulation_kwargs and is_number(argument) and argument > 1:
         setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         related = (of(config, "gradient_accumulation_steps"),)
         yield Finding(
             setting,
-            f"`num_steps` is incompatible with `gradient_accumulation_steps`, which is {own}",
+            f"`num_steps` is incompatible with `gradient_accumulation_steps`, which is {argument}",
             related=related,
             help=remove_key("accelerator_config.gradient_accumulation_kwargs.num_steps"),
         )
@@ -194,15 +194,15 @@ def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
 def invalid_checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
     arguments = config.arguments
     field = arguments.checkpointing_arguments
-    given = arguments[field]
-    if not config.parsed or arguments.checkpointing is not True or not isinstance(given, dict) or not takes_steps(config):
+    argument = arguments[field]
+    if not config.parsed or arguments.checkpointing is not True or not isinstance(argument, dict) or not takes_steps(config):
         return
     taken = (*config.checkpoint_arguments, *(TRAINER_ARGUMENTS if config.version >= TRAINER_TAKES else ()))
-    names = [name for name in given if name not in taken]
-    reentrant = given.get("use_reentrant")
+    names = [name for name in argument if name not in taken]
+    reentrant = argument.get("use_reentrant")
     if not names or not arguments.known(field) or (config.checkpoint_arguments and reentrant is None):
         return
-    refused = refused_reentrant(given, names) if reentrant is None or reentrant else refused_without_reentrant(given)
+    refused = refused_reentrant(argument, names) if reentrant is None or reentrant else refused_without_reentrant(argument)
     if refused is not None:
         name, message, text = refused
         place = config.setting(arguments.written(field), name)

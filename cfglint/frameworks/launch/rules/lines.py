@@ -78,8 +78,8 @@ def continued(command: Document | None, place: int, title: str, safe: bool) -> F
         edits = [Edit(joined, joined, " ")]
     else:
         start, end = (edge(text, place, back) for back in (True, False))
-        edits = [Edit(each.start(), each.end(), "") for each in BROKEN.finditer(text, start, end)]
-    return outside([(command, each) for each in edits], title, safe) if command is not None and edits else None
+        edits = [Edit(match.start(), match.end(), "") for match in BROKEN.finditer(text, start, end)]
+    return outside([(command, edit) for edit in edits], title, safe) if command is not None and edits else None
 
 
 def edge(text: str, place: int, back: bool) -> int:

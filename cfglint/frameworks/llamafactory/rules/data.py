@@ -43,7 +43,9 @@ def nearest_template(name: str, release: Version) -> str | None:
     """The template of a release that a misspelt name resembles."""
     from cfglint.source.similar_keys import names_of, near
 
-    ranked = sorted((each.distance, each.name) for each in near(name, names_of(templates(release))) if each.distance <= 1)
+    ranked = sorted(
+        (candidate.distance, candidate.name) for candidate in near(name, names_of(templates(release))) if candidate.distance <= 1
+    )
     return ranked[0][1] if ranked else None
 
 

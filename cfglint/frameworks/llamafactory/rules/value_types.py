@@ -67,7 +67,7 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
     strings = {name: types(name, config.own_version) for name, value in config.values.items() if isinstance(value, str)}
     numeric = {name: kinds for name, kinds in strings.items() if "str" not in kinds and ("int" in kinds or "float" in kinds)}
-    failing = {each.field for each in failures(config)} if numeric else ()
+    failing = {failure.field for failure in failures(config)} if numeric else ()
     for name, kinds in numeric.items():
         value = config.values[name]
         if name in failing or choices(name, config.own_version):

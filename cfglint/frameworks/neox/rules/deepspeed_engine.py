@@ -127,10 +127,14 @@ def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None,
         return None, False
     model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model
     names = model.known_names(DEEPSPEED) if model else ()
-    found = near(path[1], names_of(names))
-    if not found or found[0].name in section or [each.distance for each in found].count(found[0].distance) > 1:
+    candidates = near(path[1], names_of(names))
+    if (
+        not candidates
+        or candidates[0].name in section
+        or [candidate.distance for candidate in candidates].count(candidates[0].distance) > 1
+    ):
         return None, False
-    return found[0].name, found[0].distance <= 1
+    return candidates[0].name, candidates[0].distance <= 1
 
 
 @rule("NEO091")

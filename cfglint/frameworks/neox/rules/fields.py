@@ -91,7 +91,7 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
         return f"; its current name is `{current}`", fix
     from cfglint.frameworks.validation.schema import load
 
-    near = [each for each in load(config.kind).nearest((), name) if len(each.path) == 1 and config.knows(each.name)]
+    near = [candidate for candidate in load(config.kind).nearest((), name) if len(candidate.path) == 1 and config.knows(candidate.name)]
     if not near:
         return "", None
     nearest = near[0].name

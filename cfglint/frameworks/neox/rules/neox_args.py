@@ -18,13 +18,13 @@ for page in pages_of_checks(KIND):
 
 def refused(config: NeoXConfig, code: str) -> Iterator[Finding]:
     """The refusals of a rule; a key that decides and is missing may be in another file of the run."""
-    for each in config.refusals:
-        if each.kind == code:
-            places = [config.setting(*path) if config.has(*path) else config.absent(*path) for path in each.paths] or [config.setting()]
-            missing = [name for name in each.read if name not in config.values and known(name) and default(name) is None]
-            found = each.finding(places, config.values)
-            found.related = [*found.related, *map(config.absent, missing)]
-            yield found
+    for refusal in config.refusals:
+        if refusal.kind == code:
+            places = [config.setting(*path) if config.has(*path) else config.absent(*path) for path in refusal.paths] or [config.setting()]
+            missing = [name for name in refusal.read if name not in config.values and known(name) and default(name) is None]
+            finding = refusal.finding(places, config.values)
+            finding.related = [*finding.related, *map(config.absent, missing)]
+            yield finding
 
 
 @rule("NEO010")

@@ -69,16 +69,14 @@ def value_of_another_run(config: NeoXConfig) -> Iterator[Finding]:
         return
     saved = saved_values(resumed.checkpoint, tag_of(config, resumed.checkpoint))
     for name in COMPARED:
-        own = config.argument(name)
-        if saved.get(name) is not None and own is not None and own != saved[name]:
-            exception = (
-                f"AssertionError: {name} value from checkpoint ({saved[name]}) is not equal to the currently set argument value ({own})."
-            )
-            message = f"`{name}` is {own}, and `{resumed.name}` was saved with {saved[name]}"
+        argument = config.argument(name)
+        if saved.get(name) is not None and argument is not None and argument != saved[name]:
+            unequal = f"{name} value from checkpoint ({saved[name]}) is not equal to the currently set argument value ({argument})."
+            message = f"`{name}` is {argument}, and `{resumed.name}` was saved with {saved[name]}"
             yield Finding(
                 config.setting(name),
                 message,
-                exception=exception,
+                exception=f"AssertionError: {unequal}",
                 related=(resumed.setting,),
                 depends_on=doubts(resumed),
                 help=set_key(name, saved[name]),

@@ -11,9 +11,9 @@ from cfglint.source.annotations import Iterator
 
 def refused(config: OpenRlhfConfig, code: str) -> Iterator[Finding]:
     """The failing checks of a page."""
-    for each in config.failing:
-        if each.kind == code:
-            yield each.finding([config.setting(*path) for path in each.paths] or [config.setting()], config.values)
+    for refusal in config.failing:
+        if refusal.kind == code:
+            yield refusal.finding([config.setting(*path) for path in refusal.paths] or [config.setting()], config.values)
 
 
 for page in pages_of_checks(KIND):

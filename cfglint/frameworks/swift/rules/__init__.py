@@ -17,10 +17,10 @@ SIZE = "NPROC_PER_NODE"
 
 def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
     """The failing checks of a rule."""
-    for each in config.failing:
-        if each.kind == code:
-            places = [config.setting(*path) for path in each.paths] or [config.devices_setting]
-            yield each.finding(places, config.values, fix=with_processes(config, each))
+    for refusal in config.failing:
+        if refusal.kind == code:
+            places = [config.setting(*path) for path in refusal.paths] or [config.devices_setting]
+            yield refusal.finding(places, config.values, fix=with_processes(config, refusal))
 
 
 def with_processes(config: SwiftConfig | MegatronSwiftConfig, refusal: Refusal) -> Fix | None:

@@ -42,7 +42,7 @@ def float32_trains_in_fp16(config: SwiftConfig) -> Iterator[Finding]:
 
 @rule("SWF053")
 def model_spread_over_gpus(config: SwiftConfig) -> Iterator[Finding]:
-    if config.is_spread and config.devices is not None and not any(each.kind == "SWF012" for each in config.failing):
+    if config.is_spread and config.devices is not None and not any(refusal.kind == "SWF012" for refusal in config.failing):
         seen, local = config.devices
         message = (
             f"{seen} GPUs are visible to {local} {'processes' if local > 1 else 'process'}: the model is spread over {seen // local} GPUs"

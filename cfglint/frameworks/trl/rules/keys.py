@@ -126,7 +126,10 @@ def is_removed(key: str, config: TrlConfig) -> bool:
     if the class is not decided or never had it, which no class has that is not experimental.
     """
     release = config.trl_version
-    if any(key in HISTORY.fields(each, release) and not is_experimental(each, release) for each in deciding_classes(key, config)):
+    if any(
+        key in HISTORY.fields(deciding_class, release) and not is_experimental(deciding_class, release)
+        for deciding_class in deciding_classes(key, config)
+    ):
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]

@@ -56,16 +56,16 @@ def written(config: TrlConfig, name: str) -> Setting:
 
 @rule("TRL003")
 def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
-    for each in config.refused:
-        setting = config.setting(each.name)
+    for uncast_string in config.refused:
+        setting = config.setting(uncast_string.name)
         need = (
             "a boolean"
-            if each.kind == "bool"
-            else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(each.kind, each.kind)
+            if uncast_string.kind == "bool"
+            else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(uncast_string.kind, uncast_string.kind)
         )
-        message = f"`{each.name}` is the string {shown(each.value)}, which cannot be converted to {need}"
-        text, others = f"SystemExit: 2 ({each.text})", config.other_parsers if config.has_own_keys else ()
-        yield Finding(setting, message, exception=text, fix=meant_number(setting, each), help=f"write {need}", depends_on=others)
+        message = f"`{uncast_string.name}` is the string {shown(uncast_string.value)}, which cannot be converted to {need}"
+        text, others = f"SystemExit: 2 ({uncast_string.text})", config.other_parsers if config.has_own_keys else ()
+        yield Finding(setting, message, exception=text, fix=meant_number(setting, uncast_string), help=f"write {need}", depends_on=others)
 
 
 def meant_number(setting: Setting, refused: UncastString) -> Fix | None:

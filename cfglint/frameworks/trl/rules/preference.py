@@ -49,7 +49,7 @@ def synchronizes(config: TrlConfig) -> bool:
 def reference_model_not_synchronized(config: TrlConfig) -> Iterator[Finding]:
     yield from refused(config, "TRL052")
     setting = of(config, "sync_ref_model")
-    if not setting.value or any(each.kind == "TRL052" and each.key == setting.name for each in config.refusals):
+    if not setting.value or any(refusal.kind == "TRL052" and refusal.key == setting.name for refusal in config.refusals):
         return
     if synchronizes(config) and peft(config):
         text = "NotImplementedError: You passed `sync_ref_model=True` while using a PEFT model, which is currently not supported."
@@ -88,7 +88,7 @@ IN_ORDER = Releases((1, 6, 0), of="another order of the samples")
 def kto_batch(config: TrlConfig) -> Iterator[Finding]:
     yield from refused(config, "TRL054")
     args = config.arguments
-    if not config.only("kto") or any(each.kind == "TRL054" for each in config.refusals):
+    if not config.only("kto") or any(refusal.kind == "TRL054" for refusal in config.refusals):
         return
     if args["loss_type"] == WITHOUT_KL and config.trl_version not in ANY_LOSS:
         return

@@ -29,8 +29,8 @@ PACKS_INTO_BLOCKS = (0, 15, 0)  # from here on the trainer checks the length; be
 
 def skips_preparation(config: TrlConfig) -> bool:
     """Whether SFT leaves the data unchanged."""
-    given = config.arguments["dataset_kwargs"]
-    return isinstance(given, dict) and bool(given.get("skip_prepare_dataset"))
+    argument = config.arguments["dataset_kwargs"]
+    return isinstance(argument, dict) and bool(argument.get("skip_prepare_dataset"))
 
 
 @rule("TRL040")
@@ -142,9 +142,9 @@ def adapts_head(modules: object) -> bool:
 
 @rule("TRL045")
 def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
-    given = config.arguments["liger_kernel_config"]
+    argument = config.arguments["liger_kernel_config"]
     patched = config.only("sft", "dpo", "kto", "grpo", "rloo") and config.arguments["use_liger_kernel"]
-    if patched and isinstance(given, dict) and given.get("fused_linear_cross_entropy"):
+    if patched and isinstance(argument, dict) and argument.get("fused_linear_cross_entropy"):
         text = 'ValueError: `liger_kernel_config={"fused_linear_cross_entropy": True}` is not supported: it replaces the model\'s forward'
         message = "`fused_linear_cross_entropy` of Liger is not supported by TRL's trainers"
         yield Finding(

@@ -148,7 +148,7 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     known = tuple(name for name, releases in table.items() if config.trl_version in releases)
     if not known or (KTO_PAIR in losses(config) and config.trl_version in KTO_PAIR_REFUSED and config.only("dpo")):
         return
-    unknown = [each for each in losses(config) if each not in known]
+    unknown = [loss for loss in losses(config) if loss not in known]
     program = config.facts.launch.program
     if program is not None and not LOSS_METHODS.isdisjoint(program.own_methods):  # which may have losses of its own
         return

@@ -11,9 +11,11 @@ OWN_COPY = Reason("program", "the code of the project's own copy of verl")
 
 
 def failing(config: VerlConfig, code: str) -> Iterator[Finding]:
-    for each in config.failing:
-        if each.kind == code:
-            yield each.finding(map(config.setting, each.keys), config.values, depends_on=() if config.is_raised(each) else (OWN_COPY,))
+    for refusal in config.failing:
+        if refusal.kind == code:
+            yield refusal.finding(
+                map(config.setting, refusal.keys), config.values, depends_on=() if config.is_raised(refusal) else (OWN_COPY,)
+            )
 
 
 for page in pages_of_checks("verl"):

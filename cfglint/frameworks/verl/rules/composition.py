@@ -32,11 +32,11 @@ def likely(config: VerlConfig, key: str) -> str | None:
 
 @rule("VRL001")
 def invalid_override(config: VerlConfig) -> Iterator[Finding]:
-    for each in config.refused:
-        if is_about_key(each) and not each.has_several:
+    for word in config.refused:
+        if is_about_key(word) and not word.has_several:
             continue
-        message, remedy = without_program(config) if config.lacks_program else described(each)
-        yield Finding(config.word_setting(each), message, exception=each.exception.replace("\n", " "), on_key=True, help=remedy)
+        message, remedy = without_program(config) if config.lacks_program else described(word)
+        yield Finding(config.word_setting(word), message, exception=word.exception.replace("\n", " "), on_key=True, help=remedy)
 
 
 def without_program(config: VerlConfig) -> tuple[str, str]:
@@ -79,8 +79,8 @@ def unknown_override(config: VerlConfig) -> Iterator[Finding]:
             help="name the release with --target verl==X",
         )
         return
-    for each in unknown:
-        yield unknown_key(config, each)
+    for word in unknown:
+        yield unknown_key(config, word)
 
 
 def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
@@ -91,7 +91,7 @@ def unknown_key(config: VerlConfig, refused: RefusedWord) -> Finding:
     remedy: Remedy | str
     if refused.options:
         message = f"`{key}` has no option `{refused.override.value}` in {config.release}"
-        remedy = f"write one of {', '.join(f'`{key}={each}`' for each in refused.options)}"
+        remedy = f"write one of {', '.join(f'`{key}={option}`' for option in refused.options)}"
     elif similar:
         message, remedy = f"`{key}` is not a key of the config of {config.release}; did you mean `{similar}`?", f"write `{similar}`"
     else:
@@ -123,23 +123,23 @@ def appended(config: VerlConfig, key: str, title: str) -> Fix | None:
 
 @rule("VRL003")
 def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
-    for each in config.refused if not config.is_for_fork else ():
-        if each.override is None or each.override.sign != ADD or each.has_several:
+    for word in config.refused if not config.is_for_fork else ():
+        if word.override is None or word.override.sign != ADD or word.has_several:
             continue
         yield Finding(
-            config.word_setting(each),
-            f"`{each.override.key}` is already a key of the config of {config.release}",
-            exception=each.exception.replace("\n", " "),
+            config.word_setting(word),
+            f"`{word.override.key}` is already a key of the config of {config.release}",
+            exception=word.exception.replace("\n", " "),
             on_key=True,
-            help=f"write `{each.override.text[1:]}`",
+            help=f"write `{word.override.text[1:]}`",
         )
 
 
 @rule("VRL004")
 def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
-    found = config.unresolved()
-    if found is not None:
-        path, exception = found
+    unresolved = config.unresolved()
+    if unresolved is not None:
+        path, exception = unresolved
         yield Finding(
             config.setting(*path),
             f"`{'.'.join(map(str, path))}` refers to a key that does not exist",

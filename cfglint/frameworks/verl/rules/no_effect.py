@@ -65,15 +65,15 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
         (config.sizes.is_dynamic is not True, (MICRO, f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu"), DYNAMIC, "`{}` is true"),
     )
     for is_used, prefixes, cause, why in parts:
-        found = [each for each in written(config, *prefixes) if each.path != ("critic.enable",)] if is_used is False else []
-        if found:
-            more = f" and {counted(len(found) - 1, 'other setting')} have" if len(found) > 1 else " has"
+        settings = [setting for setting in written(config, *prefixes) if setting.path != ("critic.enable",)] if is_used is False else []
+        if settings:
+            more = f" and {counted(len(settings) - 1, 'other setting')} have" if len(settings) > 1 else " has"
             yield Finding(
-                found[0],
-                f"`{found[0].name}`{more} no effect: {why.format(cause)}",
+                settings[0],
+                f"`{settings[0].name}`{more} no effect: {why.format(cause)}",
                 related=[config.setting(cause)],
                 on_key=True,
-                help=f"remove {'them' if len(found) > 1 else f'`{found[0].name}`'}, or change `{cause}`",
+                help=f"remove {'them' if len(settings) > 1 else f'`{settings[0].name}`'}, or change `{cause}`",
             )
 
 
