@@ -68,7 +68,7 @@ class Types:
         """A reference to a named type, whose schema becomes one of those used."""
         if name in SIMPLE:
             return {"type": SIMPLE[name]}
-        if name == "Any":
+        if name in ("Any", "object", "ConfigValue"):
             return {}
         if name not in self.classes and isinstance(self.aliases.get(name), (ast.Name, ast.Subscript)):
             return self.schema(self.aliases[name], used)

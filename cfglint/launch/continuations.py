@@ -31,8 +31,10 @@ def lost_arguments(line: LaunchLine) -> None:
         return
     if lost:
         first = lost[0][0][0]
-        before = [text.string for text in call.words if text.string.startswith("--")] if cut is not None else []
-        word, key = cut or first, "".join(before[-1:]).partition("=")[0]
+        word, key = first, first.string.partition("=")[0]
+        if cut is not None:  # the blank is at the end of the option before
+            options = [text.string for text in call.words if text.string.startswith("--") or "=" in text.string]
+            word, key = cut, "".join(options[-1:]).partition("=")[0]
         reader = "the program" if line.program is not None else "the launcher"
         message = f"{named(first.string.partition('=')[0], lost)} not passed to {reader}: {cause(cut)}"
     else:

@@ -8,6 +8,7 @@ from cfglint.findings.setting import OVERRIDE, Setting, integer
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.continuations import CODE as BROKEN_CONTINUATION
 from cfglint.launch.program import ProgramCall
 from cfglint.rewrite.layout import Layout, layout_on, spread_model
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
@@ -261,9 +262,8 @@ def refuse_lost_arguments(run: CheckedRun) -> None:
     """Raise EditRefused for a launch whose last arguments do not reach the program: they would take effect with the next repair."""
     line = run.launch.line
     if line is not None and run.facts.relaunched is not None and line.call.lost:
-        first = line.call.lost[0][0][0]
-        lost = next((problem.message for problem in line.problems if problem.word is first), "")
-        raise EditRefused(f"{lost or 'arguments are not passed to the program'}; repair that first", line.call.start)
+        lost = next(problem.message for problem in line.problems if problem.code == BROKEN_CONTINUATION)
+        raise EditRefused(f"{lost}; repair that first", line.call.start)
 
 
 def refuse_unknown_batch(run: CheckedRun) -> None:

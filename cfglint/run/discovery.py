@@ -132,21 +132,20 @@ class Discovery:
         return found
 
     def _without_tools(self, paths: list[str]) -> list[str]:
-        """The files without those programs of folders that build no arguments of a trainer, nor import a module of their project that
-        does.
+        """The files without those programs that were not named and build no arguments of a trainer, nor import a module of their project
+        that does.
         """
         from cfglint.run.program_scan import content_of, has_marks
 
         programs = [path for path in paths if is_program(path) and path not in self.request.named] if self.request.are_named else []
-        tools = {path for path in programs if not has_marks(content_of(path))}
+        tools = [path for path in programs if not has_marks(content_of(path))]
         if not tools:
             return paths
-        from cfglint.run.readers import Readers
+        from cfglint.run.imported_programs import Imports
 
-        around = [path for root in dict.fromkeys(map(self.walk.root_of, tools)) for path in self.walk.around(root) if is_program(path)]
-        building = [path for path in around if has_marks(content_of(path))]
-        importing = {*map(os.path.abspath, Readers(self.source).of(building, around))}
-        return [path for path in paths if path not in tools or os.path.abspath(path) in importing]
+        imports = {root: Imports(filter(is_program, self.walk.around(root))) for root in dict.fromkeys(map(self.walk.root_of, tools))}
+        useless = {path for path in tools if not imports[self.walk.root_of(path)].lead_to_training(path)}
+        return [path for path in paths if path not in useless]
 
     def _readers(self, known: list[str]) -> list[str]:
         """The files of the projects of the named files that may read one of these; `known` are looked at anyway."""
@@ -159,7 +158,7 @@ class Discovery:
         from cfglint.run.readers import Readers
 
         readers = Readers(self.source)
-        found = [path for path in readers.of(named, around) if self.walk.is_looked_at(path)]
+        found = self._without_tools([path for path in readers.of(named, around) if self.walk.is_looked_at(path)])
         self.mentions = dict.fromkeys(filter(is_markdown, found), readers.is_mentioned_in)
         return found
 

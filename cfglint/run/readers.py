@@ -242,15 +242,28 @@ def may_compose(content: bytes, mark: str) -> bool:
     ending = os.path.splitext(name)[1]
     if b"$" not in content or not ending or ending not in content:
         return False
-    for word in re.findall(COMPOSING, content):
+    for word in composed_words(content, ending):
         above, _, last = word.rpartition(b"/")
         written = re.split(VARIABLE, last)
-        if len(written) == 1 or not re.fullmatch(b".*".join(map(re.escape, written)), name):
+        if not re.fullmatch(b".*".join(map(re.escape, written)), name):
             continue
         above = above.rpartition(b"/")[2]
         if above == folder if above and above.strip(b".") and b"$" not in above else len(b"".join(written)) >= LEAST_WRITTEN + len(ending):
             return True
     return False
+
+
+def composed_words(content: bytes, ending: bytes) -> Iterator[bytes]:
+    """The words of a script that have a variable in their last part and an ending."""
+    import re
+
+    place = content.find(ending)
+    while place >= 0:
+        end = place + len(ending)
+        word = content[max(0, place - FURTHEST) : end].split()[-1]
+        if b"$" in word and (composed := re.search(COMPOSING + rb"\Z", word)) and b"$" in composed.group().rpartition(b"/")[2]:
+            yield composed.group()
+        place = content.find(ending, end)
 
 
 def chooses_configs(content: bytes) -> bool:

@@ -18,7 +18,7 @@ COMPARED = re.compile(r"\.launcher (?:==|!=|in|not in) (\S+?)[\s:]")
 # A line by hand has no launcher; a framework asks whether its own command starts the run, or accelerate's.
 BY_NAME = {
     "frameworks/trl/config.py": ["KIND"],
-    "run/launched_runs.py": ["BY_HAND", "BY_HAND"],
+    "run/launched_runs.py": ["BY_HAND", "BY_HAND", "LAUNCHER"],
 }
 
 

@@ -140,9 +140,9 @@ def test_the_folder_of_another_machine_is_the_only_one_that_has_the_program(star
 @each_case(
     ("start", "program", "path"),
     [
-        ("", "/home/me/copy/a/train.py", "a/train.py"),
-        ("cd /home/me/copy", "/home/me/copy/tune.py", "tune.py"),
-        ("", "/home/me/copy/tune.py", None),  # a file of this name may be any
+        ("", "/srv/me/copy/a/train.py", "a/train.py"),
+        ("cd /srv/me/copy", "/srv/me/copy/tune.py", "tune.py"),
+        ("", "/srv/me/copy/tune.py", None),  # a file of this name may be any
         ("", "/opt/other/train.py", None),
     ],
 )

@@ -31,6 +31,7 @@ OF_ITS_OWN = {
     "run/quick_scan.py": "a schema of the package",
     "frameworks/validation/schema.py": "a schema of the package",
     "data/rows.py": "what `open_regular` has opened, and a packed stream in it",
+    "data/checkpoint.py": "what `open_regular` has opened, and a packed stream in it",
     "explanation/log_file.py": "what `open_regular` has opened",
 }
 # Modules that open a file without a root: the command line or the configuration that is in use names it, or its root was asked before.

@@ -117,7 +117,7 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
 
 
 @rule("PFT006")
-def quantization_of_loading_call(config: TrainerConfig) -> Iterator[Finding]:
+def removed_quantization_argument(config: TrainerConfig) -> Iterator[Finding]:
     program = config.facts.launch.code
     for call in program.adapters if program is not None else ():
         name = next((each for each in quantization.BITS if call.model is not None and each in call.model.values), None)

@@ -10,8 +10,6 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
 from cfglint.frameworks.huggingface.rules import of, refused, shown
-from cfglint.frameworks.memory.named_models import model_of
-from cfglint.frameworks.peft.modules import class_prefix
 from cfglint.frameworks.remedies import choice, excludes, replace
 from cfglint.source.annotations import Iterator, Operand
 
@@ -122,7 +120,12 @@ def misspelt_layer_class(config: TrainerConfig) -> Iterator[Finding]:
         for name in ([value] if isinstance(value, str) else value if isinstance(value, list) else ())
         if isinstance(name, str)
     ]
-    model = model_of(config) if names and config.uses_fsdp else None
+    if not names or not config.uses_fsdp:
+        return
+    from cfglint.frameworks.memory.named_models import model_of
+    from cfglint.frameworks.peft.modules import class_prefix
+
+    model = model_of(config)
     prefix = class_prefix(model.shape.model_type, config.version) if model is not None else ""
     for setting, name in names:
         if prefix and name.lower().startswith(prefix.lower()) and not name.startswith(prefix):
