@@ -18,6 +18,7 @@ SCRIPT = ("model_name_or_path", "dataset_name")  # keys of the examples that no 
 OTHERS = {
     "HFT006": "the removed field is the one cause",
     "HFT080": "a program that does not pass it to `train` does not continue",
+    "HFT099": "the model is the one that the program loads",
     "RUN001": "two files",
     "STP001": "NaN is no literal",
     "STP002": "NaN is no literal",
