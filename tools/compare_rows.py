@@ -25,7 +25,8 @@ import rebuild_tables
 from row_expressions import walk
 from row_table_text import every
 
-from cfglint.frameworks.rows.evaluation import WHOLE, Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import WHOLE, Raised
 
 ENOUGH = 0.995
 OF_SEVERAL = {"accelerate", "verl"}  # whose rows are those of several functions on the values of one config

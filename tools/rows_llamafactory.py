@@ -15,7 +15,7 @@ from row_sources import Package
 from row_table_text import Function, Table
 
 from cfglint.frameworks.llamafactory.source_fields import CLASSES, find
-from cfglint.frameworks.rows.evaluation import walk
+from cfglint.frameworks.rows.expressions import walk
 
 PACKAGE = "llamafactory"
 CLASS, PARSER, MODEL = "class", "parser", "model"

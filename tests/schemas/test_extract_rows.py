@@ -13,7 +13,8 @@ from row_table_text import Function, Table, every, woven
 
 from cases import each_case
 from cfglint.frameworks.rows import table as runtime
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
 
 PREFIX = "import re\nMODES = ('fast', 'slow')\ndef helper(size):\n    if size is None:\n        return 1\n    return size * 2\n"
 

@@ -9,7 +9,8 @@ from row_sources import Package
 from rows_trl import constructor
 
 from cases import each_case
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
 
 TRAINER = """
 class MadeTrainer:

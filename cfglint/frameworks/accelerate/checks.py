@@ -14,7 +14,8 @@ from cfglint.frameworks.huggingface.checks import truth
 from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, refused_batch, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator

@@ -18,7 +18,8 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.history import TYPE as READS
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.table import Function, Selection, table_of
 from cfglint.frameworks.validation.pydantic import Fault, Invalid
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator, Operand

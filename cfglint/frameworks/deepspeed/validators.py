@@ -6,7 +6,8 @@ import functools
 
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.table import Function, table_of
 from cfglint.frameworks.validation.pydantic import RULE, TYPE, Invalid, value_error
 from cfglint.source.annotations import ConfigTable, ConfigValue, Iterator

@@ -14,7 +14,7 @@ from cfglint.frameworks.neox.fields import default
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import parse_version
-from cfglint.frameworks.rows.evaluation import Raised
+from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Iterator

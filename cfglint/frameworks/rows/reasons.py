@@ -10,12 +10,13 @@ from cfglint.findings.remedy import Remedy, set_key
 from cfglint.findings.wording import counted, listed, spelled
 from cfglint.frameworks.refusal import FAILURE, Removal, Words
 from cfglint.frameworks.remedies import choice
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised, every, value_at, walk
+from cfglint.frameworks.rows.evaluation import every, value_at
+from cfglint.frameworks.rows.expressions import Raised, walk
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.rows.evaluation import Path, Row
+    from cfglint.frameworks.rows.expressions import Path, Row, State
 
 # How the value of a key makes a condition hold.
 SET, UNSET, IS, IS_NOT, ABOVE, BELOW, OTHER = "set", "unset", "is", "is not", "above", "below", "other"
@@ -64,7 +65,7 @@ class Condition:
     A field that a row set counts as what it was made of, unless it is `written`.
     """
 
-    def __init__(self, row: Row, rows: Iterable[Row], run: Evaluation, written: Mapping[str, Any]) -> None:
+    def __init__(self, row: Row, rows: Iterable[Row], run: State, written: Mapping[str, Any]) -> None:
         self.row = row
         self.run = run
         self.written = written

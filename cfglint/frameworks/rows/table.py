@@ -5,14 +5,15 @@ from __future__ import annotations
 from cfglint.frameworks.base import imported
 from cfglint.frameworks.releases.history import holds
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.rows.evaluation import WHOLE, Evaluation, Raised, cannot_fail, every
+from cfglint.frameworks.rows.evaluation import Evaluation, cannot_fail, every
+from cfglint.frameworks.rows.expressions import WHOLE, Raised
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping, Set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from cfglint.frameworks.rows.evaluation import Row
+    from cfglint.frameworks.rows.expressions import Row
 
     Needs: TypeAlias = frozenset[str]
 

@@ -7,7 +7,8 @@ import functools
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.rows.evaluation import Raised, value_at, walk
+from cfglint.frameworks.rows.evaluation import value_at
+from cfglint.frameworks.rows.expressions import Raised, walk
 from cfglint.frameworks.rows.refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.verl import KIND
@@ -32,7 +33,7 @@ from cfglint.source.annotations import Any, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.rows.evaluation import Row
+    from cfglint.frameworks.rows.expressions import Row
     from cfglint.frameworks.rows.reasons import Condition
 
 STAGES = (CONFIG, INIT, STEP)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs import data_sets
-from cfglint.launch.programs.expressions import MOST_TURNS
+from cfglint.launch.programs.calculation import MOST_TURNS
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.objects import (
     OPEN,

@@ -10,6 +10,7 @@ from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
+from cfglint.launch.programs.calculation import MOST_TURNS, calculated, joined_path, parents_of, path_part, short, with_unknown
 from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
     ABSENT,
@@ -51,20 +52,8 @@ from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Truth
 from cfglint.source.budget import Budget
 
 NOT_UNDERSTOOD = Reason("program", "what code that is not understood may change")
-LARGEST = 10**15
 PARAMETERS = (".signature.parameters", ".__dataclass_fields__")  # the names under which a program asks what a class accepts
 MANY_DIGITS = re.compile(r"\d{4}")
-WIDE = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\d{4}|\d*\.\d{4})|\{[^{}]*:[^{}]*(?:\d{4}|\{)")
-MOST_TURNS = 64  # turns of a loop or of a comprehension
-BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-}
 ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -676,74 +665,12 @@ def is_parameter(name: str, key: object) -> Truth:
     return False if kind_of_class(last) and key not in fields and key not in fields_of_class(last) else Unknown()
 
 
-def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
-    """The result of an operation with two numbers or strings; unknown for one that Python refuses, or that is too large."""
-    function = BINARY.get(type(operation))
-    numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
-    texts = isinstance(one, str) and isinstance(other, PLAIN) and isinstance(operation, (ast.Add, ast.Mod))
-    if function is None or not (numbers or texts):
-        return unknown()
-    if texts and isinstance(operation, ast.Mod) and is_wide(one):
-        return unknown()
-    if numbers and (abs(one) > LARGEST or abs(other) > LARGEST or (isinstance(operation, ast.Pow) and abs(other) > 64)):
-        return unknown()
-    try:
-        result = function(one, other)
-    except (ArithmeticError, ValueError, TypeError):
-        return unknown()
-    return Value(result) if isinstance(result, PLAIN) and len(str(result)) < LONGEST else unknown()
-
-
-def with_unknown(operation: ast.operator, left: Value, right: Value) -> Value:
-    """The result of an operation with an unknown number: `epochs * steps / steps` is `epochs`, whatever the steps are."""
-    if isinstance(operation, (ast.Div, ast.FloorDiv)) and any(source is right for source in left.sources):
-        return next((source for source in left.sources if source is not right), left)
-    value = unknown_from(left, right)
-    if isinstance(operation, ast.Mult):
-        value.sources = (left, right)
-    return value
-
-
-def short(text: str, kind: Callable[[str], Any] = str) -> Value:
-    """A computed text, if it is not too long."""
-    return Value(kind(text)) if len(text) <= LONGEST else unknown()
-
-
-def is_wide(text: str) -> bool:
-    """Whether a format string asks for a width or a precision of thousands of characters, or takes it from an argument."""
-    return WIDE.search(text) is not None
-
-
 def merged(mappings: list[Mapping]) -> Mapping:
     """The keys of several mappings, the last one first."""
     found = Mapping()
     for mapping in mappings:
         found.slots.update(mapping.slots)
     return found
-
-
-def joined_path(first: str, second: str) -> str:
-    """Two parts of a path as `os.path.join` joins them."""
-    if second.startswith(("/", "\0")):
-        return second
-    return f"{first.rstrip('/')}/{second}" if first else second
-
-
-def path_part(path: FilePath, name: str) -> Value:
-    head, _, tail = path.text.rstrip("/").rpartition("/")
-    if name == "parent":
-        return Value(FilePath(head or ("\0" if path.text.startswith("\0") else ".")))
-    stem, mark, suffix = tail.rpartition(".")
-    return Value(tail if name == "name" else (stem or tail) if name == "stem" else mark + suffix if stem else "")
-
-
-def parents_of(path: FilePath) -> list[Value]:
-    """The folders above a path, as far as they are in the project."""
-    values: list[Value] = []
-    while "/" in path.text.rstrip("/") and len(values) < MOST_TURNS:
-        values.append(path_part(path, "parent"))
-        path = values[-1].data
-    return values
 
 
 def is_name_of(node: ast.expr, owner: ast.expr) -> bool:

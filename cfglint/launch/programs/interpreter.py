@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-from functools import lru_cache, partial
+from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs import data_sets
@@ -26,7 +26,6 @@ from cfglint.launch.programs.branches import (
     Signal,
     WayOut,
     Writes,
-    is_exit,
     side_of,
 )
 from cfglint.launch.programs.context import Context
@@ -53,6 +52,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.launch.programs.shared_modules import SHARED
+from cfglint.launch.programs.syntax import ends, is_generator, is_import_error
 from cfglint.source.annotations import Any, Callable, NoReturn
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
@@ -62,14 +62,11 @@ if TYPE_CHECKING:
     from cfglint.launch.program import DataRecipe
 
 NOWHERE = ast.Pass()
-MOST_FUNCTIONS = 1024  # of which is known whether they are generators
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
 PATH_PARTS = {"os.pardir": "..", "os.path.pardir": "..", "os.curdir": ".", "os.path.curdir": ".", "os.sep": "/", "os.path.sep": "/"}
-IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -683,27 +680,3 @@ class Interpreter(Branches):
 
 
 STARRED = Unknown(Reason("argument", "further arguments of a call"))
-
-
-def ends(body: list[ast.stmt]) -> bool:
-    """Whether a handler certainly ends the program, or the function with an exception."""
-    return isinstance(body[-1], ast.Raise) or is_exit(body[-1])
-
-
-def is_import_error(handler: ast.ExceptHandler) -> bool:
-    """Whether a handler is for a package that is not installed; packages are taken as installed."""
-    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return all(isinstance(node, ast.Name) and node.id in IMPORT_ERRORS for node in types)
-
-
-@lru_cache(MOST_FUNCTIONS)
-def is_generator(node: ast.AST) -> bool:
-    """Whether a function yields its results."""
-    stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else []
-    while stack:
-        each = stack.pop()
-        if isinstance(each, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(each, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(each))
-    return False

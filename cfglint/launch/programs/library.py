@@ -12,7 +12,8 @@ import posixpath
 from cfglint.evaluate import Reason
 from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
-from cfglint.launch.programs.expressions import PARAMETERS, are_parameters, short
+from cfglint.launch.programs.calculation import short
+from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (

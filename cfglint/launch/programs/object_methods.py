@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
+from cfglint.launch.programs.calculation import is_wide, short
 from cfglint.launch.programs.class_parsers import ClassParser
-from cfglint.launch.programs.expressions import is_wide, short
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.library import anchored, path_of, shallow_copy
 from cfglint.launch.programs.objects import (

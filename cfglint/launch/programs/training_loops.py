@@ -7,10 +7,11 @@ from functools import lru_cache
 
 from cfglint.evaluate import Choice
 from cfglint.launch.programs import loop_objects
-from cfglint.launch.programs.interpreter import Interpreter, is_generator
+from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import Modules, ProgramModule
 from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, LoopObject, Method, Opaque, Value, computed_by, one_of
 from cfglint.launch.programs.scopes import dotted
+from cfglint.launch.programs.syntax import is_generator
 from cfglint.source.annotations import Any, Iterator
 from cfglint.source.record import Record
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 
 from cfglint.evaluate import Reason
-from cfglint.source.annotations import Callable, Sequence
+from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, name_end
 from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
+from cfglint.source.shell.pieces import MOST_FIELDS, Piece, ansi_c, assembled, indexes, split_by_bash, there
 from cfglint.source.shell.placed_text import (
     EMPTY,
     GAP,
-    AnyNumber,
     Escaped,
-    MayBeNoWord,
     Text,
     TextPart,
     any_number,
@@ -26,7 +25,6 @@ from cfglint.source.shell.placed_text import (
     literal,
     may_be_no_word,
     of_any_number,
-    split,
     unknown,
 )
 from cfglint.source.shell.reasons import (
@@ -35,7 +33,6 @@ from cfglint.source.shell.reasons import (
     FROM_RUN_TO_RUN,
     TOO_DEEP,
     computed,
-    from_caller,
     is_parameter,
     parameter,
     unset,
@@ -70,17 +67,8 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "@Q": lambda value: "'" + value.replace("'", r"'\''") + "'",
 }
 DEEPEST = 40
-MOST_FIELDS = 2_000
 STEPS_OF_EXPRESSION = 1_000  # of arithmetic: the value of a longer one is unknown, and the evaluation continues
 SEARCHED = 256  # characters that are searched for the end of a bracket in one step
-
-
-class Piece(Record):
-    """A part of a word: `splits` for an expansion without quotes, `fields` for several words (`"$@"`)."""
-
-    text: Text = EMPTY
-    splits: bool = False
-    fields: list[Text] | None = None
 
 
 class Unknowable(Exception):
@@ -699,65 +687,9 @@ class Expander(Record):
         return output[0:stripped] if output.value is not None else output
 
 
-def there(values: list[Text]) -> list[Text]:
-    """The elements of an array that are set."""
-    return [value for value in values if value is not GAP]
-
-
 def length(value: Value | None) -> Text:
     """The number of elements of an array, unknown if bash splits one of them; a plain variable is one element."""
     if not isinstance(value, list):
         return literal(str(len(value) if isinstance(value, dict) else int(value is not None)))
     reasons = [reason for text in value if of_any_number(text) for reason in text.reasons]
     return unknown(*reasons) if reasons else literal(str(len(there(value))))
-
-
-def indexes(values: list[Text]) -> list[str]:
-    """The indexes of the elements that are set."""
-    return [str(index) for index, text in enumerate(values) if text is not GAP]
-
-
-def split_by_bash(parts: Sequence[TextPart]) -> Sequence[TextPart]:
-    """The parts of a word without quotes, marked if it is only one unknown value, which bash splits into words."""
-    if len(parts) != 1 or parts[0].text is not None:
-        return parts
-    kind = MayBeNoWord if all(map(from_caller, parts[0].reasons)) else AnyNumber
-    return [kind(None, None, parts[0].reasons, parts[0].source, parts[0].options)]
-
-
-def assembled(pieces: list[Piece], separators: str) -> list[Text]:
-    """The words formed by adjacent pieces."""
-    if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
-        return [pieces[0].text]
-    words: list[list[TextPart]] = []
-    open_word = False  # whether the next piece belongs to the last word
-    for piece in pieces:
-        leads = trails = False
-        fields = [piece.text] if piece.fields is None else piece.fields
-        if piece.splits and piece.fields is None:
-            fields, leads, trails = split(piece.text, separators)
-        open_word = open_word and not leads
-        for field in fields:
-            if open_word:
-                words[-1].extend(field.parts)
-            else:
-                words.append([*field.parts])
-            open_word = False
-        open_word = (bool(fields) or open_word) and not trails
-    return [Text(parts) for parts in words[:MOST_FIELDS]]
-
-
-ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}
-
-
-def ansi_c(text: str) -> str:
-    found = ""
-    at = 0
-    while at < len(text):
-        if text[at] == "\\" and at + 1 < len(text):
-            found += ESCAPES.get(text[at + 1], text[at : at + 2])
-            at += 2
-        else:
-            found += text[at]
-            at += 1
-    return found

@@ -6,7 +6,7 @@ from cases import each_case
 from cfglint.frameworks.deepspeed._tables import MODELS, RELEASES
 from cfglint.frameworks.deepspeed.models import COMPARED, CONVERTED, model_of, read_section
 from cfglint.frameworks.deepspeed.validators import AFTER, FIELD, validators
-from cfglint.frameworks.rows.evaluation import walk
+from cfglint.frameworks.rows.expressions import walk
 
 NEWEST = RELEASES[-1]
 

@@ -6,7 +6,7 @@ import pytest
 
 from cfglint.api import check
 from cfglint.frameworks.neox.checks import facts
-from cfglint.frameworks.rows.evaluation import Raised
+from cfglint.frameworks.rows.expressions import Raised
 
 
 def test_the_attention_of_all_layers_is_listed_unless_they_are_too_many():

@@ -6,7 +6,8 @@ import pytest
 
 from cases import each_case
 from cfglint.evaluate import Reason, Unknown
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
 
 RAISE = {"raise": "ValueError", "say": "no"}
 

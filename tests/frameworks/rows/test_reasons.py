@@ -6,7 +6,8 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks.refusal import Removal, Words
-from cfglint.frameworks.rows.evaluation import Evaluation, Raised
+from cfglint.frameworks.rows.evaluation import Evaluation
+from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.reasons import Condition, Explanation
 from remedies import sentence
 
