@@ -17,7 +17,11 @@ REFUSED = re.compile(
 UNUSED = re.compile(r"(?:not used by the HfArgumentParser|remaining_argv): \[([^\]]*)")
 QUOTED = re.compile(r"'(?:--)?(\w+)'")
 MOST = 3  # keys of which one exception tells
-PARSED = (("llamafactory", "LLaMA-Factory"), ("trl", "TRL's parser"), ("huggingface", "TrainingArguments"))
+PARSED = (  # whose parsers refuse keys, with the rule about them
+    ("llamafactory", "LLaMA-Factory", "LLF001"),
+    ("trl", "TRL's parser", "TRL011"),
+    ("huggingface", "TrainingArguments", "KEY202"),
+)
 PACKAGES = (("huggingface", "KEY202"), ("trl", "TRL011"))  # with the rule about the fields of their classes
 OF_TRAINERS = "KEY206"
 OF_NO_RELEASE = "KEY200"
@@ -31,7 +35,8 @@ def about(text: str) -> tuple[list[str], str]:
     match = REFUSED.match(text)
     if match is None:
         keys = UNUSED.search(text)
-        return [], "; ".join(filter(None, map(of_parser, QUOTED.findall(keys.group(1))[:MOST]))) if keys else ""
+        answers = [*filter(None, map(of_parser, QUOTED.findall(keys.group(1))[:MOST]))] if keys else []
+        return [*dict.fromkeys(code for code, _ in answers)], "; ".join(became for _, became in answers)
     owner, name = match.group(1) or "", match.group(2)
     trainers = [each for kind, _ in PACKAGES for each in constructors(kind)]
     named = max((trainer for trainer in trainers if owner.endswith(trainer)), key=len, default="")  # a subclass is named after its base
@@ -54,16 +59,17 @@ def of_adapter(name: str) -> str:
     return f"{found}, or remove the key from the program, or from the `adapter_config.json` that is loaded"
 
 
-def of_parser(name: str) -> str:
-    """What became of a key of a trainer's file or line, in the first framework that has or had it."""
-    for kind, owner in PARSED:
+def of_parser(name: str) -> tuple[str, str] | None:
+    """(rule, what became of it) of a key of a file or line, in the first framework that has it; None if every release of it does."""
+    for kind, owner, code in PARSED:
         own = framework(kind)
         for history in own.histories():
             for section in history.sections_with(name):
                 since, until = history.since(section, name) or (), history.until(section, name) or ()
                 entry = schema.load(kind).lookup((name,)) if until else None
-                return became(name, owner, own.package, dotted(since), dotted(until), ".".join(entry.renamed_to or ()) if entry else "")
-    return ""
+                text = became(name, owner, own.package, dotted(since), dotted(until), ".".join(entry.renamed_to or ()) if entry else "")
+                return (code, text) if text else None
+    return None
 
 
 def constructors(kind: str) -> Iterable[str]:
