@@ -19,7 +19,7 @@ ALIKE = 3.25  # the likeness of two launches by one launcher of one program, wit
 def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     """(before, after) for the launches of a script, the most similar first; those without a counterpart have None.
 
-    Of a script with more launches than are checked only those are given that are alike: another one may be among those left out.
+    Of a script with more launches than are checked, before and after, only those are given that are alike: another one may be left out.
     """
     if len(before) * len(after) > MOST_PAIRS:
         longest = max(len(before), len(after))
@@ -29,7 +29,7 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
         for first, old in enumerate(before)
         for second, new in enumerate(after)
     ]
-    is_cut = max(len(before), len(after)) >= MOST_CHECKED
+    is_cut = bool(before and after) and max(len(before), len(after)) >= MOST_CHECKED
     least = ALIKE if is_cut else 0.0
     partner: dict[int, int] = {}
     taken: set[int] = set()
