@@ -19,7 +19,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    pass
+    from cfglint.frameworks.refusal import Steps
 
 TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN = (
     *("target_modules", "modules_to_save", "exclude_modules", "target_parameters"),
@@ -30,6 +30,11 @@ AGAIN = "Please check the target modules and try again."
 NO_PARAMETERS = "lora.ParamWrapper does not work with"
 PEFT = "peft"  # the kind of its refusals
 FIRST_OF_5 = (5, 0)
+
+
+def model_refusal(keys: Collection[str], message: str, exception: str = "", help: Steps = ()) -> Refusal:  # noqa: A002
+    """What PEFT or the loader of the model refuses when the model is built."""
+    return Refusal(PEFT, [*keys], message, exception, help, fails_at="init")
 
 
 class Attached(Record):
@@ -110,12 +115,8 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
         value = values.get(name, 1)
         whole = name == "r"
         if type(value) not in ((int,) if whole else (int, float)):
-            raise Refusal(
-                PEFT,
-                [name],
-                f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}",
-                "TypeError: " + of_type(name, value),
-                fails_at="init",
+            raise model_refusal(
+                [name], f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}", "TypeError: " + of_type(name, value)
             )
     rank, dropout, bias, start = (
         values.get("r", 8),
@@ -125,43 +126,27 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
     )
     if rank <= 0:
         text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
-        raise Refusal(PEFT, ["r"], f"`r` is {rank}, and must be positive", text, [set_key("r", 16)], fails_at="init")
+        raise model_refusal(["r"], f"`r` is {rank}, and must be positive", text, [set_key("r", 16)])
     if dropout > 1:
         text = f"ValueError: dropout probability has to be between 0 and 1, but got {dropout}"
-        raise Refusal(
-            PEFT,
-            ["lora_dropout"],
-            f"`lora_dropout` is {dropout}, and must be at most 1",
-            text,
-            [set_key("lora_dropout", 0.05)],
-            fails_at="init",
-        )
+        raise model_refusal(["lora_dropout"], f"`lora_dropout` is {dropout}, and must be at most 1", text, [set_key("lora_dropout", 0.05)])
     if bias not in fields.BIASES:
         text = f"NotImplementedError: Requested bias: {bias}, is not implemented."
         if not isinstance(bias, str) and peft >= (0, 18):
             text = f"AttributeError: '{type(bias).__name__}' object has no attribute 'endswith'"
-        raise Refusal(
-            PEFT, ["bias"], f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, [set_key("bias", "none")], fails_at="init"
-        )
+        raise model_refusal(["bias"], f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, [set_key("bias", "none")])
     if isinstance(start, str) and not is_initialization(start, peft):
         text = f"ValueError: Unknown initialization init_lora_weights={start!r}"
-        raise Refusal(
-            PEFT,
+        raise model_refusal(
             ["init_lora_weights"],
             f'`init_lora_weights` is "{start}", which this release does not have',
             text,
             [remove_key("init_lora_weights")],
-            fails_at="init",
         )
     if start == "corda":
         text = "ValueError: `eigens` attribute not found for layer, please run `preprocess_corda` first."
-        raise Refusal(
-            PEFT,
-            ["init_lora_weights"],
-            "`init_lora_weights: corda` requires `preprocess_corda` before",
-            text,
-            [remove_key("init_lora_weights")],
-            fails_at="init",
+        raise model_refusal(
+            ["init_lora_weights"], "`init_lora_weights: corda` requires `preprocess_corda` before", text, [remove_key("init_lora_weights")]
         )
 
 
@@ -203,7 +188,7 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     if isinstance(values.get(SAVED), str) and peft < fields.TAKES_LETTERS:
         saved = values[SAVED]
         text = "AttributeError: 'str' object has no attribute 'copy'" if peft >= (0, 15) else "TypeError: unsupported operand"
-        raise Refusal(PEFT, [SAVED], f"`{SAVED}` is a string, not a list", text, [set_key(SAVED, [saved])], fails_at="init")
+        raise model_refusal([SAVED], f"`{SAVED}` is a string, not a list", text, [set_key(SAVED, [saved])])
     found, excluded = matched(values, modules)
     for name in found:
         refuse_module(name, modules, peft)
@@ -262,7 +247,7 @@ def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str
             else "Please specify `target_modules` in `peft_config`"
         )
         message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
-        raise Refusal(PEFT, [TARGETS], message, f"ValueError: {text}", [set_key(TARGETS, "all-linear")], fails_at="init")
+        raise model_refusal([TARGETS], message, f"ValueError: {text}", [set_key(TARGETS, "all-linear")])
     return known if isinstance(known, str) else list(known)
 
 
@@ -326,20 +311,11 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
             "Incompatible modules: {'out_proj', 'conv1d'}."
         )
         others = [leave for leave in modules.leaves() if leave not in fields.MAMBA_MODULES]
-        raise Refusal(
-            PEFT,
-            [TARGETS],
-            f"`{last}` of {modules.model_type} cannot have an adapter",
-            text,
-            [set_key(TARGETS, [*others])],
-            fails_at="init",
-        )
+        raise model_refusal([TARGETS], f"`{last}` of {modules.model_type} cannot have an adapter", text, [set_key(TARGETS, [*others])])
     if kind not in SUPPORTED:
         text = "Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ..."
         message = f"`{last}` of {modules.model_type} is not a layer that can have an adapter"
-        raise Refusal(
-            PEFT, [TARGETS], message, f"ValueError: Target module {last} is not supported. {text}", [instead(modules)], fails_at="init"
-        )
+        raise model_refusal([TARGETS], message, f"ValueError: Target module {last} is not supported. {text}", [instead(modules)])
 
 
 def is_parameter(name: str, asked: Any) -> bool:
@@ -358,12 +334,12 @@ def refuse_for_parameters(values: ConfigMapping) -> None:
         if values.get(name):
             off = "0.0" if name == "lora_dropout" else "false"
             message = f"`{name}` is {shown(values[name])}, and the targets contain experts, whose parameters do not support it"
-            raise Refusal(PEFT, [name], message, f"ValueError: {NO_PARAMETERS} {word}.", [set_key(name, off)], fails_at="init")
+            raise model_refusal([name], message, f"ValueError: {NO_PARAMETERS} {word}.", [set_key(name, off)])
     start = values.get("init_lora_weights")
     if isinstance(start, str) and start.startswith(("pissa", "olora", "corda", "orthogonal", "loftq")):
         text = "AttributeError: experts object has no attribute 'weight'"
         message = f"`init_lora_weights: {start}` does not support experts, whose weights are parameters"
-        raise Refusal(PEFT, ["init_lora_weights"], message, text, [remove_key("init_lora_weights")], fails_at="init")
+        raise model_refusal(["init_lora_weights"], message, text, [remove_key("init_lora_weights")])
 
 
 def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool, peft: Version) -> Refusal:
@@ -373,12 +349,10 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
     if not targets and not excluded and peft >= (0, 17):
         text = "No `target_modules` passed but also no `target_parameters` found. Please check the values for these arguments."
         message = f"`{TARGETS}` leaves no module of {modules.model_type} with an adapter"
-        return Refusal(PEFT, [TARGETS], message, f"ValueError: {text}", [instead(modules)], fails_at="init")
+        return model_refusal([TARGETS], message, f"ValueError: {text}", [instead(modules)])
     if excluded and peft >= fields.FIELDS[EXCLUDED]:
         text = "ValueError: No modules were targeted for adaptation."
-        return Refusal(
-            PEFT, [TARGETS], f"`{TARGETS}` matches only modules that are excluded or saved", text, [instead(modules)], fails_at="init"
-        )
+        return model_refusal([TARGETS], f"`{TARGETS}` matches only modules that are excluded or saved", text, [instead(modules)])
     listed = sorted(targets) if isinstance(targets, (list, tuple)) else targets
     names = "{" + ", ".join(map(repr, listed[:8])) + (", ..." if len(listed) > 8 else "") + "}" if isinstance(listed, list) else str(listed)
     text = f"ValueError: Target modules {names} not found in the base model. {AGAIN}"
@@ -388,7 +362,7 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
             if values.get(PATTERN)
             else f"`{LAYERS}` is {shown_list(values[LAYERS])}, and there is no such layer"
         )
-        return Refusal(PEFT, [LAYERS], message, f"{text} Note: You specified 'layers_to_transform'", [remove_key(LAYERS)], fails_at="init")
+        return model_refusal([LAYERS], message, f"{text} Note: You specified 'layers_to_transform'", [remove_key(LAYERS)])
     if isinstance(given, str):
         what = f'"{given}" is a pattern for the whole path of a module, and' if given.lower() != ALL_LINEAR else ""
         message = f"`{TARGETS}`: {what} no module of {modules.model_type} matches".replace(":  ", ": ")
@@ -398,7 +372,7 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
             if "entries" in what
             else f"`{TARGETS}`: no module of {modules.model_type} matches"
         )
-    return Refusal(PEFT, [TARGETS], message, text, [instead(modules)], fails_at="init")
+    return model_refusal([TARGETS], message, text, [instead(modules)])
 
 
 def shown_list(value: object) -> str:
@@ -442,7 +416,7 @@ def convert(values: ConfigTable, modules: Modules, mapping: dict[str, str], peft
         because = f"because they are fused into {fields.FUSED}."
         text = f"Cannot convert PEFT target(s) {', '.join(present)} without also targeting {missing} {because}"
         message = f"`{TARGETS}` has {', '.join(present)} without {missing}, and the experts have both in one parameter"
-        raise Refusal(PEFT, [TARGETS], message, f"ValueError: {text}", [f"add {missing} to `{TARGETS}`"], fails_at="init")
+        raise model_refusal([TARGETS], message, f"ValueError: {text}", [f"add {missing} to `{TARGETS}`"])
     values[TARGETS], values[PARAMETERS] = kept, parameters
     return converted
 
