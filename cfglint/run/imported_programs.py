@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from cfglint.run.program_scan import content_of, has_marks
+from cfglint.run.readers import imported_as
 from cfglint.source.annotations import Iterable, Iterator
 
 MOST_MODULES = 60  # that are followed from one program: what lies behind more is a package of its own, not the program's training
@@ -18,35 +18,39 @@ class Imports:
     """The modules of a project by their names, and what each imports."""
 
     def __init__(self, programs: Iterable[str]) -> None:
-        self.modules: dict[str, list[str]] = {}
+        self.modules: dict[str, list[tuple[str, str]]] = {}  # name -> (package, path)
         for path in programs:
-            self.modules.setdefault(module_name(path), []).append(path)
-        self.imported: dict[str, list[str]] = {}
+            package, name = imported_as(path)
+            self.modules.setdefault(name, []).append((package, path))
+        self._read: dict[str, tuple[bool, list[str]]] = {}
 
     def lead_to_training(self, path: str) -> bool:
         """Whether a program imports a module that may build the arguments of a trainer, itself or by others."""
         seen = {path: None}
         queue = [path]
         while queue and len(seen) <= MOST_MODULES:
-            for module in self.of(queue.pop(0)):
+            for module in self.read(queue.pop(0))[1]:
                 if module not in seen:
-                    if has_marks(content_of(module)):
+                    if self.read(module)[0]:
                         return True
                     seen[module] = None
                     queue.append(module)
         return False
 
-    def of(self, path: str) -> list[str]:
-        """The modules of the project that a program may import: those of a name in the folder that the import has, if it has one."""
-        if path not in self.imported:
-            names = dict.fromkeys(imported_names(content_of(path)))
-            self.imported[path] = [
+    def read(self, path: str) -> tuple[bool, list[str]]:
+        """Whether a module may build the arguments of a trainer, and the modules of the project that it may import: those of a name in
+        the folder that the import has, if it has one.
+        """
+        if path not in self._read:
+            content = content_of(path)
+            imported = [
                 module
-                for package, name in names
-                for module in self.modules.get(name, ())
-                if package in ("", package_name(module)) and module != path
+                for package, name in dict.fromkeys(imported_names(content))
+                for folder, module in self.modules.get(name, ())
+                if package in ("", folder) and module != path
             ]
-        return self.imported[path]
+            self._read[path] = has_marks(content), imported
+        return self._read[path]
 
 
 def imported_names(content: bytes) -> Iterator[tuple[str, str]]:
@@ -57,15 +61,3 @@ def imported_names(content: bytes) -> Iterator[tuple[str, str]]:
             yield above.rpartition(".")[2], name
             for member in re.findall(rb"\w+", members):
                 yield name, member.decode("utf-8", "replace")
-
-
-def module_name(path: str) -> str:
-    """The name by which a module is imported, without its package."""
-    stem = os.path.splitext(path)[0].removesuffix(f"{os.sep}__init__")
-    return os.path.basename(stem)
-
-
-def package_name(path: str) -> str:
-    """The name of the folder or package in which a module is."""
-    stem = os.path.splitext(os.path.abspath(path))[0].removesuffix(f"{os.sep}__init__")
-    return os.path.basename(os.path.dirname(stem))

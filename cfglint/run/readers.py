@@ -205,8 +205,13 @@ def names_of(path: str) -> list[str]:
         return [name, f"{HYDRA}{stem}", f"{os.path.basename(os.path.dirname(os.path.abspath(path)))}={stem}"]
     if not name.endswith(".py"):
         return [name]
+    return [name, f"{IMPORT}{'.'.join(imported_as(path))}"]
+
+
+def imported_as(path: str) -> tuple[str, str]:
+    """The folder or package in which a module is, and the name by which it is imported."""
     module = os.path.splitext(os.path.abspath(path))[0].removesuffix(f"{os.sep}__init__")
-    return [name, f"{IMPORT}{os.path.basename(os.path.dirname(module))}.{os.path.basename(module)}"]
+    return os.path.basename(os.path.dirname(module)), os.path.basename(module)
 
 
 def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]:
