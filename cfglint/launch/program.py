@@ -13,9 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.modules import Modules
+    from cfglint.launch.programs.runs_of_program import BuiltCall
     from cfglint.launch.programs.scopes import Scope
 
     class Evaluations(Protocol):

@@ -192,7 +192,7 @@ class LaunchedRuns:
 
     def add_files_of_program(self, line: LaunchLine, launch: Launch, documents: list[Document], kinds: list[str]) -> None:
         """Add the files that the code of the program of a line names, and match its arguments, if no framework does."""
-        from cfglint.launch.programs.arguments import match_arguments
+        from cfglint.launch.programs.checks import match_arguments
 
         command, program = launch.command, launch.parser
         assert command is not None

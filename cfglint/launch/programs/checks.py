@@ -11,16 +11,16 @@ from itertools import pairwise
 
 from cfglint.findings.releases import Releases
 from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
-from cfglint.launch.arguments import behind_dashes, further_arguments
+from cfglint.launch.arguments import behind_dashes, further_arguments, read_arguments
 from cfglint.launch.continuations import is_stray, joined_at, refuse
 from cfglint.launch.findings import NEEDS_VALUE, severity_of
-from cfglint.launch.kinds import kind_named
+from cfglint.launch.kinds import base_fields, fields_of_class, kind_named, parsed_type
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import Argument, LaunchLine, LineProblem
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
 from cfglint.launch.registered import TRAINER
 from cfglint.source.annotations import Container, Iterator
-from cfglint.source.shell.command import is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
+from cfglint.source.shell.command import CommandDocument, is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
@@ -246,3 +246,34 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
         )
         raised = f"error: the following arguments are required: {named}"
         yield LineProblem("LCH016", severity_of(line), line.program, f"--{names[0]}", message, raised, remedy=f"add {', '.join(options)}")
+
+
+def match_arguments(line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> None:
+    """Expand the names of a command's arguments, and record on the line what its program would refuse."""
+    if not program.parser or launcher_of(line).has_own_parser:
+        return
+    known = Known(program, framework_fields(program))
+    for name in [*command.words]:
+        full = known.expanded(name)
+        if full != name and full not in command.words:
+            command.rename(name, full)
+    arguments, before = read_arguments(line.arguments)
+    for argument in arguments:
+        argument.name = known.expanded(argument.name)
+    line.problems.extend(problems(line, arguments, before, known))
+
+
+def framework_fields(program: ProgramFacts) -> dict[str, str]:
+    """The fields of the framework's classes that a parser fills, in any release, with the number of words of each."""
+    found: dict[str, str] = {"config": "1"} if program.parser == TRL_PARSER else {}
+    if program.parser in HF_PARSERS and program.arguments:
+        found.update((name, words_of(parsed_type(name))) for name in base_fields())
+    for name in (program.arguments, *program.classes):
+        for field in fields_of_class(name):
+            found.setdefault(field, "")
+    return found
+
+
+def words_of(kind: str) -> str:
+    """The number of words of an option for a field of the type."""
+    return "+" if kind.startswith("list") and kind != "list|str" else "?" if kind == "bool" else "1"

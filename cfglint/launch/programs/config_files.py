@@ -132,14 +132,16 @@ def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> A
     """The values of a content; unknown if its parser refuses it."""
     if len(text) > LARGEST:
         return REFUSED
-    if syntax == "toml":
-        return of_toml(text)
-    if syntax == "json":
-        import json
-
+    if syntax in ("toml", "json"):
         try:
+            if syntax == "toml":
+                import tomllib  # which only later releases of Python have
+
+                return tomllib.loads(text)
+            import json
+
             return json.loads(text)
-        except (ValueError, RecursionError):
+        except (ImportError, ValueError, RecursionError):
             return REFUSED
     from cfglint.source.loaders import YAML11
     from cfglint.source.parse import parse
@@ -153,16 +155,6 @@ def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> A
     return REFUSED if result.problems else result.value
 
 
-def of_toml(text: str) -> Any:
-    """The values of a TOML content, where Python can parse it."""
-    try:
-        import tomllib
-
-        return tomllib.loads(text)
-    except (ImportError, ValueError, RecursionError):
-        return REFUSED
-
-
 def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
     first = given[0] if given else None
     if name == "load" and first is not None:
@@ -171,7 +163,12 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         content = plain(first) if first is not None else {}
         return wrapped(content, by_attribute=True) if first is None or not isinstance(content, Unknown) else structured(run, first)
     if name in ("merge", "unsafe_merge"):
-        return merged(run, given)
+        mapping = Mapping(None, by_attribute=True)
+        for value in given:
+            other = structured(run, value).data
+            merge_into(mapping, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
+        share_root(mapping, mapping)
+        return Value(mapping)
     if name in ("from_cli", "from_dotlist"):
         words: Any = plain(first) if first is not None else list(run.context.words)
         is_open = first is None and run.context.is_open
@@ -215,16 +212,6 @@ def share_root(mapping: Mapping, root: Mapping) -> None:
             share_root(item.data, root)
 
 
-def merged(run: Interpreter, given: Given) -> Value:
-    """Several configs, the keys of the last one first."""
-    mapping = Mapping(None, by_attribute=True)
-    for value in given:
-        other = structured(run, value).data
-        merge_into(mapping, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
-    share_root(mapping, mapping)
-    return Value(mapping)
-
-
 def merge_into(found: Mapping, other: Mapping) -> None:
     """Take the keys of another config, mapping by mapping."""
     if other.is_open:
@@ -248,25 +235,16 @@ def from_words(words: list[str]) -> Value:
     mapping = Mapping(None, by_attribute=True)
     for word in words:
         name, mark, text = word.lstrip("-").partition("=")
-        set_path(mapping, name.split("."), wrapped(value_of_word(text), True) if mark else unknown())
+        value = values("words", f"x: {text}", omega=True) if mark else None  # as OmegaConf reads it
+        inside, steps = mapping, name.split(".")
+        for step in steps[:-1]:
+            inner = inside.slots.get(step)
+            if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
+                inner = inside.slots[step] = Value(Mapping(None, by_attribute=True))
+            inside = inner.data
+        inside.slots[steps[-1]] = wrapped(value["x"] if isinstance(value, dict) else REFUSED, True) if mark else unknown()
     share_root(mapping, mapping)
     return Value(mapping)
-
-
-def value_of_word(text: str) -> Any:
-    """The value of `a=text` as OmegaConf reads it."""
-    value = values("words", f"x: {text}", omega=True)
-    return value["x"] if isinstance(value, dict) else REFUSED
-
-
-def set_path(mapping: Mapping, steps: list[str], value: Value) -> None:
-    """Set the value behind several keys."""
-    for step in steps[:-1]:
-        inner = mapping.slots.get(step)
-        if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
-            inner = mapping.slots[step] = Value(Mapping(None, by_attribute=mapping.by_attribute))
-        mapping = inner.data
-    mapping.slots[steps[-1]] = value
 
 
 def resolved(run: Interpreter, value: Value) -> Value:

@@ -79,8 +79,10 @@ class Watched(Context):
         self._context = context
         self._answers: dict[str, object] = {}
         self._variables: dict[str, str | None] = {}
+        self.is_asked = False
 
     def __getattr__(self, name: str) -> object:
+        self.is_asked = True
         found = getattr(self._context, name)
         if name not in UNCOMPARED:
             self._answers[name] = found
@@ -88,6 +90,7 @@ class Watched(Context):
 
     def variable(self, name: str) -> str | None:
         """A variable of the environment; None if it is not known."""
+        self.is_asked = True
         found = self._variables[name] = self._context.variable(name)
         return found
 

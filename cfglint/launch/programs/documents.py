@@ -7,12 +7,11 @@ from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
-from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
-from cfglint.launch.programs.literals import literal
 from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import OPEN, Mapping, Value, plain, same, unknown
-from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.launch.programs.runs_of_program import BuiltCall, Evaluated
+from cfglint.launch.programs.scopes import literal
 from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Written
 from cfglint.source.python.call import CallDocument

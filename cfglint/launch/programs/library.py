@@ -12,6 +12,7 @@ import posixpath
 from cfglint.evaluate import Reason
 from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
+from cfglint.launch.programs.branches import End
 from cfglint.launch.programs.calculation import short
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
@@ -92,7 +93,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if package == "os.path" or name in ("os.getcwd",):
         return of_path(run, last, given)
     if name in ("os.getenv", "os.environ.get", "os.environ.setdefault"):
-        return variable(run, given)
+        return run.variable(given[0] if given else NONE)
     if name in WORLD:
         return Value(run.context.gpus) if run.context.gpus is not None else unknown(GPUS)
     if name in TRUE_HERE or name in FALSE_HERE:
@@ -114,7 +115,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if package in ("dataclasses", "attr", "attrs", "pydantic") or name in ("transformers.hf_argparser.HfArg", "simple_parsing.field"):
         return of_dataclasses(run, last, given, named)
     if name in NAMESPACES:
-        return namespace(named)
+        return Value(Instance(slots=slots_of(named)))
     if last in BY_ATTRIBUTE:
         return by_attribute(given, named)
     if package == "pathlib" and last in ("Path", "PurePath", "PosixPath"):
@@ -171,9 +172,13 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "vars" and isinstance(first.data, Instance):
         return run.attribute(first, "__dict__")
     if name in ("globals", "locals"):
-        return run.names(name)
-    if name == "exec":
-        run.changed_by_code()
+        frame = run.here_frame()
+        return Value(Mapping(frame.top.slots if name == "globals" else {**frame.slots}))
+    if name == "exec":  # may assign the numbers and strings of the module
+        slots = run.here_frame().top.slots
+        for key, value in list(slots.items()):
+            if isinstance(value, Value) and value.is_plain:
+                run.write(slots, key, unknown(Reason("program", "what `exec` may assign")))
     if name in ("print", "exec"):
         return NONE
     if name == "object":
@@ -186,7 +191,7 @@ def evaluated_literal(run: Interpreter, value: Value) -> Value:
     try:
         literal_eval = ast.literal_eval(value.data)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        run.fail()
+        raise End from None
     return wrapped(literal_eval) if isinstance(literal_eval, (*PLAIN, list, tuple, dict)) else unknown()
 
 
@@ -324,7 +329,12 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     if not isinstance(key, str):
         if name == "setattr" and given:
             run.stores.add(run.here())
-            spoil(run, given[0])
+            run.opened_objects(given[0])
+            if isinstance(given[0].data, (Instance, Built)):
+                slots = given[0].data.slots
+                for name_ in [slot for slot in slots if slot is not OPEN]:
+                    run.write(slots, name_, unknown(Reason("program", "a computed name of an attribute")))
+                run.write(slots, OPEN, True)
         return unknown()
     owner = given[0]
     if name == "setattr" and len(given) == 3:
@@ -343,33 +353,6 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     if name == "hasattr":
         return Value(False)
     return given[2] if len(given) > 2 else unknown()
-
-
-def spoil(run: Interpreter, owner: Value) -> None:
-    """Make an object unknown of which code sets an attribute with an unknown name."""
-    data = owner.data
-    run.opened_objects(owner)
-    if isinstance(data, (Instance, Built)):
-        for key in list(data.slots):
-            if key is not OPEN:
-                run.write(data.slots, key, unknown(Reason("program", "a computed name of an attribute")))
-        run.write(data.slots, OPEN, True)
-
-
-def variable(run: Interpreter, given: Given) -> Value:
-    """A variable of the environment: unknown, unless it is given."""
-    name = given[0].data if given else None
-    if not isinstance(name, str):
-        return unknown()
-    slot = run.environment.slots.get(name)
-    if isinstance(slot, Value):
-        return slot
-    outside = run.context.variable(name)
-    if outside is not None:
-        return Value(outside)
-    if name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and run.context.gpus is not None:
-        return Value(str(run.context.gpus))
-    return unknown(Reason("environment", f"the variable `{name}`", f"pass --env {name}=VALUE", name=name))
 
 
 def of_path(run: Interpreter, name: str, given: Given) -> Value:
@@ -488,13 +471,8 @@ def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
             as_text = module.imports.get("annotations") == "__future__.annotations"
             kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, each.frame)
             default = run.of_class(made_of, name, None) or Value(External("dataclasses.MISSING"))
-            found[name] = namespace({"name": Value(name), "type": kind, "default": default})
+            found[name] = Value(Instance(slots=slots_of({"name": Value(name), "type": kind, "default": default})))
     return Value(Sequence(found.values(), "tuple"))
-
-
-def namespace(named: Named) -> Value:
-    """An object that has the given attributes."""
-    return Value(Instance(slots=slots_of(named)))
 
 
 def by_attribute(given: Given, named: Named) -> Value:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 from itertools import takewhile
 
-from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.evaluate import Reason, Unknown
+from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported, targets_of
+from cfglint.source.annotations import Any, Iterable, Iterator
 
 MOST_SCOPES = 300
 CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])
 ENDS = (["exit"], ["_exit"], ["quit"])
 RUNNERS = ("spawn", "start_processes", "notebook_launcher", "debug_launcher", "Process", "Thread", "Fire", "run", "launch", "partial")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPUTED = Unknown(Reason("program", "the value"))
+LONGEST = 10_000  # characters of the source of a literal
+EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 
 
 class Scope:
@@ -31,18 +35,14 @@ class Scope:
             if isinstance(each, (ast.Import, ast.ImportFrom)):
                 self.imports.update(imported(each, module.package, []))
             elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-                self._bind(each)
-
-    def _bind(self, name: ast.Name) -> None:
-        """Record the value of a name that is assigned once, and unconditionally."""
-        parent = self.module.parent(name)
-        twice = name.id in self.bound
-        self.bound.add(name.id)
-        value = parent.value if isinstance(parent, (ast.Assign, ast.AnnAssign)) else None
-        if twice or value is None:
-            self.values.pop(name.id, None)
-        else:
-            self.values[name.id] = value
+                value = (
+                    getattr(module.parent(each), "value", None) if isinstance(module.parent(each), (ast.Assign, ast.AnnAssign)) else None
+                )
+                if each.id in self.bound or value is None:  # of those that are assigned once, and unconditionally
+                    self.values.pop(each.id, None)
+                else:
+                    self.values[each.id] = value
+                self.bound.add(each.id)
 
     def is_conditional(self, node: ast.AST) -> bool:
         """Whether a node is inside a branch, a loop or a `try`."""
@@ -57,12 +57,8 @@ class Scope:
         first = self._named(parts[0])
         if len(parts) == 1 or first is None:
             return first
-        name = self._origin(parts[0])
+        name = self.imports.get(parts[0]) or ("" if parts[0] in self.bound else self.module.imports.get(parts[0], ""))
         return self.modules.dotted(".".join([name, *parts[1:]])) if name else None
-
-    def _origin(self, name: str) -> str:
-        """The dotted name that an imported name stands for; empty for others."""
-        return self.imports.get(name) or ("" if name in self.bound else self.module.imports.get(name, ""))
 
     def _named(self, name: str) -> Definition | External | None:
         if name in self.imports:
@@ -108,20 +104,17 @@ def called(scopes: list[Scope], entry: str = "") -> set[Scope]:
     left = [*by_name.pop("", []), *(by_name.pop(entry, []) if entry else [])]
     found = {*left}
     while left:
-        names = {name for call in left.pop().calls() for name in names_run(call)}
-        new = [each for name in names for each in by_name.pop(name, ())]
+        names: list[str] = []
+        for call in left.pop().calls():
+            name = dotted(call.func)[-1:]
+            names += name
+            if name and name[0] in RUNNERS:  # runs others in processes
+                arguments = (*call.args, *(word.value for word in call.keywords))
+                names += [part for node in arguments for part in dotted(node)[-1:]]
+        new = [scope for name in names for scope in by_name.pop(name, ())]
         found.update(new)
         left += new
     return found
-
-
-def names_run(call: ast.Call) -> Iterator[str]:
-    """The last part of the name of the function that a call calls, and of those that it runs in processes."""
-    name = dotted(call.func)[-1:]
-    yield from name
-    if name and name[0] in RUNNERS:
-        for node in (*call.args, *(keyword.value for keyword in call.keywords)):
-            yield from dotted(node)[-1:]
 
 
 def is_caught(node: ast.AST, scope: Scope, scopes: Iterable[Scope], deepest: int = 4) -> bool:
@@ -201,3 +194,47 @@ def named_in(scope: Scope) -> Iterator[Definition]:
             found = scope.resolve(node)
             if isinstance(found, Definition):
                 yield found
+
+
+def literal(node: ast.expr | None) -> Any:
+    """The value of a literal expression; `COMPUTED` for any other expression."""
+    if node is None or (node.end_col_offset or 0) > LONGEST:
+        return COMPUTED
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return arithmetic(node)
+    return COMPUTED if isinstance(value, (bytes, complex, set)) or value is ... else value
+
+
+def arithmetic(node: ast.expr) -> Any:
+    """The value of `2 * 8` and `1 / 3`: an operation on two numbers."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, EXACT):
+        return COMPUTED
+    left, right = literal(node.left), literal(node.right)
+    if type(left) not in (int, float) or type(right) not in (int, float) or abs(left) > 1e15 or abs(right) > 1e15:
+        return COMPUTED
+    if isinstance(node.op, (ast.Div, ast.FloorDiv)):
+        if not right:
+            return COMPUTED
+        return left / right if isinstance(node.op, ast.Div) else left // right
+    return left + right if isinstance(node.op, ast.Add) else left - right if isinstance(node.op, ast.Sub) else left * right
+
+
+def value_of(node: ast.expr | None, scope: Scope) -> Any:
+    """The value of an expression in a scope: a literal, or a constant by its name."""
+    found = literal(node)
+    if found is not COMPUTED or not isinstance(node, ast.Name):
+        return found
+    named = scope.resolve(node)
+    if not isinstance(named, Definition) or node.id in named.module.ambiguous:
+        return COMPUTED
+    if isinstance(named.node, (ast.Assign, ast.AnnAssign)):
+        is_unpacked = not all(isinstance(target, ast.Name) for target in targets_of(named.node))
+        return literal(named.node.value) if isinstance(named.node, ast.AnnAssign) or not is_unpacked else COMPUTED
+    inside = scope.values.get(node.id)
+    return literal(inside) if inside is named.node and not scope.is_conditional(named.node) else COMPUTED
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((node.value for node in call.keywords if node.arg == name), None)
