@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.runs_of_program import BuiltCall
-    from cfglint.launch.programs.scopes import Scope
+    from cfglint.launch.programs.scopes import BuiltCall, Scope
 
     class Evaluations(Protocol):
         """What the code of a program does with each launch line."""

@@ -16,8 +16,8 @@ from cfglint.launch.programs.documents import BEFORE_OPTIMIZER, call_document, g
 from cfglint.launch.programs.modules import Definition, Modules, ProgramModule
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions
-from cfglint.launch.programs.runs_of_program import AcceleratorCall, EngineConfig, Evaluated, evaluation_of
-from cfglint.launch.programs.scopes import COMPUTED, is_caught, literal
+from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of
+from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
 from cfglint.launch.programs.trainer_calls import adapter_calls, imports, trainer_calls
 from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.launch.registered import LAUNCH

@@ -17,8 +17,8 @@ from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.modules import Definition, External, targets_of
 from cfglint.launch.programs.objects import plain
 from cfglint.launch.programs.parsers import Construction
-from cfglint.launch.programs.runs_of_program import AcceleratorCall, BuiltCall, Evaluated
-from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted, keyword, value_of
+from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.launch.programs.scopes import FUNCTIONS, AcceleratorCall, BuiltCall, Scope, dotted, keyword, value_of
 from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Container, Iterator
 from cfglint.source.record import changed

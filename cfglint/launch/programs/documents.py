@@ -10,8 +10,8 @@ from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import OPEN, Mapping, Value, plain, same, unknown
-from cfglint.launch.programs.runs_of_program import BuiltCall, Evaluated
-from cfglint.launch.programs.scopes import literal
+from cfglint.launch.programs.runs_of_program import Evaluated
+from cfglint.launch.programs.scopes import BuiltCall, literal
 from cfglint.source.annotations import Any
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Written
 from cfglint.source.python.call import CallDocument

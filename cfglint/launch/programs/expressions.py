@@ -265,7 +265,7 @@ class Expressions:
             slot = data.slots.get(key.data)
             return self.interpolated(slot, data) if isinstance(slot, Value) else unknown()
         if isinstance(data, data_sets.DataSplits):
-            return data_sets.item(data, key.data) or unknown()
+            return Value(data.splits[key.data]) if key.data in data.splits else unknown()
         if isinstance(data, Opaque) and data.name == STREAMED_SPLITS:
             return Value(Opaque(STREAMED))
         if type(key.data) is not int:

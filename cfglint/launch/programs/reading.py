@@ -28,8 +28,19 @@ from cfglint.launch.programs.flags import Flags, engine_values
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
 from cfglint.launch.programs.objects import PROJECT
 from cfglint.launch.programs.parsers import FROM_FILE, Construction, constructions, is_strict, result_names
-from cfglint.launch.programs.runs_of_program import BuiltCall, EngineConfig, Evaluations, scope_around
-from cfglint.launch.programs.scopes import FUNCTIONS, MOST_SCOPES, Scope, called, code_of, named_in, reachable, value_of
+from cfglint.launch.programs.runs_of_program import Evaluations, scope_around
+from cfglint.launch.programs.scopes import (
+    FUNCTIONS,
+    MOST_SCOPES,
+    BuiltCall,
+    EngineConfig,
+    Scope,
+    called,
+    code_of,
+    named_in,
+    reachable,
+    value_of,
+)
 from cfglint.launch.programs.unread import unread_parsers
 from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget

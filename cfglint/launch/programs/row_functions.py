@@ -61,7 +61,9 @@ def appends_of(node: ast.stmt, name: str, line: str) -> Appends:
     if isinstance(node, (ast.Continue, ast.Break, ast.Return)):
         return Appends(0, 0, True)
     if isinstance(node, ast.If):
-        if skips_blank(node, line):
+        is_skip = len(node.body) == 1 and isinstance(node.body[0], ast.Continue) and not node.orelse
+        is_negated = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        if is_skip and is_negated and is_line(node.test.operand, line):  # type: ignore[attr-defined]
             return NEVER
         if is_line(node.test, line) and not node.orelse:
             return appends(node.body, name, line)
@@ -94,18 +96,6 @@ def uses(node: ast.AST, name: str) -> bool:
     )
 
 
-def skips_blank(node: ast.If, line: str) -> bool:
-    """Whether a statement is `if not line.strip(): continue`."""
-    return (
-        not node.orelse
-        and len(node.body) == 1
-        and isinstance(node.body[0], ast.Continue)
-        and isinstance(node.test, ast.UnaryOp)
-        and isinstance(node.test.op, ast.Not)
-        and is_line(node.test.operand, line)
-    )
-
-
 def is_line(test: ast.expr, name: str) -> bool:
     """Whether a condition is that a line is not blank: `line`, `line.strip()`."""
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "strip" and not test.args:
@@ -126,11 +116,6 @@ class Batched:
         self.batch = batch
         self.known: set[str] = set()
         self.results: list[bool] = []
-
-    def keeps_rows(self, body: list[ast.stmt]) -> bool:
-        """Whether every result has an entry for each row."""
-        self.block(body)
-        return bool(self.results) and all(self.results)
 
     def block(self, body: list[ast.stmt]) -> None:
         """Go through statements."""
@@ -168,10 +153,8 @@ class Batched:
         if isinstance(node, ast.ListComp):
             first = node.generators[0]
             return len(node.generators) == 1 and not first.ifs and ast.unparse(first.iter) != self.batch and self.each_row(first.iter)
-        return isinstance(node, ast.Call) and self.of_call(node)
-
-    def of_call(self, node: ast.Call) -> bool:
-        """Whether the result of a call has an entry for each row."""
+        if not isinstance(node, ast.Call):
+            return False
         path = dotted(node.func)
         last = path[-1] if path else node.func.attr if isinstance(node.func, ast.Attribute) else ""
         nodes = [each for each in node.args if not isinstance(each, ast.Starred)]
@@ -198,7 +181,10 @@ def keeps_rows(function: ast.AST, skipped: int) -> bool:
     batched = Batched(names[skipped])
     if isinstance(function, ast.Lambda):
         return batched.each_row(function.body)
-    return isinstance(function, FUNCTIONS) and batched.keeps_rows(function.body)
+    if not isinstance(function, FUNCTIONS):
+        return False
+    batched.block(function.body)
+    return bool(batched.results) and all(batched.results)
 
 
 def cut_lengths(scopes: Iterable[Scope]) -> Iterator[int | str | None]:

@@ -9,16 +9,14 @@ from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.context import Context, Watched
 from cfglint.launch.programs.modules import Modules, ProgramModule
 from cfglint.launch.programs.objects import SharedChanged
-from cfglint.launch.programs.scopes import FUNCTIONS, Scope
+from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope
 from cfglint.launch.programs.shared_modules import SHARED
-from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER
 from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import STEPS, Budget, Exhausted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Set as AbstractSet
 
 MOST = 32  # evaluations of one program that are remembered
 MOST_COMMANDS = 8  # subcommands of a program whose line is not known
@@ -217,42 +215,3 @@ def branches(call: BuiltCall) -> dict[ast.If | ast.IfExp, bool]:
             found[above] = inside is above.body
         inside = above
     return found
-
-
-class BuiltCall:
-    """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for.
-
-    `settable` are the attributes of its result that are settings; None if any may be one.
-    """
-
-    kind = ""
-    package = ""  # whose release decides about the call, if its kind does not
-    settable: AbstractSet[str] | None = None
-    trainer: str | None = None
-
-    def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
-        self.name = name
-        self.call = call
-        self.scope = scope
-        self.node = node or call
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether the call is inside a branch or a loop."""
-        return self.scope.is_conditional(self.node)
-
-
-class EngineConfig(BuiltCall):
-    """A call of `deepspeed.initialize` whose config is a mapping: `node` is that expression.
-
-    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
-    """
-
-    kind = ENGINE
-
-
-class AcceleratorCall(BuiltCall):
-    """A call of `Accelerator`, in a program with a training loop of its own."""
-
-    kind = LAUNCH
-    package = LAUNCHER
