@@ -40,17 +40,12 @@ def scripts(path: str, text: str) -> Iterator[CellScript]:
     for cell in lines_of_cells(text, cells_in(text) or []):
         if not cell:
             continue
-        if is_of_shell(cell[0][2]):
+        words = cell[0][2].split()
+        if words[:1] in SHELLS or words[:2] in SHELLS:
             yield CellScript(path, text, [*before, *parts_of(path, text, cell[1:])])
-        elif not cell[0][2].startswith("%%") or cell[0][2].split()[0] in TRANSPARENT:
+        elif not cell[0][2].startswith("%%") or words[0] in TRANSPARENT:
             for command in commands_of(cell):
                 yield from of_line(path, text, command, before)
-
-
-def is_of_shell(first: str) -> bool:
-    """Whether the first line of a cell makes all of it a script of the shell."""
-    words = first.split()
-    return words[:1] in SHELLS or words[:2] in SHELLS
 
 
 def commands_of(cell: list[Line]) -> Iterator[list[Line]]:

@@ -6,7 +6,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.arguments import override_arguments, read_arguments
 from cfglint.launch.kinds import every_kind
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
-from cfglint.launch.line import Argument, LaunchLine
+from cfglint.launch.line import LaunchLine
 from cfglint.source.annotations import Any, Collection, Mapping
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
@@ -54,7 +54,7 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
         arguments = override_arguments(line.arguments)
         document.assignments = True
     for argument in arguments if arguments is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
-        document.add(argument.name, flag(argument), argument.word, argument.texts)
+        document.add(argument.name, argument.word.string, argument.word, argument.texts)
     add_size(document, line)
     return document
 
@@ -76,11 +76,6 @@ def add_size(document: CommandDocument, line: LaunchLine) -> None:
     text = line.call.environment.get(SIZE_VARIABLE) if line.inner == "torchrun" else None
     if text is not None and text.string.isdigit() and int(text.string) == line.gpus_per_node:
         document.add_size(SIZE_VARIABLE, text, text)
-
-
-def flag(argument: Argument) -> str:
-    """The name of an option as it is written."""
-    return argument.word.string
 
 
 def trainer_names(document: CommandDocument) -> set[str]:

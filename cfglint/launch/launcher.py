@@ -7,7 +7,7 @@ from functools import cache
 
 from cfglint.batch.nodes import Size
 from cfglint.launch.line import LaunchLine, Option
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_placeholder

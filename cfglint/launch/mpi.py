@@ -24,7 +24,7 @@ def take_processes(line: LaunchLine) -> None:
     """Set the sizes of a line whose program mpirun starts several times."""
     given = options(line.mpi)
     hosts = slots(given)
-    each, count = per_node(given), number(first(given, COUNT))
+    each, count = number(first(given, PER_NODE) or mapped(given)), number(first(given, COUNT))
     if hosts:
         count = count if count is not None or None in hosts else sum(host for host in hosts if host is not None)
         nodes = len(hosts)
@@ -71,11 +71,6 @@ def mapped(given: dict[str, Text]) -> Text | None:
     if text is None or len(parts) < 3 or parts[0] != "ppr" or not parts[2].startswith("node"):
         return None
     return text[4 : 4 + len(parts[1])]
-
-
-def per_node(given: dict[str, Text]) -> int | None:
-    """The processes of each node, if an option sets them."""
-    return number(first(given, PER_NODE) or mapped(given))
 
 
 def slots(given: dict[str, Text]) -> list[int | None]:

@@ -145,15 +145,12 @@ class Growth:
             self._known[name] = 0  # a value that refers to itself is rejected later
             value: ConfigValue = self._root
             for step in name.split("."):
-                value = self._inside(value, step)
+                if isinstance(value, list):
+                    value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+                else:
+                    value = value.get(step) if isinstance(value, dict) else None
             self._known[name] = self.of(value)
         return self._known[name]
-
-    @staticmethod
-    def _inside(value: object, step: str) -> ConfigValue:
-        if isinstance(value, list):
-            return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
-        return value.get(step) if isinstance(value, dict) else None
 
 
 def followed_alone(values: Any) -> Any:

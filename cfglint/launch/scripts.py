@@ -14,7 +14,7 @@ from cfglint.launch.machine import Machine
 from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.source.annotations import Callable, Container, Iterable, Iterator, Mapping
+from cfglint.source.annotations import Callable, Container, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.file_source import FileSource
 from cfglint.source.project_files import Project
@@ -192,14 +192,10 @@ def identity_of(line: LaunchLine) -> tuple[object, ...]:
     """
     call = line.call
     environment = sorted((name, text.string) for name, text in call.environment.items())
-    return call.path, call.line, call.folder, line.processes, *environment, *words_of_effect(line)
-
-
-def words_of_effect(line: LaunchLine) -> list[tuple[str, bool]]:
-    """The words of a launch, and whether each is known, without those that may be missing and names, folders and seeds."""
     names = [argument for argument in line.given or () if argument.name in WITHOUT_EFFECT]
     left = {id(word) for argument in names for word in (argument.word, *argument.texts)}
-    return [(word.string, word.known) for word in line.call.words if id(word) not in left and not is_all_of_caller(word)]
+    words = [(word.string, word.known) for word in call.words if id(word) not in left and not is_all_of_caller(word)]
+    return call.path, call.line, call.folder, line.processes, *environment, *words
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
@@ -255,7 +251,10 @@ def find(line: LaunchLine, project: Project) -> Found | None:
     if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
         folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]
         elsewhere = checkouts(line, name.partition(".")[0], project) if "." in name else ()
-        path, package = module_file(name, chain(folders, elsewhere), project)
+        inside, above = name.replace(".", "/"), name.rpartition(".")[0]
+        ends = ((f"{inside}.py", above), (f"{inside}/__main__.py", name))
+        files = ((os.path.normpath(os.path.join(top, end)), of) for top in chain(folders, elsewhere) for end, of in ends)
+        path, package = next((file for file in files if project.is_file(file[0])), (None, ""))
     if path is None or not path.endswith(".py"):
         return None
     start = folder if line.module else os.path.dirname(path)
@@ -288,14 +287,3 @@ def checkouts(line: LaunchLine, package: str, project: Project) -> Iterator[str]
         yield folder
         names = [name for name in project.names(folder) if name.lower().replace("_", "-").startswith(f"{package}-")]
         yield from (os.path.join(folder, each) for each in (package, *sorted(names)))
-
-
-def module_file(name: str, folders: Iterable[str], project: Project) -> tuple[str | None, str]:
-    """(file, package) of a module that is run with `-m`."""
-    inside = name.replace(".", "/")
-    for folder in folders:
-        for path, package in ((f"{inside}.py", name.rpartition(".")[0]), (f"{inside}/__main__.py", name)):
-            full = os.path.normpath(os.path.join(folder, path))
-            if project.is_file(full):
-                return full, package
-    return None, ""

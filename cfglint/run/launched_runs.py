@@ -308,7 +308,7 @@ class LaunchedRuns:
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
-        from cfglint.launch.by_hand import line_by_hand
+        from cfglint.launch.reader import line_by_hand
 
         gpus = self.facts.gpus
         for document, kind in given:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.launch.launchers import accelerate, torchrun
 from cfglint.launch.line import LaunchLine, NamedFile
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason
 from cfglint.launch.launcher import Launcher
 from cfglint.launch.line import MACHINE, LaunchLine, NamedFile
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text, after_mark, literal
 
 OF_FILES = Reason("file", "hostfile, num_gpus or include of the YAML files, else the GPUs of the machine")
