@@ -60,7 +60,6 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
 
 
 def takes_overrides(line: LaunchLine) -> bool:
-    """Whether the program of a line takes Hydra's overrides."""
     return any(kind.takes_overrides and kind.runs(line) for _, kind in every_kind())
 
 
@@ -79,12 +78,10 @@ def add_size(document: CommandDocument, line: LaunchLine) -> None:
 
 
 def trainer_names(document: CommandDocument) -> set[str]:
-    """The arguments that are fields of `TrainingArguments`."""
     return set(document.words) & TRAINER_NAMES
 
 
 def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
-    """The known facts of a launch, as in the reports."""
     return {
         "file": line.call.path,
         "line": line.call.line,
@@ -111,5 +108,4 @@ def not_known(unknown: Mapping[str, Unknown], set_later: Collection[str], fields
 
 
 def readable(text: str) -> str:
-    """A path of the project for display."""
     return text.replace(ROOT, "<root>") if ROOT in text else text

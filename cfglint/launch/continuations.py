@@ -54,7 +54,6 @@ def lost_arguments(line: LaunchLine) -> None:
 
 
 def blank_name(word: Text) -> str:
-    """The character behind a backslash, in words."""
     return {"\r": "a carriage return (a Windows line end)", "\t": "a tab"}.get(word.string[0], "a blank")
 
 
@@ -82,7 +81,6 @@ def refused_blanks(line: LaunchLine, launch: Launch) -> None:
 
 
 def joined_words(line: LaunchLine, arguments: list[Argument]) -> None:
-    """Report an option that is joined with the value of the one before, because no blank comes before the backslash between them."""
     for argument in arguments:
         for word in argument.texts:
             at = joined_at(word)

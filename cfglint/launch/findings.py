@@ -49,7 +49,6 @@ REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed",
 
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """Report options of the launcher after the program, which the program receives."""
     options = launcher_of(line).own_options
     for argument in arguments:
         if argument.name in options and argument.name not in line.options:
@@ -59,7 +58,6 @@ def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
 
 
 def visible_devices(line: LaunchLine) -> None:
-    """Report a CUDA_VISIBLE_DEVICES that contradicts the flags of the launcher."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value or value.place is None:
         return
@@ -121,7 +119,6 @@ def unknown_options(line: LaunchLine) -> None:
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
-    """Report options without the value that they need."""
     option = line.options.missing
     if option is not None and launcher_of(line).has_option(option.word.string.removeprefix("--")):
         raised = f"error: argument --{option.name}: expected one argument"
@@ -143,7 +140,6 @@ def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
 
 
 def unusable_counts(line: LaunchLine) -> None:
-    """Report numbers of processes and machines that the launcher refuses."""
     for name, refusal in launcher_of(line).counts.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
@@ -157,7 +153,6 @@ def unusable_counts(line: LaunchLine) -> None:
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
-    """Report a request of the job that contradicts the sizes of the line."""
     each, option = header.gpus_per_node, header.gpus_option
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
@@ -168,7 +163,6 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 
 
 def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:
-    """Report config files that are named but missing."""
     for file in line.files:
         name = file.word.value
         file.is_written = name in written

@@ -113,12 +113,10 @@ class Surroundings(Record):
         return real is not None and bool(self.project.names(real))
 
     def text(self, name: str) -> str | None:
-        """The content of a file."""
         path = self.path_of(name)
         return self.project.read(path) if path is not None else None
 
     def values(self, name: str) -> dict[Any, Any] | None:
-        """The values of a YAML or JSON file."""
         text = self.text(name)
         if text is None:
             return None

@@ -30,7 +30,6 @@ class Block(Record):
 
 
 def blocks(text: str) -> list[Block]:
-    """The fenced blocks that may contain shell commands."""
     found: list[Block] = []
     fence = ""
     start = first = 0

@@ -50,7 +50,6 @@ class Override(Record):
 
 
 def put(values: ConfigMapping, path: tuple[str, ...], value: object) -> None:
-    """Set a value at a path; mappings on the path are copied, so that the values of the file do not change."""
     for step in path[:-1]:
         inner = values.get(step)
         values[step] = dict(inner) if isinstance(inner, dict) else {}

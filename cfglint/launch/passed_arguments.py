@@ -48,7 +48,6 @@ def options_of(name: str, fields: dict[str, Field]) -> set[str]:
 
 
 def overrides(launch: Launch) -> list[Override]:
-    """The arguments of a line as overrides of the file that it names, each with its place."""
     line, command = launch.line, launch.command
     assert line is not None
     assert command is not None

@@ -66,7 +66,6 @@ class ScriptEvaluations:
         self._console_scripts: dict[str, dict[str, ConsoleScript]] = {}  # by the top of a project
 
     def console_scripts(self, project: Project) -> dict[str, ConsoleScript]:
-        """The commands that a project installs."""
         if project.root not in self._console_scripts:
             self._console_scripts[project.root] = console_scripts(project)
         return self._console_scripts[project.root]
@@ -119,7 +118,6 @@ class Reader:
         return self.of_script(path, Script(path, text, parsed=as_words(text, BEFORE_A_WORD)), text)
 
     def is_of_interest(self, text: str) -> bool:
-        """Whether commands may start a training, by their words."""
         return any(mark in text for mark in self.marks)
 
     def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:
@@ -216,7 +214,6 @@ class Reader:
         return known[text]
 
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
-        """A score for how many of the named files exist relative to a folder: 3 for a program, 2 for a config."""
         return sum(count * (3 if name.endswith(".py") else 2) for (start, name), count in names.items() if self.has(folder, start, name))
 
     def nearest(self, alike: dict[str, dict[tuple[str, str], int]]) -> str:
@@ -226,7 +223,6 @@ class Reader:
         return next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
 
     def programs(self, names: dict[tuple[str, str], int], folder: str) -> set[str]:
-        """Those of the named files that are programs, and exist relative to a folder."""
         return {name for start, name in names if start.startswith(HERE) and name.endswith(".py") and self.has(folder, start, name)}
 
     def has(self, folder: str, start: str, name: str) -> bool:
@@ -340,7 +336,6 @@ class Reader:
         return line is not None and trains(line, {argument.name for argument in read_arguments(line.arguments)[0]}, self.project.read)
 
     def launched(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
-        """Parse a command as a launch line, by the name of its launcher."""
         name, rest = command_name(words[0]), words[1:]
         if name.startswith(PYTHON) or name.endswith(".py"):
             return self.python(call, rest if name.startswith(PYTHON) else words)
@@ -363,12 +358,10 @@ class Reader:
         return line
 
     def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
-        """The line of a launcher; None if its words do not start a training."""
         line = LaunchLine(call, name or launcher.name)
         return line if launcher.read(line, words, self.around(call.folder)) else None
 
     def around(self, folder: str | None) -> Surroundings:
-        """The machine and the files around a command."""
         return Surroundings(self.project, self.machine, folder)
 
     def python(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:

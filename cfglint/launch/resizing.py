@@ -26,7 +26,6 @@ def size_places(line: LaunchLine, wanted: Size, before: Size) -> list[SizePlace]
 
 
 def written(option: Option) -> str:
-    """The name of an option as the line writes it."""
     return option.word.string.partition("=")[0]
 
 
@@ -81,7 +80,6 @@ def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
 
 
 def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -> Iterator[SizePlace]:
-    """A list of devices, if its length does not suit the number of processes."""
     names = [each.strip() for each in (text.value or "").split(",") if each.strip()]
     if len(names) == count or (len(names) > count and not decides):
         return

@@ -64,7 +64,6 @@ class Scripts:
         self._callers: dict[tuple[object, ...], tuple[str, int]] = {}  # script and position of the first call that starts a launch
 
     def project(self, path: str) -> Project:
-        """The files around a script."""
         folder = os.path.dirname(os.path.abspath(path))
         if folder not in self._roots:
             self._roots[folder] = self.source.root(path)  # relative like the paths of the files
@@ -76,7 +75,6 @@ class Scripts:
         return Reader(self.project(path), self.machine, dict(self.environment), self.evaluations)
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
-        """The launch lines in the content of a script."""
         key = (path, text)
         if key not in self._lines:
             self._lines[key] = self.reader(path).lines(path, text, self.mentions.get(path))
@@ -114,15 +112,12 @@ class Scripts:
     # -- programs
 
     def program_of(self, line: LaunchLine) -> Found | None:
-        """The file of the program of a line, if the project contains it."""
         return find(line, self.project(line.call.path))
 
     def program_at(self, path: str) -> Found:
-        """A program that no line starts."""
         return program_at(path, self.project(path))
 
     def facts(self, program: Found) -> ProgramFacts | None:
-        """The facts about a program; None if it cannot be parsed."""
         key = program.path, program.package, tuple(program.folders), program.entry
         if key not in self._programs:
             self._programs[key] = read_found(program, {})
@@ -242,7 +237,6 @@ class Found(Record):
 
 
 def find(line: LaunchLine, project: Project) -> Found | None:
-    """The program of a line, if it is a Python file of the project."""
     name = line.program.value if line.program is not None else None
     if not name:
         return None
@@ -263,7 +257,6 @@ def find(line: LaunchLine, project: Project) -> Found | None:
 
 
 def program_at(path: str, project: Project) -> Found:
-    """A program that is started from the top of its project."""
     folders = [os.path.dirname(path) or ".", *roots(project)]
     return Found(path, "", list(dict.fromkeys(folders)), project.read)
 

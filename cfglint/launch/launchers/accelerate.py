@@ -38,7 +38,6 @@ COUNT_ON_LINE = Releases((0, 34, 0), package="accelerate")  # the launcher requi
 
 
 def resolve(line: LaunchLine, around: Surroundings) -> None:
-    """Compute the launch from the flags of a line and the file that they name."""
     options = line.options
     named = options.text("config_file")
     file: dict[Any, Any] | None = None
@@ -150,14 +149,12 @@ def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: 
 
 
 def int_or(value: object, default: int | None) -> int | None:
-    """A value of a file as an integer."""
     if value is None:
         return default
     return value if type(value) is int else None
 
 
 def deepspeed_file(line: LaunchLine, type_of: str) -> None:
-    """Record the DeepSpeed file that a flag of the launch names."""
     option = line.options.given.get("deepspeed_config_file")
     if option is None or option.value is None:
         return
@@ -176,7 +173,6 @@ class OfAccelerate(Launcher):
     nodes_option = "--num_machines"
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if line.processes == 1:
             several = f"`--multi_gpu --num_processes {wanted.processes}`"
             return f"`accelerate launch` starts one process, because neither the line nor its config asks for several; add {several}"
@@ -195,7 +191,6 @@ class AccelerateLauncher(OfAccelerate):
     accumulation_option = "gradient_accumulation_steps"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse sizes and program."""
         options = read_options(words, FLAGS, SHORT)
         line.options = options
         line.module = "module" in options
@@ -208,7 +203,6 @@ class AccelerateLauncher(OfAccelerate):
         return is_option(name.replace("-", "_"))
 
     def check(self, line: LaunchLine) -> None:
-        """Report `--multi_gpu` with fewer than 2 processes on a line without a file."""
         options = line.options
         total = options.value("num_processes") or ""
         count = integer(total)
@@ -219,7 +213,6 @@ class AccelerateLauncher(OfAccelerate):
             line.refuse("LCH008", options.given["num_processes"].word, "--num_processes", message, raised, remedy=remedy)
 
     def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
-        """The flags that override the config file."""
         found: list[tuple[str, Option, str | None]] = []
         for name, option in line.options.given.items():
             if name in KEYS and option.value is not None:

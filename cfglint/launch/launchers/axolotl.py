@@ -24,7 +24,6 @@ class AxolotlLauncher(accelerate.OfAccelerate):
     counts = {}
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `axolotl train X`."""
         if not words or words[0].value != "train":
             return False
         launcher, arguments, extra = split(words[1:])

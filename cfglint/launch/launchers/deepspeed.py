@@ -90,7 +90,6 @@ def is_number(text: str) -> bool:
 
 
 def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
-    """Set the sizes of nodes, which may differ."""
     if len({*counts}) == 1:
         line.sized(counts[0], len(counts))
         return
@@ -148,13 +147,11 @@ class DeepSpeedLauncher(Launcher):
     added_rank = RANK
 
     def for_nodes(self, line: LaunchLine, nodes: int) -> str:
-        """What to add to a line that does not set its number of nodes."""
         if "include" in line.options:
             return f"name {nodes} hosts in `--include`"
         return f"add `--num_nodes {nodes}`" if nodes < (line.nodes or 1) else f"list {nodes} hosts in the file of `--hostfile`"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse sizes and program."""
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
         complete(options, OPTIONS)
@@ -183,7 +180,6 @@ class DeepSpeedLauncher(Launcher):
         return True
 
     def check(self, line: LaunchLine) -> None:
-        """Report numbers of nodes that the launcher refuses or cannot reach."""
         value, options = line.call.environment.get(VISIBLE), line.options
         nodes, word = options.value("num_nodes") or "", options.given["num_nodes"].word if "num_nodes" in options else None
         if word is None or "include" in options or "exclude" in options or "hostfile" in options:
@@ -215,7 +211,6 @@ class DeepSpeedLauncher(Launcher):
         yield SizePlace("--include", included, "@".join(entries))
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if "hostfile" in line.options:
             return f"`--hostfile` sets the nodes and their slots; add `--num_nodes {wanted.nodes} --num_gpus {wanted.per_node}`"
         if "exclude" in line.options:

@@ -100,7 +100,6 @@ def is_of_training(key: object) -> bool:
 
 
 def is_switched_on(text: Text | None) -> bool:
-    """Whether an environment variable is switched on."""
     return text is not None and (text.value or "").lower() in ON
 
 

@@ -17,7 +17,6 @@ class Python(Launcher):
     is_one_process = True
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `python train.py`, `python -m module`."""
         index = 0
         while index < len(words):
             text = words[index].string
@@ -45,7 +44,6 @@ class Python(Launcher):
         return True
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if line.srun:
             return super().why_fixed(line, wanted)
         return f"`python` starts one process; start the program with `torchrun --nproc_per_node {wanted.per_node}`"

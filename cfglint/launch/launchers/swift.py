@@ -29,7 +29,6 @@ class SwiftLauncher(OfVariables):
     always_several = False  # whether it always starts torchrun
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `swift sft`."""
         if not words or words[0].value not in TRAINERS:
             return False
         line.module = True

@@ -71,7 +71,6 @@ class Torchrun(Launcher):
     nodes_variable = "PET_NNODES"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse sizes and program."""
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
         line.options = options
@@ -103,7 +102,6 @@ class Torchrun(Launcher):
         return ("PET_NPROC_PER_NODE",) if "nproc_per_node" not in line.options else ()
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         per_node = wanted.per_node
         text = line.options.text("nproc_per_node")
         if text is None:

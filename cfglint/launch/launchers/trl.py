@@ -29,7 +29,6 @@ class TrlLauncher(accelerate.OfAccelerate):
     opens_files = True
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `trl sft ...`."""
         if not words or words[0].value not in TRAINERS:
             return False
         line.module = True

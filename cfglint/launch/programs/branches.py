@@ -176,7 +176,6 @@ class Branches(Expressions):
                 self._spoil_one(slots, key, contents, reason)
 
     def _spoil(self, *ways: Writes) -> None:
-        """Make what some code may have changed unknown."""
         for slots, key, content in (each for writes in ways for each in writes.values()):
             self._spoil_one(slots, key, [content, slots.get(key, ABSENT)])
 
@@ -194,7 +193,6 @@ class Branches(Expressions):
             self.write(slots, key, one_of(values, reason))
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
-        """The values of expressions of which only one is evaluated, as the branches of a condition."""
         values: list[Value] = []
         ways: list[Writes] = []
         for side, each in enumerate(made):
@@ -214,7 +212,6 @@ class Branches(Expressions):
     # -- ways out
 
     def _way_out(self, signal: Signal, writes: Writes, frame: Frame) -> None:
-        """Note that a branch has ended the function, or the turn of a loop."""
         self.ways_out.append(WayOut(type(signal), len(self.journal), writes))
         if isinstance(signal, Return):
             frame.returned.append(signal.value)
@@ -266,7 +263,6 @@ def is_report(node: ast.expr) -> bool:
 
 
 def is_exit(node: ast.stmt) -> bool:
-    """Whether a statement is a call that ends the program."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ".".join(dotted(node.value.func)) in EXITS
 
 
@@ -283,7 +279,6 @@ def is_import_error(handler: ast.ExceptHandler) -> bool:
 
 @lru_cache(MOST_FUNCTIONS)
 def is_generator(node: ast.AST) -> bool:
-    """Whether a function yields its results."""
     stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else []
     while stack:
         each = stack.pop()

@@ -146,7 +146,6 @@ def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with the calls that build the trainers of a program, and its imports."""
     return trained(program, program, evaluation_of(program, context))
 
 
@@ -163,7 +162,6 @@ def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) ->
 
 
 def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, context: Context) -> ProgramCall:
-    """The same call of a parser in another version of its files."""
     program = reread(texts)
     again = parsed_arguments(program, lambda later: reread({**texts, **later}), context) if program is not None else None
     if again is None:
@@ -190,7 +188,6 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
 
 
 def read_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> ProgramCall:
-    """The same call in another version of its files."""
     program = reread(texts)
     if program is None or len(program.built) != len(document.others) + 1:
         raise EditRefused("the edited program would build its arguments in another way", document.extent[0])
@@ -199,7 +196,6 @@ def read_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, 
 
 
 def built_again(document: ProgramCall, program: ProgramFacts, reread: Reread, which: int, context: Context) -> ProgramCall:
-    """The same call in another version of its program, or under other circumstances."""
     again = BuiltArguments(program, which, reread, context)
     again.document.program, again.document.partners = again.program, document.partners
     return again.document

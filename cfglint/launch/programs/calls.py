@@ -23,10 +23,12 @@ from cfglint.launch.programs.objects import (
     Class,
     Frame,
     Function,
+    Given,
     Instance,
     MadeObject,
     Mapping,
     Method,
+    Named,
     Opaque,
     Value,
     same,
@@ -144,7 +146,6 @@ class ProgramEvaluation(TrainingLoops):
         self.run_function(function, [], others)
 
     def searched_by(self, module: ProgramModule) -> list[tuple[int, str]]:
-        """The folders that the top level of a module adds to the search path of its imports, each with the place that it inserts it at."""
         frame = Frame(module)
         self._name_module(frame, "__main__")
         found: list[tuple[int, str]] = []
@@ -172,8 +173,7 @@ class ProgramEvaluation(TrainingLoops):
         finally:
             self.site = before
 
-    def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """The result of a call of something."""
+    def called(self, function: Value, given: Given, named: Named, node: ast.AST) -> Value:
         data = function.data
         if isinstance(data, Function):
             return self._run(data, given, named)
@@ -193,7 +193,7 @@ class ProgramEvaluation(TrainingLoops):
                 self.opened(value)
         return unknown()
 
-    def _run(self, function: Function, given: list[Value], named: dict[Any, Value]) -> Value:
+    def _run(self, function: Function, given: Given, named: Named) -> Value:
         """Call a function of the program; one that a library has made a command gets the arguments of the launch line."""
         if not self.active and not given and not named:
             command = line_parsers.command(self, function)
@@ -232,8 +232,7 @@ class ProgramEvaluation(TrainingLoops):
 
     # -- objects of classes
 
-    def instance(self, made_of: Class, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """An object of a class of the program."""
+    def instance(self, made_of: Class, given: Given, named: Named, node: ast.AST) -> Value:
         line = made_of.line()
         base = next((each.name for each in line if isinstance(each, External)), "")
         own = self.of_class(made_of, "__init__", unknown())
@@ -266,7 +265,7 @@ class ProgramEvaluation(TrainingLoops):
             self.run_function(after.data, [], {})
         return value
 
-    def fill(self, data: Instance, made_of: Class, given: list[Value], named: dict[Any, Value]) -> None:
+    def fill(self, data: Instance, made_of: Class, given: Given, named: Named) -> None:
         """Set the fields of an object of a dataclass."""
         names = field_names(made_of)
         for place, name in enumerate(names):
@@ -284,7 +283,7 @@ class ProgramEvaluation(TrainingLoops):
             if name is not None and name not in names:
                 data.slots[name] = value
 
-    def external(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
+    def external(self, name: str, given: Given, named: Named, node: ast.AST) -> Value:
         """The result of a call of something outside of the program."""
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
@@ -314,7 +313,7 @@ class ProgramEvaluation(TrainingLoops):
             return value
         return library.external(self, name, given, named, node)
 
-    def _record_object(self, name: str, kind: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:
+    def _record_object(self, name: str, kind: str, given: Given, named: Named, node: ast.AST) -> MadeCall | None:
         """Record a call that makes an object of a training loop, with the names of the arguments that it gives by position."""
         among = self.engines if kind == ENGINE else self.accelerators if kind == ACCELERATOR else self.others
         call = self.record(among, name if kind == ENGINE else name.rpartition(".")[2], given, named, node)
@@ -326,8 +325,7 @@ class ProgramEvaluation(TrainingLoops):
                 call.arguments.setdefault(parameter, (key, value))
         return call
 
-    def _framework_object(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, made_of: Class | None) -> Value:
-        """An object of a framework's class of arguments, or a trainer."""
+    def _framework_object(self, name: str, given: Given, named: Named, node: ast.AST, made_of: Class | None) -> Value:
         last = name.rpartition(".")[2]
         if not kind_of_class(last):
             opaque = Opaque(last)
@@ -348,7 +346,7 @@ class ProgramEvaluation(TrainingLoops):
         return Value(built)
 
     def record(
-        self, among: dict[ast.Call, MadeCall], name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, origin: str = ""
+        self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""
     ) -> MadeCall | None:
         """Record a call with its arguments; None if it is only tried."""
         if self.trial or self.site is None or not isinstance(node, ast.Call):
@@ -390,12 +388,10 @@ def imports_only(node: ast.stmt, packages: tuple[str, ...]) -> bool:
 
 
 def is_framework(name: str) -> bool:
-    """Whether a dotted name is one of a package of trainers."""
     return name.partition(".")[0] in TRAINING
 
 
 def field_names(made_of: Class) -> list[str]:
-    """The fields of a dataclass and of its bases, in the order of its parameters."""
     found: dict[str, None] = {}
     for each in reversed(made_of.line()):
         if isinstance(each, Class):

@@ -151,7 +151,6 @@ def unconverted(word: Text, name: str, kind: str, program: ProgramFacts, release
 
 
 def as_named(name: str, program: ProgramFacts) -> str:
-    """An option as the parser names it; `HfArgumentParser` gives each option a second spelling with dashes."""
     if program.parser in HF_PARSERS:
         return spellings(name)
     return "/".join(program.fields[name].options if name in program.fields else ()) or f"--{name}"
@@ -164,7 +163,6 @@ def option_of(name: str, program: ProgramFacts) -> str:
 
 
 def without_value(line: LaunchLine, argument: Argument, takes: str, program: ProgramFacts) -> LineProblem:
-    """The problem of an option without the value that it needs."""
     option = option_of(argument.name, program)
     raised = f"error: argument {as_named(argument.name, program)}: expected {'one argument' if takes == '1' else 'at least one argument'}"
     message, remedy = f"`{option}` requires a value", f"write the value after `{option}`"
@@ -172,7 +170,6 @@ def without_value(line: LaunchLine, argument: Argument, takes: str, program: Pro
 
 
 def unrecognized(argument: Argument, known: Known) -> LineProblem:
-    """The problem of an option that the program does not have."""
     from difflib import get_close_matches
 
     option = argument.word.string
@@ -193,7 +190,6 @@ def left_over(words: list[Text], option: str, program: ProgramFacts, since: Rele
 
 
 def refusal(words: list[str], program: ProgramFacts) -> str:
-    """The exception for words that belong to no argument."""
     if program.parser == ARGPARSE:
         return f"error: unrecognized arguments: {' '.join(words)}"
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
@@ -216,7 +212,6 @@ def added_rank(line: LaunchLine) -> tuple[str, str] | None:
 
 
 def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[LineProblem]:
-    """The problems of missing arguments that the program requires and the launcher does not add."""
     if not program.is_called or (program.parser == TRL_PARSER and "config" in given):
         return
     required = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool"]
@@ -234,7 +229,6 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
 
 
 def match_arguments(line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> None:
-    """Expand the names of a command's arguments, and record on the line what its program would refuse."""
     if not program.parser or launcher_of(line).has_own_parser:
         return
     known = Known(program)

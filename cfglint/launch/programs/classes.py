@@ -30,7 +30,6 @@ FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTE
 
 
 def known_fields(name: str) -> set[str]:
-    """The names of the fields of a framework's class, in any release."""
     return {*base_fields(), *fields_of_class(name)}
 
 
@@ -92,7 +91,6 @@ def linearized(modules: Modules, found: Definition | External | None) -> list[De
 
 
 def assigned_fields(node: ast.ClassDef) -> set[str]:
-    """The attributes of itself that methods of a class set."""
     stores = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
     return {each.attr for each in stores if dotted(each)[:-1] == ["self"]}
 
@@ -126,7 +124,6 @@ def text_annotation(node: ast.expr) -> ast.expr:
 
 
 def default_of(call: ast.Call, scope: Scope) -> Any:
-    """The default in `field(...)`."""
     node, factory = keyword(call, "default"), keyword(call, "default_factory")
     if any(each.arg is None for each in call.keywords):
         return COMPUTED

@@ -10,6 +10,7 @@ from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.objects import (
     OPEN,
     FilePlace,
+    Given,
     LoadedFile,
     Mapping,
     OpenFile,
@@ -21,11 +22,6 @@ from cfglint.launch.programs.objects import (
     wrapped,
 )
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given
-
 
 YAML_LOADS = ("safe_load", "load", "full_load", "unsafe_load", "load_yaml")
 REFUSED = Unknown(Reason("file", "a file that is not understood"))
@@ -53,7 +49,6 @@ def external(run: Interpreter, name: str, given: Given) -> Value | None:
 
 
 def content(run: Interpreter, path: Value) -> Value:
-    """The content of a file that the program opens."""
     file = file_of(run, path)
     if file is None or len(file[1]) > LARGEST:
         text = text_of_path(path)
@@ -66,7 +61,6 @@ def content(run: Interpreter, path: Value) -> Value:
 
 
 def file_of(run: Interpreter, path: Value) -> tuple[str, str] | None:
-    """(path, content) of a file of the project."""
     text = text_of_path(path)
     return run.context.content(text) if isinstance(text, str) and len(text) < 1000 else None
 
@@ -118,7 +112,6 @@ def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:
 
 
 def entries(content: object, count: int) -> int:
-    """The number of values in a config, counted up to the limit."""
     count += 1
     inside = content.values() if isinstance(content, dict) else content if isinstance(content, (list, tuple)) else ()
     for each in inside:
@@ -205,7 +198,6 @@ def structured(run: Interpreter, value: Value) -> Value:
 
 
 def share_root(mapping: Mapping, root: Mapping) -> None:
-    """Make a mapping the whole config for the interpolations in it."""
     mapping.root = root
     for item in mapping.items.values():
         if isinstance(item.data, Mapping):
@@ -231,7 +223,6 @@ def merge_into(found: Mapping, other: Mapping) -> None:
 
 
 def from_words(words: list[str]) -> Value:
-    """The config of `a.b=c` words."""
     mapping = Mapping(None, by_attribute=True)
     for word in words:
         name, mark, text = word.lstrip("-").partition("=")
@@ -248,7 +239,6 @@ def from_words(words: list[str]) -> Value:
 
 
 def resolved(run: Interpreter, value: Value) -> Value:
-    """A config as plain containers, with its interpolations resolved."""
     data = value.data
     if isinstance(data, Mapping):
         return Value(Mapping({**data.slots, **{key: resolved(run, run.item(value, Value(key))) for key in data.items}}))

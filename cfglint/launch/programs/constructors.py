@@ -20,12 +20,8 @@ from cfglint.launch.programs.parsers import Construction
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, AcceleratorCall, BuiltCall, Scope, dotted, keyword, value_of
 from cfglint.launch.programs.unread import unread_at, unread_call
-from cfglint.source.annotations import Container, Iterator
+from cfglint.source.annotations import Collection, Container, Iterator
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 MOST = 24  # calls of one program that become runs
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
@@ -93,7 +89,7 @@ class Constructor(BuiltCall):
             taken=tuple(sorted(unsloth.TAKEN)) if is_patched else (),
         )
 
-    def _changed(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
+    def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
         """The fields that code sets after the call, or that a subclass sets in its own methods; not in the code that was evaluated."""
         names = self._names()
         for scope in scopes:
@@ -112,12 +108,10 @@ class Constructor(BuiltCall):
                 yield from assigned_fields(cls.node)
 
     def _names(self) -> set[str]:
-        """The names and attributes that the result is assigned to."""
         return {part for target in targets_of(self.scope.module.parent(self.call)) for part in dotted(target)[-1:]}
 
     @property
     def is_discarded(self) -> bool:
-        """Whether nothing keeps the result."""
         return isinstance(self.scope.module.parent(self.call), ast.Expr) or self._names() == {"_"}
 
     def _is_copied(self, scopes: list[Scope]) -> bool:
@@ -174,7 +168,6 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
 
 
 def instantiations(scopes: list[Scope]) -> set[ast.Call]:
-    """The calls with which Hydra makes objects of the classes that configs name."""
     resolved = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
     return {call for call, named in resolved if isinstance(named, External) and named.name in hydra.INSTANTIATING}
 
@@ -216,5 +209,4 @@ def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:
 
 
 def is_arguments(name: str, names: Container[str]) -> bool:
-    """Whether a variable holds parsed arguments, by its name."""
     return name in names or name in ("args", "training_args", "train_args") or name.endswith(("_args", "_arguments", "_config"))

@@ -44,7 +44,6 @@ class Context:
         return self.environment.get(name)
 
     def changed(self, **parts: Any) -> Context:
-        """The same with some parts replaced."""
         return Context(**{**{name: getattr(self, name) for name in PARTS}, **parts})
 
     def content(self, path: str) -> tuple[str, str] | None:
@@ -89,7 +88,6 @@ class Watched(Context):
         return found
 
     def variable(self, name: str) -> str | None:
-        """A variable of the environment; None if it is not known."""
         self.is_asked = True
         found = self._variables[name] = self._context.variable(name)
         return found

@@ -14,8 +14,10 @@ from cfglint.launch.programs.objects import (
     Container,
     Counted,
     Function,
+    Given,
     Instance,
     Mapping,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -26,10 +28,6 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.row_functions import is_line, keeps_rows, parses_lines
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
 
 NAMED = "named"  # the builder of a folder, or of a data set of the Hub
 BUILDERS = ("json", "csv", "text", "parquet", "arrow")
@@ -158,7 +156,6 @@ def names_of(value: Value) -> tuple[str, ...]:
 
 
 def is_closed_list(value: Value) -> bool:
-    """Whether a value is a list whose entries are known."""
     return isinstance(value.data, Sequence) and not value.data.is_open
 
 
@@ -166,7 +163,6 @@ def is_closed_list(value: Value) -> bool:
 
 
 def recipe_of(value: Value) -> DataRecipe | None:
-    """The rows of a data set, of a list, or of an object of the program that tells its length; None if they are unknown."""
     data = value.data
     if isinstance(data, Sequence):
         mark = data.slots.get(OPEN)
@@ -203,7 +199,6 @@ def part_of_object(value: Value, node: ast.expr) -> Value | None:
 
 
 def joined(*parts: DataRecipe) -> DataRecipe:
-    """The rows of several data sets together."""
     return parts[0] if len(parts) == 1 else DataRecipe(parts=parts)
 
 
@@ -339,7 +334,6 @@ def upto(data: DataSet, count: Value) -> Value | None:
 
 
 def then(data: DataSet, step: str, argument: ConfigValue) -> Value:
-    """The data set after a further step."""
     recipe = data.recipe.then(step, argument)
     return Value(Table(recipe) if isinstance(data, Table) else DataSet(recipe))
 

@@ -28,10 +28,12 @@ from cfglint.launch.programs.objects import (
     FilePath,
     Frame,
     Function,
+    Given,
     Instance,
     Mapping,
     Method,
     ModuleObject,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -68,7 +70,7 @@ ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, Open
 class Expressions:
     """The evaluation of expressions; `Interpreter` adds statements and calls, which are these methods."""
 
-    run_function: Callable[[Function, list[Value], dict[str, Value]], Value]
+    run_function: Callable[[Function, Given, Named], Value]
     global_name: Callable[[str, Frame], Value | None]  # of a module that does not assign it
     of_package: Callable[[str], Value]
     variable: Callable[[Value], Value]  # of the environment
@@ -100,14 +102,12 @@ class Expressions:
             self.extend(value.data, added.data.items, added.data.is_open)
 
     def write(self, slots: Slots, key: object, content: object) -> None:
-        """Change a part of an object so that the change can be undone."""
         if slots.of is not None:
             raise SharedChanged(slots.of)
         self.journal.append((slots, key, slots.get(key, ABSENT)))
         slots[key] = content
 
     def remove(self, slots: Slots, key: object) -> None:
-        """Remove a part of an object so that the change can be undone."""
         if slots.of is not None:
             raise SharedChanged(slots.of)
         self.journal.append((slots, key, slots.pop(key, ABSENT)))
@@ -350,7 +350,6 @@ class Expressions:
         return value if unclear is None else one_of(values, *unclear.reasons, node=unclear.node)
 
     def truth(self, value: Value) -> Truth:
-        """Whether a value is true."""
         data = value.data
         if isinstance(data, PLAIN):
             return bool(data)
@@ -364,7 +363,6 @@ class Expressions:
         return data if isinstance(data, Unknown) else Unknown()
 
     def holds(self, node: ast.expr, frame: Frame) -> Truth:
-        """Whether a condition holds."""
         return self.truth(self.evaluate(node, frame))
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Value:
@@ -380,7 +378,6 @@ class Expressions:
         return unknown(*unknown_from(*doubts).reasons) if doubts else Value(True)
 
     def compared(self, operation: ast.cmpop, left: Value, right: Value) -> Truth:
-        """Whether a comparison of two values holds."""
         if isinstance(operation, (ast.NotEq, ast.IsNot, ast.NotIn)):
             positive = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}[type(operation)]()
             return negated(self.compared(positive, left, right))
@@ -454,7 +451,6 @@ class Expressions:
         return Value(mapping, node, frame.module)
 
     def update(self, mapping: Mapping, content: Value) -> None:
-        """Take the keys of another mapping."""
         other = content.data
         if isinstance(other, Instance):
             other = Mapping(other.slots)
@@ -570,7 +566,6 @@ class Expressions:
                 yield from self._turns(generators[1:], frame)
 
     def iterated(self, value: Value) -> list[Value] | None:
-        """The values that a loop goes through; None if they are unknown, or too many."""
         data = value.data
         items: Iterable[Value] | None = None
         if isinstance(data, Sequence) and not data.is_open:
@@ -585,7 +580,6 @@ class Expressions:
     # -- targets of assignments
 
     def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
-        """Assign a value to a name, an attribute, an item, or to several of them."""
         if isinstance(target, ast.Name):
             self.bind(target.id, value, frame)
         elif isinstance(target, ast.Starred):

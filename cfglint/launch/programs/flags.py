@@ -78,7 +78,6 @@ class Flags:
                 self.complete = False
 
     def _method(self, scope: Scope, name: str, call: ast.Call, depth: int) -> None:
-        """Analyse a call of a method of the parser."""
         if call in self._calls:
             return
         self._calls.add(call)
@@ -98,7 +97,6 @@ class Flags:
             self.complete = False
 
     def _add(self, scope: Scope, call: ast.Call) -> None:
-        """Record an argument that is added."""
         options = [value_of(node, scope) for node in call.args]
         if not options or not all(isinstance(each, str) and each.startswith("-") for each in options):
             self.complete = False  # a positional argument takes leftover words
@@ -114,12 +112,10 @@ class Flags:
 
 
 def is_optional_boolean(call: ast.Call) -> bool:
-    """Whether an argument is a flag with a negation."""
     return dotted(keyword(call, "action") or call)[-1:] == ["BooleanOptionalAction"]
 
 
 def flag(scope: Scope, call: ast.Call) -> Field:
-    """The argument that a call adds."""
     place = (scope.module.path, call.lineno)
     required = keyword(call, "required") is not None and value_of(keyword(call, "required"), scope) is True
     default: Any = MISSING if required else None
@@ -148,7 +144,6 @@ def flag(scope: Scope, call: ast.Call) -> Field:
 
 
 def words(scope: Scope, call: ast.Call) -> str:
-    """The number of words that follow an argument."""
     if keyword(call, "action") is not None:
         name = value_of(keyword(call, "action"), scope)
         if name in WITHOUT_VALUE or is_optional_boolean(call):

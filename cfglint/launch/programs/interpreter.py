@@ -12,6 +12,7 @@ import contextlib
 from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.branches import (
     LEFT,
@@ -41,9 +42,11 @@ from cfglint.launch.programs.objects import (
     Class,
     Frame,
     Function,
+    Given,
     Mapping,
     Method,
     ModuleObject,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -55,13 +58,9 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.launch.programs.shared_modules import SHARED
-from cfglint.source.annotations import Any, Callable, NoReturn
+from cfglint.source.annotations import Callable, NoReturn
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.program import DataRecipe
 
 NOWHERE = ast.Pass()
 DEEPEST = 30  # calls within calls
@@ -87,8 +86,8 @@ class Import(Record):
 class Interpreter(Branches):
     """The evaluation of statements; `ProgramEvaluation` adds what calls do."""
 
-    called: Callable[[Value, list[Value], dict[Any, Value], ast.AST], Value]
-    instance: Callable[[Class, list[Value], dict[Any, Value], ast.AST], Value]
+    called: Callable[[Value, Given, Named, ast.AST], Value]
+    instance: Callable[[Class, Given, Named, ast.AST], Value]
     _entered: Callable[[ast.With | ast.AsyncWith, list[Value], Frame], None]  # before the body of a `with` statement is evaluated
     _undecided: Callable[[ast.If, Value, Frame], None]  # before the branches of an unknown condition are evaluated
     take: Callable[[Value], None]  # `next()` takes something of a value
@@ -119,16 +118,13 @@ class Interpreter(Branches):
     # -- the call that is evaluated
 
     def here(self) -> ast.AST:
-        """The call that is evaluated."""
         return self.site[0] if self.site is not None else NOWHERE
 
     def here_frame(self) -> Frame:
-        """The names that the call which is evaluated sees."""
         assert self.site is not None
         return self.site[1]
 
     def words(self) -> Value:
-        """The program and the words of its launch line."""
         given = self.context.words  # asked for each time: what a module makes of them is not that of all programs
         if self.argv is None:
             words = [Value(each) if each is not None else unknown() for each in given]
@@ -151,7 +147,7 @@ class Interpreter(Branches):
             return Value(str(self.context.gpus))
         return unknown(Reason("environment", f"the variable `{name.data}`", f"pass --env {name.data}=VALUE", name=name.data))
 
-    def end(self, given: list[Value]) -> NoReturn:
+    def end(self, given: Given) -> NoReturn:
         """End the program with a status: a number above 0 and a message are those of a failure."""
         status = given[0].data if given else None
         raise End if isinstance(status, (int, str)) and status else Quit
@@ -232,7 +228,6 @@ class Interpreter(Branches):
     # -- statements
 
     def block(self, body: list[ast.stmt], frame: Frame) -> None:
-        """Evaluate statements in order."""
         for node in body:
             self.budget.spend()
             method = getattr(self, STATEMENTS[type(node)], None)
@@ -371,7 +366,6 @@ class Interpreter(Branches):
     _do_asyncfor = _do_for
 
     def _for(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> None:
-        """Evaluate a loop through a value."""
         items = self.iterated(value)
         if items is None:
             filled = self._lists_filled(node, value, frame)
@@ -484,7 +478,6 @@ class Interpreter(Branches):
     # -- definitions and imports
 
     def _note_import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
-        """Record an import of a framework."""
         origin = node.names[0].name if isinstance(node, ast.Import) else (node.module or "") if not node.level else ""
         if not self.trial and origin.partition(".")[0] in FRAMEWORKS:
             tests = (*self.importing, *(each for each, _ in self.conditions))
@@ -534,7 +527,6 @@ class Interpreter(Branches):
     _do_asyncfunctiondef = _do_functiondef
 
     def name_of(self, value: Value) -> str:
-        """The dotted name of something outside of the program."""
         data = value.data
         if isinstance(data, Method) and isinstance(data.owner.data, Opaque):
             return f"{data.owner.data.name}.{data.name}"
@@ -551,7 +543,7 @@ class Interpreter(Branches):
                 values.extend(value.data.items)
             else:
                 values.append(Value(STARRED))
-        named: dict[Any, Value] = {}
+        named: Named = {}
         for word in call.keywords:
             value = self.evaluate(word.value, frame)
             if word.arg is not None:
@@ -574,8 +566,7 @@ class Interpreter(Branches):
 
     # -- functions
 
-    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
-        """Evaluate the call of a function of the program."""
+    def run_function(self, function: Function, given: Given, named: Named) -> Value:
         most = MOST_RECURSIVE if all(each.known for each in (*given, *named.values())) else 1
         is_left_out = function.node in self.left_out or is_generator(function.node)
         if is_left_out or len(self.active) >= DEEPEST or self.active.count(function.node) > most:
@@ -616,8 +607,7 @@ class Interpreter(Branches):
             self.opened(result)
         return one_of(results, Reason("branch", f"the branches of `{getattr(function.node, 'name', 'lambda')}()`"))
 
-    def _bind_parameters(self, function: Function, frame: Frame, given: list[Value], named: dict[Any, Value]) -> None:
-        """Give the parameters of a function their values."""
+    def _bind_parameters(self, function: Function, frame: Frame, given: Given, named: Named) -> None:
         arguments = function.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         cut = next((place for place, each in enumerate(given) if each.data is STARRED), len(given))

@@ -30,8 +30,10 @@ from cfglint.launch.programs.objects import (
     Counted,
     FilePath,
     Function,
+    Given,
     Instance,
     Mapping,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -47,11 +49,6 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.dataclass_fields import annotated
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
-
 
 NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int, "float": float, "str": str, "bool": bool, "pow": pow}
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
@@ -80,7 +77,6 @@ NO_DEFAULT = Reason("argument", "a field without a default")
 
 
 def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
-    """The result of a call of something outside of the program."""
     package, _, last = name.rpartition(".")
     passed = loop_objects.passed_on(name, given)
     if passed is not None:
@@ -139,7 +135,6 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
 
 
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """The result of one of Python's own functions."""
     first = given[0] if given else NONE
     counted = data_sets.calculated(name, *given) if not named else None
     if counted is not None:
@@ -196,7 +191,6 @@ def evaluated_literal(run: Interpreter, value: Value) -> Value:
 
 
 def numeric(name: str, given: Given) -> Value:
-    """The result of a function of `math`."""
     import math
 
     number = given[0].data if given else None
@@ -213,7 +207,6 @@ def numeric(name: str, given: Given) -> Value:
 
 
 def converted(run: Interpreter, name: str, given: Given) -> Value:
-    """A conversion of a number or string."""
     contents = [value.data.text if isinstance(value.data, FilePath) and name == "str" else value.data for value in given]
     if name == "bool" and len(given) == 1 and isinstance(given[0].data, (Mapping, Sequence)):
         return Value(run.truth(given[0]))
@@ -265,7 +258,6 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`len`, `sum`, `max`, `min`, `any`, `all` of known values."""
     first = given[0] if given else NONE
     if name == "len":
         if isinstance(first.data, str):
@@ -286,7 +278,6 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`zip` and `enumerate` of known values."""
     lists = [run.iterated(value) for value in (given if name == "zip" else given[:1])]
     rows = [data_sets.rows_through(value) for value in (given if name == "zip" else given[:1])]
     if rows and rows[0] is not None and all(row == rows[0] for row in rows):
@@ -306,7 +297,6 @@ NEVER_PLAIN = ("io.", "os.PathLike", "pathlib.", "torch.", "datasets.", "pandas.
 
 
 def of_type(given: Given) -> Value:
-    """`isinstance` of a plain value, a list or a mapping."""
     if len(given) != 2 or not given[0].known:
         return unknown()
     kinds = given[1].data.items if isinstance(given[1].data, Sequence) else [given[1]]
@@ -324,7 +314,6 @@ def of_type(given: Given) -> Value:
 
 
 def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
-    """`getattr`, `hasattr` and `setattr`."""
     key = given[1].data if len(given) > 1 else None
     if not isinstance(key, str):
         if name == "setattr" and given:
@@ -356,7 +345,6 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
 
 
 def of_path(run: Interpreter, name: str, given: Given) -> Value:
-    """A function of `os.path`."""
     texts = [text_of_path(value) for value in given]
     if name == "getcwd":
         folders = run.context.folders
@@ -391,7 +379,6 @@ def anchored(run: Interpreter, path: str) -> str:
 
 
 def path_of(given: Given) -> Value:
-    """A `pathlib.Path`."""
     texts = [text_of_path(value) for value in given]
     return short(posixpath.join(*texts), FilePath) if texts and all(isinstance(text, str) for text in texts) else unknown()
 
@@ -476,7 +463,6 @@ def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
 
 
 def by_attribute(given: Given, named: Named) -> Value:
-    """A mapping whose keys are attributes as well."""
     content = plain(given[0]) if given else {}
     if not isinstance(content, dict):
         return unknown()

@@ -25,14 +25,25 @@ from cfglint.launch.programs.class_parsers import (
 from cfglint.launch.programs.classes import text_annotation, type_of
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
-from cfglint.launch.programs.objects import NONE, OPEN, Class, Function, Instance, Mapping, Sequence, Value, Words, plain, unknown, wrapped
+from cfglint.launch.programs.objects import (
+    NONE,
+    OPEN,
+    Class,
+    Function,
+    Given,
+    Instance,
+    Mapping,
+    Named,
+    Sequence,
+    Value,
+    Words,
+    plain,
+    unknown,
+    wrapped,
+)
 from cfglint.launch.programs.scopes import Scope
 from cfglint.source.annotations import Any, NoReturn
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
 
 FIRE = "fire.Fire"
 ADDS = "deepspeed.add_config_arguments"  # deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments)
@@ -177,7 +188,6 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
 
 
 def typed(run: Interpreter, argument: ParserArgument, word: str | None) -> Value:
-    """A word converted as the type of its argument says."""
     kind = argument.kind
     if kind is None or kind.data is None or word is None:
         return Value(word)
@@ -314,17 +324,14 @@ class ParserArgument:
 
     @property
     def is_positional(self) -> bool:
-        """Whether it has no option."""
         return not self.options[0].startswith("-")
 
     @property
     def is_required(self) -> bool:
-        """Whether the parser refuses a line without it."""
         return self.required or (self.is_positional and self.nargs.data not in ("?", "*"))
 
     @property
     def takes_none(self) -> bool:
-        """Whether no word follows it."""
         return self.is_flag_pair or self.action.data in ("store_true", "store_false", "store_const", "append_const", "count")
 
 

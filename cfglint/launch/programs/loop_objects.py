@@ -7,6 +7,7 @@ optimization.py, diffusers 0.36.0 optimization.py.
 from __future__ import annotations
 
 from cfglint.evaluate import Choice, Reason
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
@@ -16,19 +17,16 @@ from cfglint.launch.programs.objects import (
     PIPELINE,
     PLUGIN,
     SCHEDULE,
+    Given,
     LoopObject,
     Mapping,
+    Named,
     Opaque,
     Sequence,
     Value,
     unknown,
 )
 from cfglint.source.annotations import Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.objects import Given, Named
 
 ENGINE_CALL = "deepspeed.initialize"
 ACCELERATOR_CALLS = ("accelerate.Accelerator", "accelerate.accelerator.Accelerator")
@@ -92,7 +90,6 @@ def kind_of(name: str) -> str:
 
 
 def parameters_of(name: str, kind: str) -> tuple[str, ...]:
-    """The parameters that a call may give by position."""
     last = name.rpartition(".")[2]
     if last == "get_scheduler" and name.startswith("diffusers."):
         return SIGNATURES["diffusers.get_scheduler"]

@@ -64,7 +64,6 @@ class ProgramModule:
         self._read(tree.body, always=True)
 
     def _read(self, body: list[ast.stmt], *, always: bool) -> None:
-        """Record the names that statements define; those that may not be reached count if nothing else defines them."""
         for node in body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._define(node.name, node, always)
@@ -93,7 +92,6 @@ class ProgramModule:
 
     @cached_property
     def offsets(self) -> Offsets:
-        """The offsets of the nodes of the tree in the file."""
         return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
 
     @cached_property
@@ -118,12 +116,10 @@ class ProgramModule:
 
     @cached_property
     def may_build(self) -> bool:
-        """Whether the code calls what may be a class of arguments."""
         classes = (*argument_classes(),)
         return any(f"{name}(" in self.code for name in classes) and self.calls(classes)
 
     def calls(self, endings: tuple[str, ...]) -> bool:
-        """Whether the code calls something whose name has one of these endings."""
         called = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
         return any(getattr(node, "attr", getattr(node, "id", "")).endswith(endings) for node in called)
 
@@ -141,7 +137,6 @@ class ProgramModule:
 
     @cached_property
     def imported_packages(self) -> set[str]:
-        """The packages that any code of the module imports."""
         statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
         return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
 
@@ -151,14 +146,12 @@ class ProgramModule:
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes around a node, the innermost first."""
         while (parent := self.parent(node)) is not None:
             yield parent
             node = parent
 
 
 def target_names(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment binds."""
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
@@ -243,7 +236,6 @@ class Modules:
         return self._by_path[path]
 
     def known(self) -> Iterator[ProgramModule]:
-        """The modules that were read."""
         return (module for module in self._by_path.values() if module is not None)
 
     def named(self, dotted: str) -> ProgramModule | None:
@@ -256,7 +248,6 @@ class Modules:
         return self._by_name[dotted]
 
     def lookup(self, module: ProgramModule, name: str, depth: int = 0) -> Definition | External | None:
-        """The definition that a name at the top level of a module refers to."""
         if depth > DEEPEST:
             return None
         again = self.bound_again(module, name, depth)

@@ -23,9 +23,11 @@ from cfglint.launch.programs.objects import (
     Class,
     FilePath,
     Function,
+    Given,
     LoopObject,
     Mapping,
     Method,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -34,11 +36,6 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
-
 
 STREAM_METHODS = frozenset(  # of a streamed data set, whose result is one again
     (
@@ -183,7 +180,6 @@ def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Va
 
 
 def of_file_path(run: Interpreter, data: FilePath, name: str, given: Given) -> Value:
-    """A method of a `pathlib.Path`."""
     if name in ("resolve", "absolute"):
         return Value(FilePath(anchored(run, data.text)))
     if name == "open":

@@ -55,7 +55,6 @@ class LoadedFile:
 
     @cached_property
     def document(self) -> Document:
-        """The parsed file."""
         from cfglint.source.parse import parse
 
         return parse(self.path, self.text, self.syntax)
@@ -87,7 +86,6 @@ class Value:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why it is unknown."""
         return self.data.reasons if isinstance(self.data, Unknown) else ()
 
     @property
@@ -110,7 +108,6 @@ class Value:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a number, a string, a boolean or None."""
         return isinstance(self.data, PLAIN)
 
 
@@ -134,14 +131,12 @@ def one_of(values: Iterable[Value | None], *reasons: Reason, node: ast.expr | No
 
 
 def unknown_from(*values: Value) -> Value:
-    """An unknown value that is computed from others."""
     first = next((value for value in values if not value.known), None)
     doubt = joined(*(value.data for value in values))
     return Value(Unknown() if doubt is None else doubt, first.node if first is not None else None)
 
 
 def text_of_path(value: Value) -> Any:
-    """The text of a `pathlib.Path`, the content of another value."""
     return value.data.text if isinstance(value.data, FilePath) else value.data
 
 
@@ -151,7 +146,6 @@ def slots_of(named: dict[Any, Value]) -> dict[Any, Any]:
 
 
 def shown(node: ast.AST) -> str:
-    """An expression on one line, shortened if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -191,7 +185,6 @@ class Container:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may have further, unknown parts."""
         return OPEN in self.slots
 
 
@@ -207,7 +200,6 @@ class Mapping(Container):
 
     @property
     def items(self) -> dict[Any, Value]:
-        """The known keys and their values."""
         return {key: value for key, value in self.slots.items() if key is not OPEN}
 
     @property
@@ -259,7 +251,6 @@ class Frame(Container):
 
     @property
     def top(self) -> Frame:
-        """The names of the module."""
         frame = self
         while frame.closure is not None:
             frame = frame.closure
@@ -402,7 +393,6 @@ class FilePath(Record):
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two contents of a slot are the same."""
     if one is other:
         return True
     if not isinstance(one, Value) or not isinstance(other, Value):
@@ -447,7 +437,6 @@ def told(data: Unknown) -> Unknown:
 
 
 def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:
-    """Python's own numbers, strings, lists and dicts as a value."""
     if isinstance(data, dict):
         mapping = Mapping(by_attribute=by_attribute)
         mapping.root = root or mapping

@@ -169,7 +169,6 @@ def the_same(calls: list[MadeCall]) -> MadeCall | None:
 
 
 def alike(one: tuple[ast.AST, Value] | None, other: tuple[ast.AST, Value] | None) -> bool:
-    """Whether two arguments have the same known value, or are both missing."""
     return one is other if one is None or other is None else same(one[1], other[1])
 
 
@@ -248,7 +247,6 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
 
 
 def shares_loop(place: Place, other: Place) -> bool:
-    """Whether two places are in one loop."""
     return any(loop in other.loops for loop in place.loops)
 
 
@@ -285,7 +283,6 @@ def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: Progr
 
 
 def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) -> bool:
-    """Whether an optimizer steps in both branches of a condition."""
     events = (
         event.place for event in evaluation.events if event.name == STEP and is_of_optimizer(event) and event.place.loops == place.loops
     )
@@ -351,7 +348,6 @@ def limit_of(
 
 
 def counts_steps(place: Place, backward: Place | None, loop: OpenLoop, own: set[ast.AST], evaluation: ProgramEvaluation) -> bool | None:
-    """Whether a counter counts the steps of the optimizer, not the batches; None if it counts something else."""
     guards = {node for node, _ in guards_between(place, backward, loop)}
     texts = [ast.unparse(evaluation.guards_of[node].source) for node in guards - own if node in evaluation.guards_of]
     if len(texts) < len(guards - own) or not all(SYNC in text or RARE.search(text) for text in texts):

@@ -33,7 +33,6 @@ class Construction(Record):
     scope: Scope
 
     def types(self) -> list[ast.expr] | None:
-        """The classes that are passed to it; None if they are computed."""
         given = self.call.args[0] if self.call.args else keyword(self.call, "dataclass_types")
         if isinstance(given, ast.Name):
             named = self.scope.resolve(given)
@@ -78,7 +77,6 @@ def called(node: ast.AST | None) -> ast.Call | None:
 
 
 def constructions(scopes: list[Scope]) -> list[Construction]:
-    """The parsers that the code of a program creates; the kind of one that is not modelled is empty."""
     found: list[Construction] = []
     for scope in scopes:
         for call in scope.calls():
@@ -149,12 +147,10 @@ def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, po
 
 
 def in_try(scope: Scope, node: ast.AST) -> bool:
-    """Whether an exception raised in a node is caught."""
     return any(isinstance(each, ast.Try) and each.handlers for each in scope.module.above(node))
 
 
 def changes_words(scope: Scope) -> bool:
-    """Whether the module changes `sys.argv`."""
     for node in ast.walk(scope.module.tree):
         if isinstance(node, ast.Attribute) and dotted(node) == ["sys", "argv"]:
             above = scope.module.parent(node)

@@ -133,7 +133,6 @@ def parser_of_line(made: list[Construction]) -> Construction | None:
 
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
-    """Add the arguments that the parser defines."""
     facts.parser = parser.kind
     types = parser.types()
     if types is None:
@@ -212,7 +211,6 @@ def with_methods(modules: Modules, scopes: list[Scope]) -> list[Scope] | None:
 
 
 def methods_of(made: Definition, modules: Modules) -> list[tuple[str, Definition]]:
-    """The methods of a class and of its base classes by name, without overridden ones."""
     methods: list[tuple[str, Definition]] = []
     overridden: set[str] = set()
     for each in reversed(linearized(modules, made)):

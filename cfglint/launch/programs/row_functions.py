@@ -45,7 +45,6 @@ def list_appended_to(node: ast.AST) -> str:
 
 
 def appends(body: list[ast.stmt], name: str, line: str) -> Appends:
-    """How often statements append to a list; `line` is the variable of a line of a file, of which blank ones are no rows."""
     least = most = 0
     leaves = False
     for node in body:
@@ -82,7 +81,6 @@ def appends_of(node: ast.stmt, name: str, line: str) -> Appends:
 
 
 def either(ways: list[Appends]) -> Appends:
-    """How often one of several ways appends."""
     if not ways:
         return NEVER
     return Appends(min(way.least for way in ways), max(way.most for way in ways), any(way.leaves for way in ways))
@@ -118,7 +116,6 @@ class Batched:
         self.results: list[bool] = []
 
     def block(self, body: list[ast.stmt]) -> None:
-        """Go through statements."""
         for node in body:
             if isinstance(node, ast.Return):
                 self.results.append(node.value is not None and self.each_row(node.value))
@@ -136,7 +133,6 @@ class Batched:
                 self.bind((target.id for target in node.targets if isinstance(target, ast.Name)), False)
 
     def bind(self, names: Iterable[str], has_rows: bool) -> None:
-        """Note what names stand for."""
         (self.known.update if has_rows else self.known.difference_update)(names)
 
     def each_row(self, node: ast.expr) -> bool:

@@ -14,10 +14,6 @@ from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import STEPS, Budget, Exhausted
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import ast
-
 MOST = 32  # evaluations of one program that are remembered
 MOST_COMMANDS = 8  # subcommands of a program whose line is not known
 MOST_STEPS = 8 * STEPS  # of all evaluations of one program
@@ -149,7 +145,6 @@ def evaluated_once(
 
 
 def ran(evaluation: ProgramEvaluation, main: ProgramModule, entry: str) -> bool:
-    """Evaluate a program; whether that came to the end."""
     try:
         evaluation.run_main(main, entry)
         evaluation.is_complete = True
@@ -173,7 +168,6 @@ def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluat
 
 
 def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:
-    """The function around a call, with the functions in it; the top level of the module outside of functions."""
     around = [each for each in module.above(call) if isinstance(each, FUNCTIONS)]
     node = around[-1] if around else module.tree
     return Scope(modules, module, node, is_main=node is module.tree)
@@ -197,7 +191,6 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
 
 
 def exclude_each_other(call: BuiltCall, other: BuiltCall) -> bool:
-    """Whether two calls are in different branches of one condition."""
     sides = branches(call)
     return any(sides.get(condition, side) != side for condition, side in branches(other).items())
 

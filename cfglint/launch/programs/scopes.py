@@ -8,11 +8,7 @@ from itertools import takewhile
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported, targets_of
 from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER
-from cfglint.source.annotations import Any, Iterable, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
+from cfglint.source.annotations import Any, Collection, Iterable, Iterator
 
 MOST_SCOPES = 300
 CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])
@@ -50,7 +46,6 @@ class Scope:
                 self.bound.add(each.id)
 
     def is_conditional(self, node: ast.AST) -> bool:
-        """Whether a node is inside a branch, a loop or a `try`."""
         around = takewhile(lambda each: each is not self.node, self.module.above(node))
         return any(isinstance(each, (ast.If, ast.IfExp, ast.For, ast.While, ast.Try)) and not is_main_guard(each) for each in around)
 
@@ -93,7 +88,7 @@ class BuiltCall:
 
     kind = ""
     package = ""  # whose release decides about the call, if its kind does not
-    settable: AbstractSet[str] | None = None
+    settable: Collection[str] | None = None
     trainer: str | None = None
 
     def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
@@ -104,7 +99,6 @@ class BuiltCall:
 
     @property
     def is_conditional(self) -> bool:
-        """Whether the call is inside a branch or a loop."""
         return self.scope.is_conditional(self.node)
 
 
@@ -182,7 +176,6 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
 
 
 def is_main_guard(node: ast.AST) -> bool:
-    """Whether a node is `if __name__ == "__main__":`."""
     return isinstance(node, ast.If) and any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test))
 
 
@@ -230,7 +223,6 @@ def code_of(definition: Definition) -> ast.AST | None:
 
 
 def named_in(scope: Scope) -> Iterator[Definition]:
-    """The definitions of the project that the code of a scope refers to."""
     for node in scope.nodes:
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             if isinstance(scope.module.parent(node), ast.Attribute):
@@ -241,7 +233,6 @@ def named_in(scope: Scope) -> Iterator[Definition]:
 
 
 def literal(node: ast.expr | None) -> Any:
-    """The value of a literal expression; `COMPUTED` for any other expression."""
     if node is None or (node.end_col_offset or 0) > LONGEST:
         return COMPUTED
     try:
@@ -266,7 +257,6 @@ def arithmetic(node: ast.expr) -> Any:
 
 
 def value_of(node: ast.expr | None, scope: Scope) -> Any:
-    """The value of an expression in a scope: a literal, or a constant by its name."""
     found = literal(node)
     if found is not COMPUTED or not isinstance(node, ast.Name):
         return found

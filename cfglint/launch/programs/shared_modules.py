@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 
         def evaluated_module(self, module: ProgramModule) -> Frame:
             """The names of a module, evaluated now."""
-            ...
 
 
 MOST_OWN = 256  # modules of which is remembered that they are not shared
@@ -72,7 +71,6 @@ class SharedModule(Record):
     count: int
 
     def holds_in(self, run: Evaluation) -> bool:
-        """Whether another program would make the same of the module."""
         modules = run.modules
         budget: Budget | None = run.budget
         while budget is not None:
@@ -147,7 +145,6 @@ class SharedModules:
         self._size -= len(module.text) if self._known.pop(module, None) is not None else 0
 
     def leave_out(self, module: ProgramModule) -> None:
-        """Share a module no more."""
         self._own[module] = None
         if len(self._own) > MOST_OWN:
             del self._own[next(iter(self._own))]

@@ -162,7 +162,6 @@ def made_of(value: Value | None) -> MadeCall | None:
 
 
 def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[ImportedNames, ...]:
-    """The imports of the frameworks that an evaluation of a program has made."""
     found: dict[ast.AST, ImportedNames] = {}
     for each in evaluated.imports if evaluated is not None else ():
         node, module = each.node, each.module

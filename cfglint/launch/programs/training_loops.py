@@ -8,17 +8,14 @@ from functools import lru_cache
 from cfglint.evaluate import Choice
 from cfglint.launch.programs import loop_objects
 from cfglint.launch.programs.branches import is_generator
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import Modules, ProgramModule
-from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, Given, LoopObject, Method, Opaque, Value, one_of
+from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, Given, LoopObject, Method, Named, Opaque, Value, one_of
 from cfglint.launch.programs.scopes import dotted
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Iterator
+from cfglint.source.budget import Budget
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.context import Context
-    from cfglint.source.budget import Budget
 
 Loop = ast.For | ast.AsyncFor | ast.While
 BACKWARD, STEP, TRAIN_BATCH, PREPARE = "backward", "step", "train_batch", "prepare"
@@ -172,8 +169,7 @@ class TrainingLoops(Interpreter):
             self.restarted += [(ast.unparse(target), self.place(node, frame)) for target in node.targets]
         super()._do_assign(node, frame)
 
-    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
-        """Evaluate the call of a function; one that yields what a data loader gives stands for the loader."""
+    def run_function(self, function: Function, given: Given, named: Named) -> Value:
         if is_generator(function.node):
             values = [value for value in (*given, *named.values()) if any(True for _ in loop_objects.loaders_in(value))]
             if len(values) == 1:
@@ -181,12 +177,10 @@ class TrainingLoops(Interpreter):
         return super().run_function(function, given, named)
 
     def take(self, value: Value) -> None:
-        """Note that a turn of the present loop takes a batch of a data loader."""
         if self.loops and not self.trial:
             self.loops[-1].loaders.extend(loop_objects.loaders_in(value))
 
-    def note(self, node: ast.Call, function: Value, given: Given, named: dict[Any, Value], frame: Frame) -> None:
-        """Record a call of a method that trains."""
+    def note(self, node: ast.Call, function: Value, given: Given, named: Named, frame: Frame) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if name not in EVENTS or self.trial or isinstance(function.data, Function):
             return
@@ -206,7 +200,6 @@ class TrainingLoops(Interpreter):
 
 @lru_cache(MOST_LOOPS)
 def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
-    """Whether a loop computes gradients."""
     calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
     return any(isinstance(call, ast.Attribute) and call.attr in (BACKWARD, TRAIN_BATCH) for call in calls)
 
@@ -223,7 +216,6 @@ def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def is_rest(node: ast.AST) -> bool:
-    """Whether an expression is `step % turns`."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
 
 
