@@ -96,17 +96,13 @@ class Branches(Expressions):
             self.undo(mark, start)
             raise
         for way_out in self.ways_out[first:]:
-            self._move(way_out, mark, start)
+            state = self._state(way_out)
+            earlier: Writes = {}
+            for slots, key, _ in self.journal[mark : way_out.mark]:
+                if slots.born < start:
+                    earlier[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, ABSENT)))
+            way_out.mark, way_out.writes = mark, {**earlier, **way_out.writes}  # told from the mark to which changes are undone
         return leaves, self.undo(mark, start)
-
-    def _move(self, way: WayOut, mark: int, start: int) -> None:
-        """Let the state that a branch left be told from an earlier mark, to which changes are undone."""
-        state = self._state(way)
-        found: Writes = {}
-        for slots, key, _ in self.journal[mark : way.mark]:
-            if slots.born < start:
-                found[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, ABSENT)))
-        way.mark, way.writes = mark, {**found, **way.writes}
 
     def undo(self, mark: int, start: int) -> Writes:
         """Undo the changes since a mark; their results by place. Objects that were made since then keep theirs."""

@@ -146,8 +146,7 @@ class ProgramEvaluation(TrainingLoops):
         self.run_function(function, [], others)
 
     def searched_by(self, module: ProgramModule) -> list[tuple[int, str]]:
-        frame = Frame(module)
-        self._name_module(frame, "__main__")
+        frame = self._frame(module, "__main__")
         found: list[tuple[int, str]] = []
         with contextlib.suppress(Signal, Exhausted, RecursionError):
             for node in module.tree.body:

@@ -7,7 +7,7 @@ import os
 from cfglint.launch.programs.objects import PROJECT
 from cfglint.source.annotations import Any, Callable, Mapping
 
-PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "main", "spelled", "exists")
+PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "spelled", "exists")
 UNCOMPARED = ("read", "files")  # the files of a project are the same for all evaluations of its programs
 
 
@@ -24,7 +24,6 @@ class Context:
         gpus: int | None = None,
         read: Callable[[str], str | None] = lambda path: None,
         folders: tuple[str, ...] = (),
-        main: str = "",
         spelled: tuple[str, ...] = (),
         exists: Callable[[str], bool | None] = lambda path: None,
     ) -> None:
@@ -34,7 +33,6 @@ class Context:
         self.gpus = gpus
         self.read = read
         self.folders = folders
-        self.main = main
         self.exists = exists
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read

@@ -75,12 +75,12 @@ class Expressions:
     of_package: Callable[[str], Value]
     variable: Callable[[Value], Value]  # of the environment
     alternatives: Callable[[ast.AST, list[Callable[[], Value]]], list[Value]]  # of expressions of which only one is evaluated
-    set_variable: Callable[[str, Value], None]
 
     def __init__(self, modules: Modules, budget: Budget) -> None:
         self.modules = modules
         self.budget = budget
         self.journal: list[tuple[Slots, Any, Any]] = []
+        self.environment = Mapping()  # the variables that the program sets
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
 
     # -- changes
@@ -602,7 +602,7 @@ class Expressions:
                         self.write(data.slots, item, unknown())
                     self.write(data.slots, OPEN, True)
             elif isinstance(data, External) and data.name == "os.environ" and isinstance(key.data, str):
-                self.set_variable(key.data, value)
+                self.write(self.environment.slots, key.data, value)
             elif isinstance(data, Sequence):
                 if type(key.data) is int and -len(data.items) <= key.data < len(data.items):
                     items = list(data.items)

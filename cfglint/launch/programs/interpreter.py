@@ -58,7 +58,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.launch.programs.shared_modules import SHARED
-from cfglint.source.annotations import Callable, NoReturn
+from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 
@@ -110,7 +110,6 @@ class Interpreter(Branches):
         self.costs: dict[ast.AST, int] = {}  # the steps that functions took
         self.costly: ast.AST | None = None  # the innermost function that took most of a budget that is spent
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
-        self.environment = Mapping()  # the variables that the program sets
         self.hydra_folder = NONE
         self.argv: Value | None = None
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
@@ -131,9 +130,6 @@ class Interpreter(Branches):
             self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in given))
         return self.argv
 
-    def set_variable(self, name: str, value: Value) -> None:
-        self.write(self.environment.slots, name, value)
-
     def variable(self, name: Value) -> Value:
         """A variable of the environment: unknown, unless it is given."""
         if not isinstance(name.data, str):
@@ -147,26 +143,20 @@ class Interpreter(Branches):
             return Value(str(self.context.gpus))
         return unknown(Reason("environment", f"the variable `{name.data}`", f"pass --env {name.data}=VALUE", name=name.data))
 
-    def end(self, given: Given) -> NoReturn:
-        """End the program with a status: a number above 0 and a message are those of a failure."""
-        status = given[0].data if given else None
-        raise End if isinstance(status, (int, str)) and status else Quit
-
     # -- modules
 
     def run_main(self, module: ProgramModule, entry: str = "") -> None:
         """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one."""
-        frame = Frame(module)
-        self.frames[module.path] = frame
-        self._name_module(frame, module.path if entry else "__main__")
+        frame = self.frames[module.path] = self._frame(module, module.path if entry else "__main__")
         with contextlib.suppress(Signal, RecursionError):
             self.block(module.tree.body, frame)
             if entry in frame.slots:
                 self.called(frame.slots[entry], [], {}, module.tree)
 
-    def _name_module(self, frame: Frame, name: str) -> None:
-        frame.slots["__name__"] = Value(name)
-        frame.slots["__file__"] = Value("\0/" + frame.module.path.removeprefix("./"))
+    def _frame(self, module: ProgramModule, name: str) -> Frame:
+        frame = Frame(module)
+        frame.slots["__name__"], frame.slots["__file__"] = Value(name), Value("\0/" + module.path.removeprefix("./"))
+        return frame
 
     def module_frame(self, module: ProgramModule) -> Frame:
         """The names of a module of the project, whose top level is evaluated the first time."""
@@ -179,8 +169,7 @@ class Interpreter(Branches):
         return SHARED.frame(self, module)
 
     def evaluated_module(self, module: ProgramModule) -> Frame:
-        frame = self.frames[module.path] = Frame(module)
-        self._name_module(frame, module.path)
+        frame = self.frames[module.path] = self._frame(module, module.path)
         conditions, self.conditions = self.conditions, []
         around, self.importing = self.importing, [*self.importing, *(node for node, _ in conditions)]
         self.guards += bool(conditions)

@@ -12,7 +12,7 @@ import posixpath
 from cfglint.evaluate import Reason
 from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
-from cfglint.launch.programs.branches import End
+from cfglint.launch.programs.branches import End, Quit
 from cfglint.launch.programs.calculation import short
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
@@ -84,6 +84,9 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if name == "builtins.next" and given:
         run.take(given[0])
         return unknown()
+    if name in ("builtins.exit", "builtins.quit", "sys.exit", "os._exit"):  # a number above 0 and a message are those of a failure
+        status = given[0].data if given else None
+        raise End if isinstance(status, (int, str)) and status else Quit
     if package == "builtins":
         return builtin(run, last, given, named)
     if package == "os.path" or name in ("os.getcwd",):
@@ -100,8 +103,6 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         return Value(External(name.removesuffix(".keys")))
     if name == "torch.cuda.get_device_capability":
         return wrapped((9, 0))
-    if name in ("sys.exit", "os._exit"):
-        run.end(given)
     if package == "math" and last in MATH:
         return numeric(last, given)
     if (name == "asyncio.run" or package.partition(".")[0] == "tqdm") and given:
@@ -117,7 +118,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if package == "pathlib" and last in ("Path", "PurePath", "PosixPath"):
         return path_of(given)
     if name == "ast.literal_eval" and len(given) == 1 and given[0].known:
-        return evaluated_literal(run, given[0])
+        return evaluated_literal(given[0])
     if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class)):
         return unknown()
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
@@ -141,8 +142,6 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return counted
     if name in NUMBERS:
         return converted(run, name, given)
-    if name in ("exit", "quit"):
-        run.end(given)
     if name == "open":
         return Value(OpenFile(first))
     if name in ("dict", "list", "tuple", "set", "sorted", "reversed"):
@@ -181,7 +180,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     return unknown()
 
 
-def evaluated_literal(run: Interpreter, value: Value) -> Value:
+def evaluated_literal(value: Value) -> Value:
     """The result of `ast.literal_eval`, which raises an exception for what is no literal."""
     try:
         literal_eval = ast.literal_eval(value.data)

@@ -50,7 +50,6 @@ class Stepping(Record):
 
     turns: tuple[ast.expr, Value] | None = None
     why: str = ""
-    is_synchronized: bool = False
 
 
 def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts) -> OwnLoop:
@@ -232,9 +231,7 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
     if event.name == TRAIN_BATCH or not backward:
         return Stepping()
     computed = backward[-1].place
-    loop = loop_of_batches(computed) or loop_of_batches(place)
-    if loop is None:
-        return with_guards(place, computed, place.loops[-1], evaluation)
+    loop = loop_of_batches(computed) or loop_of_batches(place) or place.loops[-1]
     if loop not in place.loops:  # batches are taken in a loop of its own before each step
         inner = [open_loop for open_loop in computed.loops if open_loop not in place.loops]
         [only] = inner if len(inner) == 1 else [None]
@@ -243,7 +240,23 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
         return Stepping(None, "the number of batches before a step of the optimizer is computed by a loop")
     if place.loops[-1] is not loop:
         return Stepping(None, "the optimizer steps several times for each batch of the data loader")
-    return with_guards(place, computed, loop, evaluation)
+    stepping = Stepping()
+    for node, side in guards_between(place, computed, loop):
+        guard = evaluation.guards_of.get(node)
+        text = ast.unparse(guard.source) if guard is not None else ""
+        if guard is not None and guard.turns is None and guard.full is not None:
+            counter, turns, on_rest = guard.full  # of batches, if it starts again at 0: `if batches < n: continue`
+            changes = (evaluation.counted, evaluation.restarted)
+            if all(any(name == counter and loop in where.loops for name, where in places) for places in changes):
+                guard.turns, guard.on_rest = turns, on_rest
+        if SYNC in text and (guard is None or guard.turns is None):
+            continue
+        if guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
+            stepping.turns = guard.turns
+        elif not RARE.search(text) and not is_both_sides(place, node, evaluation):
+            source = guard.source if guard is not None else node
+            return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
+    return stepping
 
 
 def shares_loop(place: Place, other: Place) -> bool:
@@ -259,27 +272,6 @@ def guards_between(place: Place, other: Place | None, loop: OpenLoop) -> list[Co
         if isinstance(condition[0], (ast.If, ast.Match)) and condition not in shared
     )
     return [*dict.fromkeys(found)]
-
-
-def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: ProgramEvaluation) -> Stepping:
-    """The turns between two steps by the conditions that the step is made under, and the gradients are not."""
-    stepping = Stepping()
-    for node, side in guards_between(place, computed, loop):
-        guard = evaluation.guards_of.get(node)
-        text = ast.unparse(guard.source) if guard is not None else ""
-        if guard is not None and guard.turns is None and guard.full is not None:
-            counter, turns, on_rest = guard.full  # of batches, if it starts again at 0: `if batches < n: continue`
-            changes = (evaluation.counted, evaluation.restarted)
-            if all(any(name == counter and loop in where.loops for name, where in places) for places in changes):
-                guard.turns, guard.on_rest = turns, on_rest
-        if SYNC in text and (guard is None or guard.turns is None):
-            stepping.is_synchronized = True
-        elif guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
-            stepping.turns = guard.turns
-        elif not RARE.search(text) and not is_both_sides(place, node, evaluation):
-            source = guard.source if guard is not None else node
-            return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
-    return stepping
 
 
 def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) -> bool:
