@@ -128,7 +128,6 @@ class FieldReading(Reading):
             return None
 
     def trial(self) -> FieldReading:
-        """A reading whose faults do not count yet."""
         return FieldReading(self.release, self.transformers)
 
     def accept(self, trial: FieldReading, others: list[Operand]) -> None:

@@ -147,7 +147,6 @@ class Validation:
 
     @property
     def accepted(self) -> bool:
-        """Whether axolotl accepts the values."""
         return self.model is not None
 
     def _run(self, values: ConfigMapping) -> None:
@@ -181,7 +180,6 @@ class Validation:
                 self.model = model
 
     def _machine(self) -> ConfigTable:
-        """What axolotl finds out about the machine."""
         gpus = Unknown() if self.gpus is None else self.gpus
         return {
             "capabilities": {**self.capabilities, "n_gpu": gpus},
@@ -207,7 +205,6 @@ class Validation:
                 subject.changed.update(evaluation.changed)
 
     def _raised(self, raised: Raised, function: Function, evaluation: Evaluation) -> None:
-        """Note the refusal of a validator."""
         from cfglint.frameworks.rows.reasons import Condition, Explanation
 
         if "raise" not in raised.row and raised.kind not in WRAPPED:

@@ -129,7 +129,6 @@ def integer(value: object) -> int:
 
 
 def finite(value: float) -> bool:
-    """Whether a float is neither infinite nor not a number."""
     return value - value == 0
 
 
@@ -159,7 +158,6 @@ def parsed_integer(text: str) -> int:
 
 
 def number(value: object) -> float:
-    """Parse a `float`: numbers, booleans, and strings that Python's float accepts."""
     if isinstance(value, (int, float)):
         try:
             return float(value)
@@ -180,7 +178,6 @@ def broken_limit(value: float, limits: Iterable[tuple[str, Operand]]) -> str:
 
 
 def keeps(name: str, value: float, limit: float) -> bool:
-    """Whether a number is within a bound."""
     if name == "minimum":
         return value >= limit
     if name == "maximum":
@@ -189,35 +186,30 @@ def keeps(name: str, value: float, limit: float) -> bool:
 
 
 def text(value: object) -> str:
-    """Parse a `str`: only strings."""
     if isinstance(value, str):
         return value
     raise expected("a valid string", "a string")
 
 
 def path(value: object) -> str:
-    """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
     raise Invalid("Input is not a valid path for <class 'pathlib.Path'>", "a path")
 
 
 def items(value: object) -> list[Operand]:
-    """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise expected("a valid list", "a list")
 
 
 def mapping(value: object) -> ConfigMapping:
-    """Parse a `dict`."""
     if isinstance(value, dict):
         return value
     raise expected("a valid dictionary", "a mapping")
 
 
 def anything(value: object) -> Operand:
-    """Accept any `object`."""
     return value
 
 
@@ -343,7 +335,6 @@ class Reading:
         return self.restricted(form, parts, value, path)
 
     def union(self, parts: tuple[Any, ...], value: object, path: Path) -> Operand:
-        """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
         if value is None and "None" in parts:
             return None
         members = [part for part in parts if part != "None"]
@@ -372,7 +363,6 @@ class Reading:
         raise Invalid("; ".join(messages), " or ".join(needed) if all(needed) else "", refusals[0].kind)
 
     def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[Operand]:
-        """Convert a list, or a tuple of fixed length."""
         found = items(value)
         if form == "tuple" and len(found) != len(parts):
             short = len(found) < len(parts)
@@ -391,7 +381,6 @@ class Reading:
             return None
 
     def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigMapping:
-        """Convert a mapping with typed keys and values."""
         found: ConfigMapping = {}
         for key, item in mapping(value).items():
             found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))

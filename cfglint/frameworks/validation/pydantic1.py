@@ -53,21 +53,18 @@ def number(value: object) -> float:
 
 
 def text(value: object) -> str:
-    """Parse a `str`: strings, and numbers and booleans as Python prints them."""
     if isinstance(value, (str, int, float)):
         return str(value)
     raise Invalid("str type expected", "a string")
 
 
 def file_path(value: object) -> str:
-    """Parse a `pathlib.Path`: only strings."""
     if isinstance(value, str):
         return value
     raise Invalid("value is not a valid path", "a path")
 
 
 def items(value: object) -> list[Operand]:
-    """Parse a `list`."""
     if isinstance(value, list):
         return value
     raise Invalid("value is not a valid list", "a list")
@@ -102,7 +99,6 @@ class EarlierReading(Reading):
 
 
 def null() -> Invalid:
-    """The refusal of null by a type that is not optional."""
     return Invalid("none is not an allowed value", "another value")
 
 

@@ -109,7 +109,6 @@ class Property(Record):
 
     @property
     def name(self) -> str:
-        """The dotted key: `zero_optimization.stage`."""
         return ".".join(self.path)
 
     @property
@@ -155,7 +154,6 @@ class Property(Record):
 
     @property
     def removed(self) -> str | None:
-        """The first release that no longer has the key."""
         return self.raw.get("x-removed")
 
     @property
@@ -310,7 +308,6 @@ class Schema:
         return self._levels[path]
 
     def _target(self, reference: str) -> Raw:
-        """The schema that a `$ref` within the file refers to."""
         node: Any = self.raw
         for step in reference[2:].split("/"):
             node = node[step]
@@ -406,7 +403,6 @@ class Schema:
         return self._safe_types(raw) | frozenset(texts)
 
     def _safe_types(self, raw: Raw) -> Types:
-        """The Python types of which every value is allowed, so that a look at the type is enough."""
         types = EVERY_TYPE
         if "type" in raw:
             names = (raw["type"],) if isinstance(raw["type"], str) else raw["type"]
