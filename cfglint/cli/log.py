@@ -11,7 +11,7 @@ from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, add_run_options, gpus_not_used, load_configuration
 from cfglint.cli.output import add_report_options, reports, write
-from cfglint.explanation import failure_parser, trainer_state
+from cfglint.explanation import failure_parser
 from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.wording import counted, first_few
 from cfglint.project.settings_file import Configuration
@@ -102,9 +102,6 @@ def progress_in(path: str) -> tuple[int, str]:
         return 0, "no such file"
     if os.path.isfile(path) and Log(path).is_empty:
         return 0, "the log is empty: the program wrote nothing, or its output went elsewhere (standard error, the log of another rank)"
-    state = trainer_state.progress(path)
-    if state:
-        return 1, f"no failure in it; {state}"
     events = failure_parser.read(Log(path).lines()) if os.path.isfile(path) else failure_parser.Events()
     logged = f"; the last of {counted(len(events.steps), 'logged step')} is in line {events.steps[-1]}" if events.steps else ""
     ended = f"; the training came to its end in line {events.ended}" if events.ended else ""
