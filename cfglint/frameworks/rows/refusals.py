@@ -36,7 +36,6 @@ def refused_batch(kind: str, function: str, release: Version, sizes: Sequence[ob
 
 
 def unknown_field(name: str) -> Unknown:
-    """The value of a field that other facts decide."""
     return Unknown(Reason("argument", f"`{name}`"))
 
 

@@ -59,13 +59,9 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
 def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage == 0 and config.zero["zenflow"] is not None:
         raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
-        yield Finding(
-            config.at("zero_optimization", "zenflow"),
-            "`zenflow` requires ZeRO stage 1, 2 or 3",
-            exception=raised,
-            help=remove_key("zero_optimization.zenflow") | "use ZeRO",
-            depends_on=config.rest,
-        )
+        text = "`zenflow` requires ZeRO stage 1, 2 or 3"
+        remedy = remove_key("zero_optimization.zenflow") | "use ZeRO"
+        yield Finding(config.at("zero_optimization", "zenflow"), text, exception=raised, help=remedy, depends_on=config.rest)
 
 
 @rule("DSP083")
@@ -77,10 +73,8 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = optimizer.arguments.get(key, 0.0)
         if not isinstance(value, (int, float)) and not (value == "auto" and config.open) and key in (optimizer.accepted() or ()):
             call = "create_adam()" if "CPU" in optimizer.class_name else "multi_tensor_adam()"
-            yield Finding(
-                config.setting("optimizer", "params", key),
-                f"`optimizer.params.{key}` is {described(value)}, not a number",
-                exception=f"TypeError: {call}: incompatible function arguments.",
-                note="the compiled optimizer does not accept a string: it fails at the first step",
-                fix=unquoted(config, "optimizer", "params", key),
-            )
+            setting = config.setting("optimizer", "params", key)
+            text = f"`optimizer.params.{key}` is {described(value)}, not a number"
+            raised = f"TypeError: {call}: incompatible function arguments."
+            note = "the compiled optimizer does not accept a string: it fails at the first step"
+            yield Finding(setting, text, exception=raised, note=note, fix=unquoted(config, "optimizer", "params", key))
