@@ -59,16 +59,11 @@ def judged(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
         if diagnostic.code != INTERNAL:
             since = search.since(diagnostic)
             if since:
-                weaken(diagnostic, since)
+                diagnostic.rest_on(map(unpinned, since))
+                if diagnostic.fix is not None and diagnostic.fix.safe:
+                    diagnostic.fix.safe, diagnostic.fix.by_release = False, True
+                diagnostic.since = since
     return found
-
-
-def weaken(diagnostic: Diagnostic, since: Target) -> None:
-    """Make a finding one of some allowed releases only: `since` is the first of each package that gives it."""
-    diagnostic.rest_on(map(unpinned, since))
-    if diagnostic.fix is not None and diagnostic.fix.safe:
-        diagnostic.fix.safe, diagnostic.fix.by_release = False, True
-    diagnostic.since = since
 
 
 def open_packages(run: Run) -> Open:

@@ -41,12 +41,9 @@ class ScanStats(Record):
         """The number of files that were checked, each counted once."""
         return len(self.files)
 
-    def add_files(self, run: CheckedRun) -> None:
-        self.files.update(os.path.abspath(document.path) for document in run.documents)
-
     def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and record the sources of its versions."""
-        self.add_files(run)
+        self.files.update(os.path.abspath(document.path) for document in run.documents)
         if run.is_of_reader:
             self.files.update(map(os.path.abspath, run.read_paths))
             self.readers[run.written_at] = None

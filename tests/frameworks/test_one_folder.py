@@ -26,8 +26,6 @@ NAMED_IN = {
     "cli/options.py": "help text",
     "cli/prompts.py": "the text of a question",
     "explanation/_exceptions.py": "generated",
-    "explanation/common_causes.py": "a page that a cause refers to",
-    "explanation/failures.py": "the packages whose classes an exception without one may be of",
     "explanation/unknown_keyword.py": "the packages whose constructors refuse keywords",
     "findings/_rule_releases.py": "generated",
     "findings/_example_findings.py": "generated",

@@ -20,8 +20,6 @@ COMPANIONS = frozenset(
 
 
 class Accelerate(Framework):
-    """Configs of `accelerate launch`."""
-
     kind = KIND
     title = "accelerate"
     package = "accelerate"
@@ -53,7 +51,6 @@ class Accelerate(Framework):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect by `compute_environment`, or by `distributed_type` together with other keys of accelerate."""
         root = document.root
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         companions = len(names & COMPANIONS)
@@ -62,11 +59,9 @@ class Accelerate(Framework):
         return MAYBE if companions > 2 else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has one of two distinctive keys, or three others."""
         return "compute_environment" in names or "distributed_type" in names or len(COMPANIONS.intersection(names)) > 2
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        """The DeepSpeed file that the DeepSpeed block names."""
         from cfglint.frameworks.huggingface import named_file
 
         path = ("deepspeed_config", "deepspeed_config_file")

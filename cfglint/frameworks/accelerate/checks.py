@@ -61,7 +61,6 @@ def plan(release: Version, engine: str, is_parallel: bool) -> Plan:
 
 
 def engine_of(config: AccelerateConfig) -> str:
-    """The name of the launcher's function in the rows."""
     return ENGINES.get(str(config.distributed), "several" if config.spawns else "single")
 
 
@@ -109,7 +108,6 @@ class Arguments:
         self.paths[name] = path
 
     def path(self, key: str) -> tuple[str, ...]:
-        """The place of a key in the file."""
         found = self.paths.get(key)
         if found is None:
             found = (*filter(None, HISTORY.sections_with(key)[:1]), key)
@@ -124,7 +122,6 @@ def argument_name(block: str, key: object, release: Version) -> str:
 
 
 def refusals(config: AccelerateConfig) -> list[Refusal]:
-    """Every refusal, at the keys of the file."""
     if not config.values or not config.local or config.is_on_tpu:
         return []
     arguments = Arguments(config)
@@ -151,7 +148,6 @@ def refusals(config: AccelerateConfig) -> list[Refusal]:
 
 
 def is_flag(key: str) -> bool:
-    """Whether an argument is a switch."""
     return any("boolean" in row[TYPE] for section in HISTORY.sections_with(key) for row in HISTORY.names(section)[key])
 
 
@@ -172,7 +168,6 @@ class LaunchCheck(Check):
 
 
 def place(refusal: Refusal, arguments: Arguments) -> None:
-    """Give a refusal its page, and the places of the arguments in the file."""
     names = [name for key in refusal.keys if (name := argument_of(key)) in arguments.paths or HISTORY.ever(name)]
     if refusal.failed:
         of_launcher = next((OF_ARGUMENTS[each] for each in names if each in OF_ARGUMENTS), OF_LAUNCHER)
@@ -191,13 +186,11 @@ def place(refusal: Refusal, arguments: Arguments) -> None:
 
 
 def argument_of(key: str) -> str:
-    """The argument that a field of a plugin is made of."""
     prefix, _, name = key.partition(".")
     return PREFIXES_OF_PLUGINS[prefix] + name if prefix in PREFIXES_OF_PLUGINS else key
 
 
 def explain(refusal: Refusal, names: list[str], arguments: Arguments) -> None:
-    """Say of which type a value has to be on which Python fails."""
     wanted = "a string" if "has no attribute" in refusal.exception else "a number"
     for name in names:
         value = arguments.values.get(name)
@@ -208,7 +201,6 @@ def explain(refusal: Refusal, names: list[str], arguments: Arguments) -> None:
 
 
 def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str | Removal:
-    """A remedy with the keys of the file."""
 
     def path(key: str) -> str:
         return dotted(arguments.path(argument_of(key)))
@@ -226,7 +218,6 @@ def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str |
 
 
 def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterator[Refusal]:
-    """What DeepSpeed refuses in the config that the plugin makes of a file's values."""
     from cfglint.frameworks.deepspeed import FRAMEWORK
     from cfglint.frameworks.deepspeed.models import model_of, read_section
 
@@ -249,7 +240,6 @@ def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterat
 
 
 def facts(config: AccelerateConfig) -> Callable[..., Any]:
-    """What the environment answers: CUDA devices, the newest torch, and packages that are installed."""
 
     def answer(name: str, *arguments: Any) -> Any:
         if name == "str_to_bool":
@@ -264,6 +254,5 @@ def facts(config: AccelerateConfig) -> Callable[..., Any]:
 
 
 def content(config: AccelerateConfig) -> ConfigTable | None:
-    """The content of the DeepSpeed file that the block names; None if it is not known."""
     nested = config.nested_configs()
     return copied(nested[0].values) if nested and not nested[0].load_problems else None

@@ -52,7 +52,6 @@ class AccelerateConfig(Config):
 
     @property
     def refusals(self) -> list[Refusal]:
-        """What the rows of the launcher and of the plugins refuse."""
         if self._refusals is None:
             found: Callable[[AccelerateConfig], list[Refusal]] = FRAMEWORK.part("refusals", lambda config: [])
             self._refusals = found(self)
@@ -65,7 +64,6 @@ class AccelerateConfig(Config):
         return super().may_build_own_trainer() and not any(built_call.package == "accelerate" for built_call in built)
 
     def override_value(self, override: Override) -> Operand:
-        """The value of a flag of the launch line as argparse types it; that of an override of a key by the rules of OmegaConf."""
         from cfglint.launch.overrides import FLAG
 
         if override.origin != FLAG:
@@ -89,16 +87,13 @@ class AccelerateConfig(Config):
 
     @property
     def spawns(self) -> bool:
-        """Whether the launcher starts several processes; otherwise it starts the script once."""
         return self.distributed in ENGINES or self.distributed in spawning(self.version)
 
     @property
     def is_on_tpu(self) -> bool:
-        """Whether the launcher starts the processes of a TPU."""
         return self.distributed in TPU
 
     def release_has(self, key: str, section: str = "") -> bool:
-        """Whether the targeted release reads a key of the file, or of one of its blocks."""
         return key in HISTORY.fields(section, self.version)
 
     def reads(self, key: str) -> bool:
@@ -112,7 +107,6 @@ class AccelerateConfig(Config):
 
     @property
     def machines(self) -> Operand:
-        """The number of machines: `num_machines`."""
         return self.get("num_machines", default=1)
 
     @property
@@ -126,7 +120,6 @@ class AccelerateConfig(Config):
 
     @property
     def started(self) -> int | None:
-        """The total number of processes that are started."""
         each = self.per_machine
         if each is None or each < 1 or not self.local or self.load_problems or not self.values:
             return None
@@ -134,23 +127,19 @@ class AccelerateConfig(Config):
 
     @property
     def stated_size(self) -> Size | None:
-        """The machines, and the processes of each; None if the file does not state both."""
         each, machines = self.per_machine, self.machines
         return Size(each, machines) if self.started and each is not None and type(machines) is int and machines > 0 else None
 
     def section(self, name: str) -> ConfigMapping:
-        """A block of the file; empty where it is not a mapping."""
         value = self.get(name)
         return value if isinstance(value, dict) else {}
 
     @property
     def uses_deepspeed(self) -> bool:
-        """Whether the launcher makes the script use DeepSpeed."""
         return bool(self.distributed == "DEEPSPEED")
 
     @property
     def under_deepspeed(self) -> bool:
-        """Whether the script uses DeepSpeed, because of the launcher or its own config."""
         return self.uses_deepspeed or (self.trainer is not None and bool(self.trainer.get("deepspeed")))
 
     @property
@@ -165,14 +154,12 @@ class AccelerateConfig(Config):
 
     @property
     def deepspeed_file(self) -> Document | None:
-        """The DeepSpeed file that the block names, if it was found."""
         if not self.section("deepspeed_config").get("deepspeed_config_file"):
             return None
         return next((document for document, kind in self.other_files if kind == "deepspeed"), None)
 
     @property
     def precision_named(self) -> bool:
-        """Whether the file sets the precision, not the launcher's default."""
         return self.get("mixed_precision") is not None or bool(self.get("fp16"))
 
     @property
@@ -206,7 +193,6 @@ class AccelerateConfig(Config):
 
 
 def launched_gpus(document: Document, facts: LaunchFacts) -> tuple[int, str] | None:
-    """The number of processes that a launcher's file starts, and the place of that setting."""
     config = AccelerateConfig([document], facts)
     return (config.started, config.setting("num_processes").place) if config.started else None
 

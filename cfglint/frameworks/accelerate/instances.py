@@ -7,7 +7,6 @@ from cfglint.source.document import Document
 
 
 def card(document: Document) -> str:
-    """The card of the instances that SageMaker starts; empty if the file names none."""
     node = document.find(("ec2_instance_type",))[1]
     found = of_instance(node.resolved().raw.strip("\"'")) if node is not None else None
     return found.name if found is not None else ""

@@ -45,13 +45,11 @@ def batch(config: LaunchConfig) -> Batch:
 
 
 def loop_of(config: LaunchConfig) -> OwnLoop | None:
-    """The training loop of the program, if it was found."""
     loop = config.accelerator.loop if config.accelerator is not None else None
     return loop if loop is not None and loop.is_found else None
 
 
 def micro_batch(config: LaunchConfig) -> Setting:
-    """The batch size of the data loader; of one process, where the loader's batch is split between them."""
     loop = loop_of(config)
     if loop is None or loop.loader is None or "batch_sampler" in loop.loader.values:
         return derived("batch", None, loop.lacks_loader if loop is not None and loop.lacks_loader else OWN)
@@ -65,7 +63,6 @@ def micro_batch(config: LaunchConfig) -> Setting:
 
 
 def splits(config: LaunchConfig, loop: OwnLoop) -> bool | None:
-    """Whether the loader's batch is split between the processes; None if that is unknown."""
     assert config.accelerator is not None
     plugin = loop.plugins.get(LOADER_PLUGIN)
     if plugin is None and config.facts.version(PACKAGE, RELEASES[PACKAGE]) >= IGNORES_SPLIT_SINCE:
@@ -76,7 +73,6 @@ def splits(config: LaunchConfig, loop: OwnLoop) -> bool | None:
 
 
 def data_parallel(config: LaunchConfig) -> Setting:
-    """The processes that take different batches."""
     call = config.accelerator
     own = loop_of(config) is None or call is None or any(call.values.get(each) is not None for each in SHARES_BATCHES)
     value = None if own else config.facts.gpus
@@ -89,7 +85,14 @@ def accumulation(config: LaunchConfig) -> Setting:
     if call is None:
         return open_accumulation(OWN)
     if uses_deepspeed(config) is not False:
-        return with_deepspeed(config, loop)
+        found = of_engine(config)
+        if config.facts.version(PACKAGE, RELEASES[PACKAGE]) < BY_SYNC_SINCE or found.integer in (None, 1) or loop is None:
+            return found
+        if loop.accumulates is None:
+            return open_accumulation(loop.why or OWN)
+        if loop.accumulates:
+            return found
+        return derived(ACCUMULATION, 1, "from accelerate 1.8 on the engine steps after each batch without `accumulate()`")
     if loop is None or loop.accumulates is None:
         return open_accumulation(loop.why if loop is not None and loop.why else OWN)
     turns = number_of(loop, TURNS, config.facts.launch)
@@ -107,7 +110,6 @@ def accumulation(config: LaunchConfig) -> Setting:
 
 
 def open_accumulation(because: str) -> Setting:
-    """An accumulation that is not known, with the reason."""
     return derived(ACCUMULATION, None, because)
 
 
@@ -131,7 +133,6 @@ def of_accelerator(config: LaunchConfig) -> Setting:
 
 
 def uses_deepspeed(config: LaunchConfig) -> bool | None:
-    """Whether the run uses DeepSpeed, by its launcher or by a plugin of the program; None if the launcher's config is not known."""
     call, line = config.accelerator, config.facts.launch.line
     if call is not None and any(call.values.get(each) is not None for each in DEEPSPEED):
         return True
@@ -142,20 +143,7 @@ def uses_deepspeed(config: LaunchConfig) -> bool | None:
     return None if any(file.kind == "accelerate" and file.path is None for file in line.files) else False
 
 
-def with_deepspeed(config: LaunchConfig, loop: OwnLoop | None) -> Setting:
-    """The accumulation under DeepSpeed: of its file, else of the `Accelerator`; from 1.8.0 as far as the loop lets it."""
-    found = of_engine(config)
-    if config.facts.version(PACKAGE, RELEASES[PACKAGE]) < BY_SYNC_SINCE or found.integer in (None, 1) or loop is None:
-        return found
-    if loop.accumulates is None:
-        return open_accumulation(loop.why or OWN)
-    if loop.accumulates:
-        return found
-    return derived(ACCUMULATION, 1, "from accelerate 1.8 on the engine steps after each batch without `accumulate()`")
-
-
 def of_engine(config: LaunchConfig) -> Setting:
-    """The accumulation of DeepSpeed's config, as accelerate fills it in."""
     call, engine = config.accelerator, config.engine
     assert call is not None
     plugin = call.loop.plugins.get(DEEPSPEED_PLUGIN) if call.loop is not None else None
@@ -178,7 +166,6 @@ def of_engine(config: LaunchConfig) -> Setting:
 
 
 def argument(config: LaunchConfig, call: CallDocument, key: str) -> Setting | None:
-    """An integer argument of a call, at the place where it is written."""
     found = setting(call, key, config.facts.launch)
     return counted(found) if found is not None else None
 
@@ -191,7 +178,6 @@ def counted(setting: Setting) -> Setting:
 
 
 def numbers(config: LaunchConfig) -> dict[str, int | None]:
-    """The steps of the optimizer and of the warm-up, where the program says them."""
     loop = loop_of(config)
     if loop is None:
         return {}
@@ -200,7 +186,6 @@ def numbers(config: LaunchConfig) -> dict[str, int | None]:
 
 
 def account(config: LaunchConfig) -> Summary:
-    """The summary of a line without a known consumer, and of a program with a training loop of its own."""
     summary, loop = launched(config.facts.launch), loop_of(config)
     precision(config, summary)
     if loop is not None:
@@ -227,7 +212,6 @@ def add_schedule_length(config: LaunchConfig, summary: Summary, loop: OwnLoop) -
 
 
 def has_dummy(loop: OwnLoop) -> bool:
-    """Whether the optimizer of a loop stands for that of the DeepSpeed config."""
     return loop.optimizer is not None and loop.optimizer.name == "DummyOptim"
 
 
@@ -248,7 +232,6 @@ def add_engine(config: LaunchConfig, summary: Summary, loop: OwnLoop) -> None:
 
 
 def precision(config: LaunchConfig, summary: Summary) -> None:
-    """Add the precision: of the DeepSpeed config, else of the `Accelerator`, else of its launcher."""
     call, engine = config.accelerator, config.engine
     if call is None:
         return
@@ -266,7 +249,6 @@ def precision(config: LaunchConfig, summary: Summary) -> None:
 
 
 def of_launcher(config: LaunchConfig) -> Setting | None:
-    """The precision that the launcher passes on; None if its config is not known."""
     launcher, line = config.launcher, config.facts.launch.line
     if launcher is not None and launcher.precision is not None and launcher.precision_named:
         found = launcher.setting("mixed_precision")

@@ -20,7 +20,6 @@ _learned: dict[Version, dict[str, list[str]]] = {}  # release whose source was r
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.accelerate.source_fields import learned
 
     found, _learned[release] = learned(folder, opens)
@@ -38,7 +37,6 @@ def spawning(release: Version) -> list[str]:
 
 
 def backends(release: Version) -> list[str]:
-    """The backends of torch.compile that a release knows."""
     return _learned[release]["DynamoBackend"] if release in _learned else _names(BACKENDS, release)
 
 

@@ -51,13 +51,11 @@ TYPES, BACKENDS = "DistributedType", "DynamoBackend"
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[str, Fact]], dict[str, list[str]]]:
-    """(section -> field -> fact, Enum -> its values) of a release whose source is in a folder."""
     tree = find(path, lenient=True, opens=opens)
     return sections(tree), {name: members(enum(tree, name)) for name in (TYPES, BACKENDS)}
 
 
 def sections(tree: Tree) -> dict[str, dict[str, Fact]]:
-    """The fields of both classes, and the keys of the blocks."""
     return {
         **{
             section: {key: fact(raw, required="required" in raw) for key, raw in fields(tree, classes).items()}
@@ -80,7 +78,6 @@ find = finder("accelerate", "accelerate", FILE)
 
 
 def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
-    """The fields of dataclasses of `config_args.py`, those of the first class first; `required` without a default."""
     module = tree.file(FILE)
     found: dict[str, Raw] = {}
     for name in classes:
@@ -90,11 +87,24 @@ def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
 
 
 def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
-    return of_groups(tree.file(LAUNCH))
+    module = tree.file(LAUNCH)
+    parser = module.definitions.get(PARSER)
+    if not isinstance(parser, ast.FunctionDef):
+        raise SourceError(f"{module.path}: {PARSER} is missing")
+    blocks: dict[str, dict[str, Raw]] = {}
+    for call in (node for node in ast.walk(parser) if isinstance(node, ast.Call)):
+        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and isinstance(call.func.value, ast.Name)):
+            continue
+        group, key = call.func.value.id, str(module.constant(call.args[-1])).removeprefix("--")
+        if group not in BLOCKS and group not in TOP_LEVEL and not module.tree.lenient:
+            raise module.refuse(call, "an argument group that belongs to no block")
+        block = BLOCKS.get(group) or next((block for prefix, block in SCATTERED.items() if key.startswith(prefix)), None)
+        if block is not None:
+            add(blocks.setdefault(block, {}), block, key, argument(module, call))
+    return blocks
 
 
 def own_fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
-    """The fields that a class itself declares."""
     fields: dict[str, Raw] = {}
     for name, statement in annotated(definition):
         raw = readable(module, statement.annotation)
@@ -110,7 +120,6 @@ def own_fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
 
 
 def readable(module: Module, annotation: ast.expr) -> Raw:
-    """What a field takes; in a lenient reading anything, if its annotation has no rule."""
     try:
         return accepted(module, annotation)
     except SourceError:
@@ -141,26 +150,7 @@ def members(definition: ast.ClassDef) -> list[str]:
     return [node.value for node in assigned if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
-def of_groups(module: Module) -> dict[str, dict[str, Raw]]:
-    """Block -> its keys, from the argument groups."""
-    parser = module.definitions.get(PARSER)
-    if not isinstance(parser, ast.FunctionDef):
-        raise SourceError(f"{module.path}: {PARSER} is missing")
-    blocks: dict[str, dict[str, Raw]] = {}
-    for call in (node for node in ast.walk(parser) if isinstance(node, ast.Call)):
-        if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and isinstance(call.func.value, ast.Name)):
-            continue
-        group, key = call.func.value.id, str(module.constant(call.args[-1])).removeprefix("--")
-        if group not in BLOCKS and group not in TOP_LEVEL and not module.tree.lenient:
-            raise module.refuse(call, "an argument group that belongs to no block")
-        block = BLOCKS.get(group) or next((block for prefix, block in SCATTERED.items() if key.startswith(prefix)), None)
-        if block is not None:
-            add(blocks.setdefault(block, {}), block, key, argument(module, call))
-    return blocks
-
-
 def add(keys: dict[str, Raw], block: str, key: str, raw: Raw) -> None:
-    """Note a key, and its spelling without the prefix where that is taken as well."""
     keys[key] = raw
     prefix = OPTIONAL_PREFIX.get(block)
     if prefix is not None:
@@ -171,7 +161,6 @@ def add(keys: dict[str, Raw], block: str, key: str, raw: Raw) -> None:
 
 
 def argument(module: Module, call: ast.Call) -> Raw:
-    """What an argument takes. Texts that stand for booleans may be booleans in a file."""
     options = {keyword.arg: keyword.value for keyword in call.keywords}
     raw: Raw = {}
     if isinstance(options.get("default"), ast.Constant):

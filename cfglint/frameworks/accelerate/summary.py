@@ -7,7 +7,6 @@ from cfglint.frameworks.summary import LAUNCH, PRECISION, Summary
 
 
 def account(config: AccelerateConfig) -> Summary:
-    """The lines about the launcher."""
     summary = Summary(config.release)
     summary.add(LAUNCH, "distributed type", config.setting("distributed_type"))
     summary.add(LAUNCH, "machines", config.setting("num_machines", value=1))
@@ -30,7 +29,6 @@ def account(config: AccelerateConfig) -> Summary:
 
 
 def per_machine_because(config: AccelerateConfig) -> str:
-    """The origin of the number of processes per machine."""
     setting = config.setting("num_processes")
     if not config.spawns:
         return f"distributed_type is {config.distributed}: the script is started once"

@@ -51,8 +51,6 @@ OTHERS = frozenset(
 
 
 class DeepSpeed(Framework):
-    """DeepSpeed's own JSON config."""
-
     kind = "deepspeed"
     title = "DeepSpeed"
     package = "deepspeed"
@@ -86,12 +84,18 @@ class DeepSpeed(Framework):
     }
 
     def detect(self, document: Document) -> int:
-        """CERTAIN with a key or a section that only DeepSpeed has; MAYBE with shared keys, or with a typical file name alone."""
         if document.syntax != "json":
             return NO_MATCH
         named = looks_like_its_name(document.path)
         if document.root is None or document.root.kind != MAPPING:
-            return recognise_broken(document, named)
+            if document.root is not None and not document.problems:
+                first = document.root.items()[:1]
+                known = any(key.raw in SIGNS for item in first for key, _ in item.pairs())
+                return CERTAIN if known else MAYBE if named and document.root.kind != SCALAR else NO_MATCH
+            text = document.text
+            if any(f'"{key}"' in text or text.startswith(key) or f"\n{key}:" in text for key in SIGNS):
+                return CERTAIN
+            return MAYBE if named and text.strip() else NO_MATCH
         keys = {key.raw: value for key, value in document.root.children}
         if not OTHERS.isdisjoint(keys):
             return NO_MATCH
@@ -104,14 +108,12 @@ class DeepSpeed(Framework):
         return MAYBE if sections or shared > 1 or (named and not keys) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has a distinctive key or section, two keys that other kinds have too, or a typical file name."""
         if path.lower().endswith((".yaml", ".yml")):
             return False
         telling = not SIGNS.isdisjoint(names) or not SECTION_NAMES.isdisjoint(names)
         return telling or len(SHARED.intersection(names)) > 1 or looks_like_its_name(path)
 
     def has_typical_name(self, path: str) -> bool:
-        """Whether the file name contains `ds_`, `zero` or `deepspeed`."""
         return looks_like_its_name(path)
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
@@ -124,26 +126,12 @@ class DeepSpeed(Framework):
 
 
 def looks_like_its_name(path: str) -> bool:
-    """Whether a file has a typical name of a DeepSpeed config: ds_config.json, deepspeed_zero3.json, zero2.json."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     return name.startswith(("ds_", "ds-", "zero")) or "deepspeed" in name or "ds_config" in name or "dsconfig" in name
 
 
 def holds(node: Node, keys: tuple[str, ...]) -> bool:
-    """Whether a mapping has one of the keys."""
     return node.kind == MAPPING and any(key.raw in keys for key, _ in node.children)
-
-
-def recognise_broken(document: Document, named: bool) -> int:
-    """Detection in a file that does not parse: by keys in quotes or at the start of a line; in an array, by those of its first item."""
-    if document.root is not None and not document.problems:
-        first = document.root.items()[:1]
-        known = any(key.raw in SIGNS for item in first for key, _ in item.pairs())
-        return CERTAIN if known else MAYBE if named and document.root.kind != SCALAR else NO_MATCH
-    text = document.text
-    if any(f'"{key}"' in text or text.startswith(key) or f"\n{key}:" in text for key in SIGNS):
-        return CERTAIN
-    return MAYBE if named and text.strip() else NO_MATCH
 
 
 FRAMEWORK = DeepSpeed()

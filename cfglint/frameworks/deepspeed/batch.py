@@ -39,7 +39,6 @@ class Triple(Record):
 
 
 def resolve(config: DeepSpeedConfig) -> Batch:
-    """The batch that a config resolves to, with the error that DeepSpeed would raise for it."""
     divisor, problem = data_parallel(config)
     triple = Triple({key: number(config, key) for key in KEYS})
     if problem is None and config.readable:
@@ -49,7 +48,10 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     parallel = derived("data_parallel", integral(divisor), why_parallel(config))
     samples = loaded(config, settings, divisor) or consumed(layout, settings, divisor)
     layout.pipeline_parallel = stages(config) or 1
-    replica = sequence_ranks(config) * layout.pipeline_parallel
+    size = config.values.get("sequence_parallel_size", 1)
+    replica = (
+        size if isinstance(size, int) and size > 1 and (has_mesh(config) or has_sequence_key(config)) else 1
+    ) * layout.pipeline_parallel
     micro = loader_size(config, settings[MICRO])
     return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
@@ -61,7 +63,6 @@ def number(config: DeepSpeedConfig, key: str) -> Operand:
 
 
 def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
-    """One of the three values as a setting: written, derived from the others, or unknown."""
     value = integral(triple.values[key])
     if key not in triple.derived:
         found = config.setting(key)
@@ -83,7 +84,6 @@ def integral(value: object) -> ConfigValue:
 
 
 def why_parallel(config: DeepSpeedConfig) -> str:
-    """The values from which the data-parallel size is computed, for display."""
     if has_mesh(config):
         return "data_parallel_size"
     if stages(config) != 1:
@@ -92,12 +92,10 @@ def why_parallel(config: DeepSpeedConfig) -> str:
 
 
 def has_mesh(config: DeepSpeedConfig) -> bool:
-    """Whether the two keys of a device mesh are both set."""
     return config.version >= MESH_SINCE and "sequence_parallel_size" in config.values and "data_parallel_size" in config.values
 
 
 def has_sequence_key(config: DeepSpeedConfig) -> bool:
-    """Whether `sequence_parallel_size` divides the GPUs."""
     return config.looks_up("sequence_parallel_size") and "sequence_parallel_size" in config.values
 
 
@@ -108,15 +106,8 @@ def tensor_parallel(config: DeepSpeedConfig) -> int:
 
 
 def sequence_parallel(config: DeepSpeedConfig) -> int:
-    """The sequence parallel size, 1 where there is none."""
     size = config.values.get("sequence_parallel_size", 1)
     return size if isinstance(size, int) and size > 1 and has_sequence_key(config) else 1
-
-
-def sequence_ranks(config: DeepSpeedConfig) -> int:
-    """The sequence parallel size that DeepSpeed divides the GPUs by; tensor parallelism (AutoTP) is not part of it."""
-    size = config.values.get("sequence_parallel_size", 1)
-    return size if isinstance(size, int) and size > 1 and (has_mesh(config) or has_sequence_key(config)) else 1
 
 
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> int | None:
@@ -174,7 +165,22 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | 
     if ranks != 1:
         return (config.world_size // ranks if ranks and config.world_size else None), None
     if has_mesh(config):
-        return mesh_size(config)
+        size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
+        world = config.world_size
+        for key in ("data_parallel_size", "sequence_parallel_size"):
+            if not isinstance(config.values[key], int):
+                raised = TypeError(f"{key} is {type(config.values[key]).__name__}, not an integer")
+                return None, refusal(config, key, raised, f"`{key}` is {described(config.values[key])}, not an integer")
+        if world is None:
+            return None, None
+        if size * ranks > world:
+            text = f"RuntimeError: Mesh should not be bigger than default world size {world}, but found {size * ranks}"
+            message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, more than {world} GPUs"
+            return None, BatchProblem("layout", config.setting("data_parallel_size"), message, text)
+        if 0 < size * ranks < world:
+            message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, less than {world} GPUs"
+            return size, BatchProblem("layout", config.setting("data_parallel_size"), message, "IndexError: list index out of range")
+        return size, None
     if not has_sequence_key(config):
         return config.world_size, None
     size = config.values["sequence_parallel_size"]
@@ -191,26 +197,6 @@ def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | 
     return (found if config.world_size is not None else None), None
 
 
-def mesh_size(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
-    """The data-parallel size of the device mesh, which must use all GPUs."""
-    size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
-    world = config.world_size
-    for key in ("data_parallel_size", "sequence_parallel_size"):
-        if not isinstance(config.values[key], int):
-            raised = TypeError(f"{key} is {type(config.values[key]).__name__}, not an integer")
-            return None, refusal(config, key, raised, f"`{key}` is {described(config.values[key])}, not an integer")
-    if world is None:
-        return None, None
-    if size * ranks > world:
-        text = f"RuntimeError: Mesh should not be bigger than default world size {world}, but found {size * ranks}"
-        message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, more than {world} GPUs"
-        return None, BatchProblem("layout", config.setting("data_parallel_size"), message, text)
-    if 0 < size * ranks < world:
-        message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, less than {world} GPUs"
-        return size, BatchProblem("layout", config.setting("data_parallel_size"), message, "IndexError: list index out of range")
-    return size, None
-
-
 def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, reason: BatchReason | None = None) -> BatchProblem:
     reason = reason or ("not-positive" if isinstance(raised, ZeroDivisionError) else "type")
     return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
@@ -219,12 +205,17 @@ def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, 
 def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
     """Infer the missing values and check them; without a GPU count, only what holds for every count."""
     written = [key for key in KEYS if triple.values[key] is not None]
-    if is_elastic(config):
+    if config.looks_up("elasticity") and bool(config.get("elasticity", "enabled")):
         return elastic(config, triple, divisor)
-    if may_be_resolved(config):
+    if any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS):
         return certain_problem(config, triple)
     if TRAIN not in written and MICRO not in written:
-        return missing(config, written)
+        if config.open:
+            return None
+        key = written[0] if written else MICRO
+        return BatchProblem(
+            "missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", refused(config, (None, None, None), 1)
+        )
     if divisor is None:
         return certain_problem(config, triple)
     sizes = [triple.values[key] for key in KEYS]
@@ -251,19 +242,12 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
 
 
 def refused(config: DeepSpeedConfig, sizes: Sequence[object], divisor: object) -> str:
-    """The exception of the constructor about three sizes."""
     from cfglint.frameworks.rows.refusals import refused_batch
 
     return refused_batch(config.kind, CONSTRUCTOR, config.version, sizes, divisor)
 
 
-def is_elastic(config: DeepSpeedConfig) -> bool:
-    """Whether the elastic planner of older releases sets the three values."""
-    return config.looks_up("elasticity") and bool(config.get("elasticity", "enabled"))
-
-
 def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
-    """Set the three values as elastic training does, regardless of written values; unknown without a GPU count."""
     from cfglint.frameworks.deepspeed import elasticity
 
     section = config.values["elasticity"]
@@ -291,24 +275,10 @@ def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchPr
 
 
 def decided(config: DeepSpeedConfig, section: ConfigTable) -> bool:
-    """Whether every value of a section is known here."""
     values = [item for value in section.values() for item in (value if isinstance(value, list) else [value])]
     if any(value is not None and not isinstance(value, (bool, int, float, str, list, dict)) for value in values):
         return False
     return not config.open or "auto" not in values
-
-
-def may_be_resolved(config: DeepSpeedConfig) -> bool:
-    """Whether a trainer may still resolve the "auto" of one of the three values."""
-    return any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS)
-
-
-def missing(config: DeepSpeedConfig, written: list[str]) -> BatchProblem | None:
-    """The problem that neither of the two keys is set from which the others can be derived."""
-    if config.open:
-        return None
-    key = written[0] if written else MICRO
-    return BatchProblem("missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", refused(config, (None, None, None), 1))
 
 
 def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setting:
@@ -337,7 +307,6 @@ def lacks_accumulation(config: DeepSpeedConfig, triple: Triple) -> bool:
 
 
 def explain(triple: Triple, divisor: object) -> str:
-    """The message for an inconsistent batch."""
     values = triple.values
     total, micro, steps = (plain_number(values[key]) for key in KEYS)
     if triple.reason == "not-positive":
@@ -353,12 +322,10 @@ def explain(triple: Triple, divisor: object) -> str:
 
 
 def plain_number(value: object) -> str:
-    """A number without a superfluous fraction: 4, not 4.0."""
     return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def operand_problem(config: DeepSpeedConfig, triple: Triple, written: list[str], exception: str) -> BatchProblem:
-    """The problem when an operator raises for the type of its operands."""
     values = triple.values
     if exception.startswith("ZeroDivisionError"):
         key = next((key for key in written if values[key] == 0), written[0])

@@ -19,7 +19,6 @@ def other_processes(name: str, saved: EngineState, ranks: int) -> tuple[str, str
 
 
 def missing_shards(name: str, saved: EngineState, bf16: bool, remedy: str) -> tuple[str, str, str] | None:
-    """The refusal of a checkpoint whose optimizer states have other names: of another data type, or of stage 0."""
     if saved.partitioned and saved.bf16 == bf16:
         return None
     missing = f"{name}/{saved.tag}/{'bf16_' if bf16 else ''}zero_pp_rank_0_mp_rank_00_optim_states.pt"

@@ -17,20 +17,16 @@ class Unset:
 
 
 class DeepSpeedConfig(DeepSpeedSections):
-    """The config of `deepspeed.initialize`, from a file alone or from a trainer."""
-
     _optimizer: Optimizer | type | None = Unset
     _refusals: list[Refusal] | None = None
 
     @property
     def refusals(self) -> list[Refusal]:
-        """What its constructor refuses, but for the batch."""
         if self._refusals is None:
             self._refusals = self.part("refusals", [])
         return self._refusals
 
     def reads(self, key: str) -> bool:
-        """Whether DeepSpeed has a key of this name; it ignores all others."""
         from cfglint.frameworks.validation.schema import load
 
         return load(self.kind).lookup((key,)) is not None
@@ -45,7 +41,6 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     @property
     def loop(self) -> OwnLoop | None:
-        """The training loop of the program that makes the engine, if it was found."""
         document = self.documents[0]
         found = self.facts.launch.loop if self.trainer is None else None
         if document.is_call:
@@ -56,7 +51,6 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     @property
     def optimizer(self) -> Optimizer | None:
-        """The optimizer that the file sets, if the program passes none."""
         if self.passes("optimizer"):
             return None
         if self._optimizer is Unset:
@@ -67,5 +61,4 @@ class DeepSpeedConfig(DeepSpeedSections):
 
     @property
     def has_optimizer(self) -> bool:
-        """Whether there is an optimizer at all: the file's, or the one that a trainer or the program passes."""
         return self.optimizer is not None or self.trainer is not None or self.passes("optimizer")

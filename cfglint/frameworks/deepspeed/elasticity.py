@@ -22,7 +22,6 @@ MOST_SIZES = 50
 
 
 def refused(raises: str, message: str, key: str = "") -> Refusal:
-    """A refusal by elastic training; `key` is that of the section that is the cause."""
     return Refusal("elasticity", [f"elasticity.{key}" if key else "elasticity"], f"elastic training: {message}", f"{raises}: {message}")
 
 
@@ -31,8 +30,6 @@ class TooLarge(Exception):
 
 
 class Elasticity:
-    """The section, checked as DeepSpeed checks it."""
-
     __slots__ = ("largest_batch", "max_gpus", "micro_batches", "min_gpus", "model_parallel", "per_node", "prefer_larger", "version")
 
     def __init__(self, section: ConfigTable) -> None:
@@ -72,7 +69,6 @@ class Elasticity:
 
 
 def config_error(message: str, key: str = "") -> Refusal:
-    """The exception for a value in the section."""
     return refused("ElasticityConfigError", message, key)
 
 
@@ -96,7 +92,6 @@ def plan(section: ConfigTable, ranks: object) -> tuple[int, int, int]:
 
 
 def best(elastic: Elasticity, largest_batch: object, min_gpus: int, max_gpus: int) -> tuple[int, list[int] | None]:
-    """The batch size that the most GPU counts divide, with these counts."""
     sizes = elastic.micro_batches
     min_gpus = min_gpus or 1
     max_gpus = max_gpus or largest_batch // min(sizes)
@@ -116,7 +111,6 @@ def best(elastic: Elasticity, largest_batch: object, min_gpus: int, max_gpus: in
 
 
 def candidate(base: int, largest_batch: Operand) -> int:
-    """The largest multiple of `base` by a highly composite number that does not exceed the limit."""
     if base >= largest_batch:
         return base
     times = largest_batch // base
@@ -125,7 +119,6 @@ def candidate(base: int, largest_batch: Operand) -> int:
 
 
 def gpu_counts(total: int, sizes: list[int], min_gpus: int, max_gpus: int) -> list[int]:
-    """The GPU counts that split a batch into an integer number of micro batches."""
     found = set()
     for size in sizes:
         if total % size == 0:

@@ -42,7 +42,6 @@ def refusals(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
 
 
 def first_refusals(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
-    """The refusals of the first release, which does not fold experts into tensor parallelism."""
     experts, tensor = section.get("autoep_size", 1), config.section("tensor_parallel")["autotp_size"] or 0
     if tensor > 1:
         yield "", f"AutoEP does not currently support AutoTP (tensor_parallel.autotp_size={tensor})."
@@ -56,7 +55,6 @@ def first_refusals(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
 
 
 def sizes(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
-    """Check the sizes, which divide the GPUs, and compatibility with tensor parallelism."""
     experts, inner = section.get("autoep_size", 1), section.get("expert_tensor_parallel_size", 1)
     for key, value in (("autoep_size", experts), ("expert_tensor_parallel_size", inner)):
         if not isinstance(value, int) or value < 1:
@@ -73,13 +71,6 @@ def sizes(config: DeepSpeedConfig, section: ConfigMapping) -> Refusals:
         )
     if inner != 1:
         yield "expert_tensor_parallel_size", f"expert_parallel.expert_tensor_parallel_size={inner} is not supported yet"
-    yield from fused(section, experts, tensor)
-    if tensor > 1:
-        yield from folded(config, section, experts)
-
-
-def fused(section: ConfigMapping, experts: int, tensor: int) -> Refusals:
-    """Check the fused reduction, which supports only the plain setup."""
     if section.get("combine_impl") == "fused_weighted_sum":
         if tensor > 1:
             yield "combine_impl", 'combine_impl="fused_weighted_sum" does not support folded tensor parallelism'
@@ -92,24 +83,20 @@ def fused(section: ConfigMapping, experts: int, tensor: int) -> Refusals:
             yield "row_weighting_impl", 'row_weighting_impl="fused" only runs when DeepEP dispatch is active (autoep_size > 1)'
     if section.get("gate_up_impl") == "fused" and not section.get("use_grouped_mm", True):
         yield "gate_up_impl", 'gate_up_impl="fused" needs use_grouped_mm'
-
-
-def folded(config: DeepSpeedConfig, section: ConfigMapping, experts: int) -> Refusals:
-    """Check experts folded into tensor parallelism."""
-    if section.get("async_split_plan") is True and experts > 1:
-        yield "async_split_plan", "expert_parallel.async_split_plan does not support AutoEP+AutoTP folding yet."
-    if config.section("compile")["deepcompile"]:
-        yield "", "DeepCompile with AutoEP+AutoTP folding is not supported"
-    if experts == 1:
-        yield "autoep_size", "AutoEP+AutoTP folding requires expert_parallel.autoep_size > 1."
-    if config.values.get("use_data_before_expert_parallelism"):
-        yield "", "expert_parallel with use_data_before_expert_parallel_ is not supported with AutoEP+AutoTP folding."
-    if config.zero["offload_optimizer"] is not None or config.zero["offload_param"] is not None:
-        yield "", "ZeRO optimizer/parameter offload with AutoEP+AutoTP folding is not validated yet."
+    if tensor > 1:
+        if section.get("async_split_plan") is True and experts > 1:
+            yield "async_split_plan", "expert_parallel.async_split_plan does not support AutoEP+AutoTP folding yet."
+        if config.section("compile")["deepcompile"]:
+            yield "", "DeepCompile with AutoEP+AutoTP folding is not supported"
+        if experts == 1:
+            yield "autoep_size", "AutoEP+AutoTP folding requires expert_parallel.autoep_size > 1."
+        if config.values.get("use_data_before_expert_parallelism"):
+            yield "", "expert_parallel with use_data_before_expert_parallel_ is not supported with AutoEP+AutoTP folding."
+        if config.zero["offload_optimizer"] is not None or config.zero["offload_param"] is not None:
+            yield "", "ZeRO optimizer/parameter offload with AutoEP+AutoTP folding is not validated yet."
 
 
 def choices(section: ConfigMapping) -> Refusals:
-    """Check values with few choices."""
     for key in CHOSEN:
         allowed = CHOICES["expert_parallel", key]
         if key in section and section[key] not in allowed:
@@ -123,7 +110,6 @@ def choices(section: ConfigMapping) -> Refusals:
 
 
 def counts(section: ConfigMapping) -> Refusals:
-    """Check sizes of buffers and budgets."""
     for key, default, least, word in COUNTS:
         value = section.get(key, default)
         if not isinstance(value, int) or value < least:
@@ -136,7 +122,6 @@ def counts(section: ConfigMapping) -> Refusals:
 
 
 def groups(section: ConfigMapping) -> Refusals:
-    """Check routing limited to groups of experts."""
     limited, total = section.get("num_limited_groups"), section.get("num_expert_groups")
     for key, value in (("num_limited_groups", limited), ("num_expert_groups", total)):
         if isinstance(value, (int, float)) and value < 1:
@@ -146,7 +131,6 @@ def groups(section: ConfigMapping) -> Refusals:
 
 
 def names(section: ConfigMapping) -> Refusals:
-    """Check names of attributes and child modules, which must be single identifiers."""
     for key in NAMES:
         value = section.get(key)
         if value is None:

@@ -41,7 +41,6 @@ AUTO = "auto"
 
 
 def number(value: object, default: float) -> float:
-    """A size as a number; the default if the value of the file is refused or not resolved."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else default
 
 
@@ -69,7 +68,6 @@ def zero_of(config: DeepSpeedConfig, model: Model) -> Zero:
 
 
 def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Settings:
-    """The settings of a trainer under DeepSpeed: precision and ZeRO of the engine, and its optimizer if the file has one."""
     precision = config.precision
     named = config.optimizer
     return changed(
@@ -82,7 +80,6 @@ def with_engine(settings: Settings, config: DeepSpeedConfig, model: Model) -> Se
 
 
 def megatron(config: DeepSpeedConfig) -> MegatronConfig | None:
-    """The arguments of the run's launch line, if they are those of Megatron-LM."""
     from cfglint.frameworks.megatron import FRAMEWORK
     from cfglint.frameworks.megatron.config import MegatronConfig
 
@@ -91,7 +88,6 @@ def megatron(config: DeepSpeedConfig) -> MegatronConfig | None:
 
 
 def arguments(config: DeepSpeedConfig) -> dict[str, str | None]:
-    """The arguments of the run's launch line, as strings."""
     from cfglint.source.shell.words import WORDS
 
     command = config.facts.launch.command
@@ -99,19 +95,11 @@ def arguments(config: DeepSpeedConfig) -> dict[str, str | None]:
 
 
 def model(config: DeepSpeedConfig) -> Model | None:
-    """The model that the launch line names or, as Megatron-LM's does, describes."""
     shaped = megatron(config)
     if shaped is not None:
         return shaped.part("model", None)
     given = arguments(config)
     return next((found for key in MODEL_KEYS if (found := published_model(given.get(key) or "")) is not None), None)
-
-
-def rows(config: DeepSpeedConfig) -> int | None:
-    """The tokens per row: those of the launch line, else those of the flag."""
-    given = arguments(config)
-    written = next((text for key in ROW_KEYS if (text := given.get(key))), "")
-    return int(written) if written.isdecimal() and int(written) > 0 else config.facts.seq_length
 
 
 def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
@@ -128,7 +116,9 @@ def inputs(config: DeepSpeedConfig, model: Model) -> Inputs | None:
         found = megatron_inputs(shaped, model, zero_of(config, model))
         settings = changed(found.settings, micro_batch=micro if known else 1, ranks=ranks if ranks is not None and ranks > 0 else 1)
         return changed(found, settings=with_engine(settings, config, model), micro_known=known)
-    sequence = rows(config)
+    given = arguments(config)
+    written = next((text for key in ROW_KEYS if (text := given.get(key))), "")
+    sequence = int(written) if written.isdecimal() and int(written) > 0 else config.facts.seq_length
     assumed = [f"rows of {sequence} tokens"] if sequence else []
     assumed += ["flash or sdpa attention", "with or without gradient checkpointing"]
     if config.optimizer is None:

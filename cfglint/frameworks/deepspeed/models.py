@@ -14,7 +14,7 @@ from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, Row, hold
 from cfglint.frameworks.releases.history import TYPE as TYPE_OF
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.validation import pydantic
-from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid, Path, Reading, expected, taken_as_they_are
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, Operand
 from cfglint.source.load_results import copied
 from cfglint.source.record import Record
@@ -66,7 +66,6 @@ class ModelField:
         return self._at[version]
 
     def is_in(self, version: Version) -> bool:
-        """Whether a release has the field."""
         if version not in self._in:
             own = MODEL_HISTORY.learned(version)
             rows = (holds(row[SINCE], row[UNTIL], version) for row in self.rows)
@@ -74,21 +73,15 @@ class ModelField:
         return self._in[version]
 
     def comes_after(self, version: Version) -> bool:
-        """Whether a release does not have the field and a later one does."""
         return not self.is_in(version) and self.rows[-1][SINCE] > version
 
     def default_at(self, version: Version) -> Operand:
         return self.row(version)[DEFAULT]
 
-    def reads_at(self, version: Version) -> Operand:
-        """The loader of the value in a release."""
-        return self.row(version)[TYPE_OF]
-
     def read(self, value: object, version: Version, reading: Reading) -> Operand:
-        """Parse a value as a release does; raises Invalid."""
         if self.section == LEAVES:
-            return name_list(value)
-        reads = self.reads_at(version)
+            return [value] if isinstance(value, str) else [pydantic.text(item) for item in pydantic.items(value)]
+        reads = self.row(version)[TYPE_OF]
         if self.name in CONVERTED.get(self.section, ()):
             from cfglint.frameworks.deepspeed.validators import converted
 
@@ -98,8 +91,6 @@ class ModelField:
 
 
 class PydanticModel:
-    """A pydantic model: its title in error messages, and its fields."""
-
     __slots__ = ("_defaults", "_fields", "_known", "_names", "name", "nullable", "title")
 
     def __init__(self, name: str) -> None:
@@ -112,24 +103,20 @@ class PydanticModel:
 
     @property
     def fields(self) -> dict[str, ModelField]:
-        """The fields by their Python names, including those of other releases."""
         if not self._fields:
             self._fields = {name: ModelField(self.name, name) for name in MODEL_HISTORY.names(self.name)}
             self._names = {field.alias: name for name, field in self._fields.items() if field.alias}
         return self._fields
 
     def clear(self) -> None:
-        """Read the fields again."""
         self._fields, self._names, self._defaults, self._known = {}, {}, {}, {}
 
     def defaults(self, version: Version) -> ConfigTable:
-        """The values of the fields that a section does not set, in a release."""
         if version not in self._defaults:
             self._defaults[version] = {name: default_of(field, version) for name, field in self.fields.items()}
         return self._defaults[version]
 
     def known_names(self, version: Version) -> list[str]:
-        """The keys that the model accepts in a release; for a field with two names, both."""
         if version not in self._known:
             fields = {name: field for name, field in self.fields.items() if unexpected(field, name, name, {}, version) == ""}
             self._known[version] = [*fields, *(field.alias for field in fields.values() if field.alias)]
@@ -137,7 +124,6 @@ class PydanticModel:
 
     @property
     def names(self) -> dict[str, str]:
-        """The Python name of each field that has an alias."""
         return self._names if self.fields else {}
 
     def is_in(self, version: Version) -> bool:
@@ -146,7 +132,6 @@ class PydanticModel:
 
 
 def reading_of(version: Version) -> Reading:
-    """The reading by the pydantic whose models a release has."""
     if version >= PYDANTIC_2_SINCE:
         return Reading()
     from cfglint.frameworks.validation.pydantic1 import EarlierReading
@@ -155,22 +140,15 @@ def reading_of(version: Version) -> Reading:
 
 
 def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of the models of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.deepspeed.source_fields import learned
 
     MODEL_HISTORY.learn(release, learned(folder, opens))
-    forget()
+    for model in _models.values():
+        model.clear()
     return True
 
 
-def forget() -> None:
-    """Build all models anew: another release brought fields."""
-    for model in _models.values():
-        model.clear()
-
-
 def model_of(name: str) -> PydanticModel:
-    """The model of a section: `fp16`, `zero_optimization.offload_param`."""
     pydantic_model = _models.get(name)
     if pydantic_model is None:
         pydantic_model = _models[name] = PydanticModel(name)
@@ -189,7 +167,7 @@ class ModelSection(Record):
     title: str = ""
     values: ConfigTable = {}
     given: dict[str, str] = {}
-    faults: list[Fault] = []
+    faults: list[Invalid] = []
 
     def __getitem__(self, name: str) -> Operand:
         try:
@@ -198,8 +176,7 @@ class ModelSection(Record):
             raise NoSuchField(f"{self.title}.{name}") from None
 
     def refuse(self, path: Path, invalid: Invalid, raises: str = "ValidationError") -> None:
-        """Record why a key is refused."""
-        self.faults.append(Fault(path, invalid, self.title, raises))
+        self.faults.append(invalid.at(path, self.title, raises))
 
 
 def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, title: str = "") -> ModelSection:
@@ -244,7 +221,6 @@ def follow_names(section: ModelSection, model: PydanticModel) -> None:
 
 
 def default_of(field: ModelField, version: Version) -> Operand:
-    """The value of a field that is not set."""
     if field.model is not None and field.default_at(version) is not None:
         return read_section(field.model, {}, version).values
     return field.default_at(version)
@@ -260,52 +236,42 @@ def unexpected(field: ModelField | None, key: object, name: object, raw: ConfigM
 
 
 def set_twice(setting: Setting) -> str:
-    """The message about a key whose value is also given under its other name."""
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 
 def read_field(section: ModelSection, field: ModelField, key: str, value: object) -> Operand:
     """The value of a field, or None after recording a fault in the section."""
     if field.model is not None:
-        return read_nested(section, field, key, value)
+        model = field.model
+        assert model is not None
+        if value is None and model.nullable:
+            return default_of(field, section.version)
+        if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
+            from cfglint.frameworks.validation import pydantic1
+
+            try:
+                value = pydantic1.mapping(value)
+            except Invalid as invalid:
+                section.refuse((key,), pydantic1.null() if value is None else invalid)
+                return None
+        if not isinstance(value, dict):
+            if model is LEAF_MODULE:
+                message = "leaf_module configuration must be a mapping of fields to values"
+                section.refuse((key,), Invalid(message, kind=ESCAPED), "TypeError")
+            else:
+                section.refuse((key,), expected(f"a valid dictionary or instance of {model.title}", "a mapping"))
+            return None
+        inner = read_section(model, value, section.version, section.title)
+        section.faults += [fault.at((key, *fault.path), section.title, fault.raises) for fault in inner.faults]
+        return None if inner.faults else inner.values
     reading = reading_of(section.version)
     try:
         found = field.read(value, section.version, reading)
     except Invalid as invalid:
-        section.refuse((key,), invalid.with_traceback(None))
+        section.refuse((key,), invalid)
         return None
-    section.faults += [fault.under(key, section.title) for fault in reading.faults]
+    section.faults += [fault.at((key, *fault.path), section.title, fault.raises) for fault in reading.faults]
     return None if reading.faults else found
-
-
-def read_nested(section: ModelSection, field: ModelField, key: str, value: object) -> Operand:
-    model = field.model
-    assert model is not None
-    if value is None and model.nullable:
-        return default_of(field, section.version)
-    if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:
-        from cfglint.frameworks.validation import pydantic1
-
-        try:
-            value = pydantic1.mapping(value)
-        except Invalid as invalid:
-            section.refuse((key,), pydantic1.null() if value is None else invalid.with_traceback(None))
-            return None
-    if not isinstance(value, dict):
-        if model is LEAF_MODULE:
-            message = "leaf_module configuration must be a mapping of fields to values"
-            section.refuse((key,), Invalid(message, kind=ESCAPED), "TypeError")
-        else:
-            section.refuse((key,), expected(f"a valid dictionary or instance of {model.title}", "a mapping"))
-        return None
-    inner = read_section(model, value, section.version, section.title)
-    section.faults += [fault.under(key, section.title) for fault in inner.faults]
-    return None if inner.faults else inner.values
-
-
-def name_list(value: object) -> list[str]:
-    """Parse a list of strings; a string becomes a list of one."""
-    return [value] if isinstance(value, str) else [pydantic.text(item) for item in pydantic.items(value)]
 
 
 _models: dict[str, PydanticModel] = {}

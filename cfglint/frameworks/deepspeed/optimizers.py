@@ -90,7 +90,6 @@ class Optimizer(Record):
 
     @property
     def known(self) -> bool:
-        """Whether DeepSpeed tries to call an attribute of that name."""
         return bool(self.class_name) or self.name in NOT_CLASSES
 
     def accepted(self) -> list[str] | None:
@@ -100,7 +99,6 @@ class Optimizer(Record):
 
 
 def chosen(config: DeepSpeedSections) -> Optimizer | None:
-    """The optimizer that a config sets; None without a `type`, or where the section cannot be parsed."""
     section = config.values.get("optimizer")
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(name, str) or not isinstance(section, dict):
@@ -113,7 +111,6 @@ def chosen(config: DeepSpeedSections) -> Optimizer | None:
 
 
 def has_own(name: str, version: Version) -> bool:
-    """Whether a release of DeepSpeed has an optimizer of this name itself."""
     return any(holds(since, until, version) for since, until in OPTIMIZERS.get(name, ()))
 
 
@@ -123,7 +120,15 @@ def class_of(config: DeepSpeedSections, name: str, arguments: ConfigMapping) -> 
         return name if name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam" else ""
     on_cpu = config.offload != "none"
     if name in ("adam", "adamw"):
-        return adam_class(config, name, arguments, on_cpu)
+        decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
+        torch_adam = arguments.get("torch_adam", False)
+        for key in TAKEN_BY_ADAM:
+            arguments.pop(key, None)
+        if torch_adam:
+            return "AdamW" if decoupled else "Adam"
+        if on_cpu:
+            return "ZenFlowCPUAdam" if config.zero["zenflow"] is not None else "DeepSpeedCPUAdam"
+        return "FusedAdam"
     if name == "adagrad":
         return "DeepSpeedCPUAdagrad" if on_cpu else "Adagrad"
     if name == "lion":
@@ -135,16 +140,3 @@ def class_of(config: DeepSpeedSections, name: str, arguments: ConfigMapping) -> 
     if name in MUP:
         return {"muadam": "Adam", "muadamw": "AdamW", "musgd": "SGD"}[name]
     return name.lower()  # the 1-bit optimizers
-
-
-def adam_class(config: DeepSpeedSections, name: str, arguments: ConfigMapping, on_cpu: bool) -> str:
-    """The class for Adam and AdamW: torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one."""
-    decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
-    torch_adam = arguments.get("torch_adam", False)
-    for key in TAKEN_BY_ADAM:
-        arguments.pop(key, None)
-    if torch_adam:
-        return "AdamW" if decoupled else "Adam"
-    if on_cpu:
-        return "ZenFlowCPUAdam" if config.zero["zenflow"] is not None else "DeepSpeedCPUAdam"
-    return "FusedAdam"

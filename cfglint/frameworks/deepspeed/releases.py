@@ -17,5 +17,4 @@ def looks_up(path: tuple[str, ...], release: Version) -> bool:
 
 
 def default_of_key(key: str, release: Version) -> Operand:
-    """The default of a key of the top level in a release."""
     return KEY_HISTORY.fields("", release)[key][DEFAULT]

@@ -55,8 +55,6 @@ WARMUPS = ("WarmupLR", "WarmupDecayLR", "WarmupCosineLR")
 
 
 class Scheduler:
-    """The scheduler of a config file: its name, its required and all its parameters; both empty for an unknown one."""
-
     __slots__ = ("known", "name", "needs", "own", "params", "takes")
 
     def __init__(self, name: str, params: Operand, given: bool, version: Version) -> None:
@@ -70,12 +68,10 @@ class Scheduler:
 
 
 def has_own(name: str, version: Version) -> bool:
-    """Whether a release of DeepSpeed has a scheduler of this name itself."""
     return name in OWN and any(holds(since, until, version) for since, until in SCHEDULERS.get(name, ()))
 
 
 def chosen(config: DeepSpeedConfig) -> Scheduler | None:
-    """The scheduler that a config sets; None without a `type`, or without an optimizer."""
     section = config.values.get("scheduler")
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(section, dict) or not isinstance(name, str) or not config.has_optimizer:

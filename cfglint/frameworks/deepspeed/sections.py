@@ -22,7 +22,7 @@ from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, looks_up
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, Operand, Sequence
+from cfglint.source.annotations import Collection, ConfigMapping, Operand, Sequence
 from cfglint.source.document import NOT_STRICT_JSON, Document, Problem
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
@@ -78,11 +78,9 @@ class DeepSpeedSections(Config):
 
     @property
     def version(self) -> Version:
-        """The targeted release of DeepSpeed."""
         return self._version
 
     def looks_up(self, *path: str) -> bool:
-        """Whether the target release has a key, among those that DeepSpeed looks up one by one."""
         return looks_up(path, self._version)
 
     def read(self) -> None:
@@ -130,21 +128,16 @@ class DeepSpeedSections(Config):
         return read_section(model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version)
 
     def raw_section(self, name: str) -> Operand:
-        """The input of a section's model; {} where the file has none."""
         if name == "monitor":
             return {key: self.values[key] for key in MONITORS if key in self.values and self.looks_up(key)}
         if name == "throughput":
             timers = self.values.get("timers")
             return timers.get("throughput", {}) if isinstance(timers, dict) else {}
         if name == "zero_optimization" and isinstance(self.values.get(name), bool):
-            return self.boolean_zero()
+            if not self.values["zero_optimization"]:
+                return {"stage": 0}
+            return {"stage": 1, "allgather_bucket_size": self.values.get("allgather_size", 500_000_000)}
         return self.values.get(self.section_key(name), {})
-
-    def boolean_zero(self) -> ConfigTable:
-        """The section that a boolean `zero_optimization` stands for (zero/config.py:57-66)."""
-        if not self.values["zero_optimization"]:
-            return {"stage": 0}
-        return {"stage": 1, "allgather_bucket_size": self.values.get("allgather_size", 500_000_000)}
 
     def section_key(self, name: str) -> str:
         """The key of a section in the file: `bfloat16` is used where `bf16` is missing or null."""
@@ -159,18 +152,15 @@ class DeepSpeedSections(Config):
 
     @property
     def zero(self) -> ModelSection:
-        """The `zero_optimization` section."""
         return self.section("zero_optimization")
 
     @property
     def stage(self) -> int | None:
-        """ZeRO's stage; None where the file's value is invalid."""
         stage: int | None = self.zero["stage"]
         return stage
 
     @property
     def offload(self) -> str:
-        """The device of the optimizer's states: `none`, `cpu` or `nvme`."""
         section = self.zero["offload_optimizer"]
         if section is not None:
             return str(section["device"])
@@ -184,20 +174,17 @@ class DeepSpeedSections(Config):
 
     @property
     def precision(self) -> str:
-        """The model's data type: `fp16`, `bf16` or `fp32`."""
         if self.section("fp16")["enabled"]:
             return "fp16"
         return "bf16" if self.section("bf16")["enabled"] else "fp32"
 
     def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
-        """The unmodelled releases that a finding is about; the values that a trainer passes depend on that of transformers, too."""
         passing = self.trainer
         of_trainer = (*self.outside(*(passing.base_packages or (passing.package,))), *passing.fork) if passing is not None else ()
         return (*super().unmodelled(rule), *of_trainer)
 
     @property
     def rest(self) -> tuple[Reason, ...]:
-        """The rest of the run; a trainer that names the file has already completed it."""
         return super().rest if self.trainer is None else ()
 
     def blamed(self, setting: Setting) -> Setting:
@@ -218,16 +205,13 @@ class DeepSpeedSections(Config):
         return not self.facts.complete and self.trainer is None and self.facts.launch.passed is None
 
     def passes(self, name: str) -> bool:
-        """Whether the program passes an object to `deepspeed.initialize`, in the place of what the file has."""
         return name in (self.facts.launch.passed or ())
 
     def at(self, name: str, *path: str | int) -> Setting:
-        """The setting at a path inside a section."""
         return self.setting(*self.section_path(name), *path)
 
 
 def refused_by_one(problems: list[Problem], note: str) -> None:
-    """Mark the problems that only one of two parsers has, with a note that names it."""
     for problem in problems:
         problem.only_here = True
         problem.note = note

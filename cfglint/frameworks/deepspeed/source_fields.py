@@ -50,7 +50,6 @@ class SourceField(Record):
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tuple[Any, ...]]]:
-    """Section -> field -> (how it is read, default, the name that files use) of a release whose source is in a folder."""
     tree = Tree(next((each for each in (path / "deepspeed", path) if (each / MODEL_FILE).exists()), path), lenient=True, opens=opens)
     classes = dict(model_classes(tree))
     return {section: dict(facts(*classes[title])) for section, (title, _) in MODELS.items() if title in classes}
@@ -76,7 +75,6 @@ def model_classes(tree: Tree) -> Iterator[tuple[str, tuple[Module, ast.ClassDef]
 
 
 def facts(module: Module, definition: ast.ClassDef) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """The fields of a model by their Python names."""
     sections = {title: section for section, (title, _) in MODELS.items()}
     for name, (home, statement) in model_fields(module, definition).items():
         inner, optional = without_none(statement.annotation)
@@ -90,7 +88,6 @@ def facts(module: Module, definition: ast.ClassDef) -> Iterator[tuple[str, tuple
 
 
 def own_models(module: Module, definition: ast.ClassDef) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """A model after the models that it inherits."""
     for base in definition.bases:
         found = module.definition_of(base)
         if found is not None and isinstance(found[1], ast.ClassDef) and found[1].name != MODEL and MODEL in found[0].bases(found[1]):
@@ -124,7 +121,6 @@ def has_pydantic_2(tree: Tree) -> bool:
 
 
 def without_none(annotation: ast.expr) -> tuple[ast.expr, bool]:
-    """What an annotation takes besides null, and whether it takes null."""
     if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Optional":
         return annotation.slice, True
     return annotation, False
@@ -153,7 +149,6 @@ def read_field(module: Module, statement: ast.AnnAssign) -> SourceField:
 
 
 def default_of(module: Module, value: ast.expr) -> Operand:
-    """The default of a field; null for a model and a type of torch."""
     if isinstance(value, ast.Lambda):
         value = value.body
     if isinstance(value, ast.Call) and ast.unparse(value.func) == "list":
@@ -164,7 +159,6 @@ def default_of(module: Module, value: ast.expr) -> Operand:
 
 
 def readable(module: Module, annotation: ast.expr) -> Operand:
-    """How a value is read; in a lenient reading as anything, if its annotation has no rule."""
     try:
         return reads_of(module, annotation)
     except SourceError:
@@ -191,7 +185,6 @@ def reads_of(module: Module, annotation: ast.expr) -> Operand:
 
 
 def literal_named(module: Module, node: ast.expr) -> list[Operand]:
-    """The values of a `Literal` that has a name."""
     found = module.find(node.id) if isinstance(node, ast.Name) else None
     if found is None or not isinstance(found[1], ast.Subscript):
         raise module.refuse(node, "an annotation without a rule")

@@ -8,18 +8,23 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.releases import default_of_key
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
-from cfglint.launch.program import OwnLoop
 
 
 def account(config: DeepSpeedConfig) -> Summary:
-    """The lines about the engine."""
     summary = Summary(config.release)
     if isinstance(config.root, dict):
         rate(config, summary)
         schedule(config, summary)
         precision(config, summary)
         if config.loop is not None:
-            of_program(config, summary, config.loop)
+            passed = config.optimizer is None and config.get("optimizer") is None
+            if passed and config.loop.optimizer is not None:
+                summary.items = [item for item in summary.items if item.label != "optimizer"]
+            known = {item.label for item in summary.items}
+            added = Summary(summary.package)
+            accumulation = config.batch.accumulation.integer
+            add_loop(added, config.loop, config.facts.launch, accumulation, has_optimizer=passed)
+            summary.items += [item for item in added.items if item.label not in known]
     if config.trainer is None:
         summary.assumed.append("N GPUs are N processes with one GPU each")
         complete = "no optimizer, scheduler or mpu is passed in code"
@@ -28,7 +33,6 @@ def account(config: DeepSpeedConfig) -> Summary:
 
 
 def rate(config: DeepSpeedConfig, summary: Summary) -> None:
-    """Add the optimizer of the file, and its clipping."""
     optimizer = config.optimizer
     if optimizer is not None:
         summary.add(RATE, "optimizer", config.setting("optimizer", "type"))
@@ -42,25 +46,7 @@ def rate(config: DeepSpeedConfig, summary: Summary) -> None:
     summary.add(RATE, "gradient clipping", config.setting("gradient_clipping", value=unwritten))
 
 
-def of_program(config: DeepSpeedConfig, summary: Summary, loop: OwnLoop) -> None:
-    """Add what the program passes to the engine, and how long its training loop goes on; the file's optimizer and schedule are left."""
-    passed = optimizer_is_passed(config)
-    if passed and loop.optimizer is not None:
-        summary.items = [item for item in summary.items if item.label != "optimizer"]
-    known = {item.label for item in summary.items}
-    added = Summary(summary.package)
-    accumulation = config.batch.accumulation.integer
-    add_loop(added, loop, config.facts.launch, accumulation, has_optimizer=passed)
-    summary.items += [item for item in added.items if item.label not in known]
-
-
-def optimizer_is_passed(config: DeepSpeedConfig) -> bool:
-    """Whether the engine has an optimizer that is not that of the config."""
-    return config.optimizer is None and config.get("optimizer") is None
-
-
 def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
-    """Add the scheduler of the file with its warmup and total steps."""
     chosen = schedulers.chosen(config)
     if chosen is None:
         from cfglint.source.python.call import CallDocument
@@ -86,18 +72,12 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def precision(config: DeepSpeedConfig, summary: Summary) -> None:
-    """Add data type, ZeRO stage and offloading."""
     if not config.knows_precision:
         summary.derive(PRECISION, "precision", "precision", None, '"auto" is resolved by the trainer')
     else:
         name = config.precision
         section = config.at(name, "enabled") if name != "fp32" else None
         summary.derive(PRECISION, "precision", "precision", name, section.place if section else "neither fp16 nor bf16 is enabled")
-    stage(config, summary)
-
-
-def stage(config: DeepSpeedConfig, summary: Summary) -> None:
-    """Add ZeRO stage and offloading."""
     summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=config.stage))
     for label, key in (("optimizer offload", "offload_optimizer"), ("weights offload", "offload_param")):
         device = config.get("zero_optimization", key, "device")

@@ -44,7 +44,6 @@ def compared(model: str, values: ConfigTable, release: Version) -> Iterator[Inva
 
 
 def refusal(raised: Raised, kind: str) -> Invalid:
-    """What pydantic makes of an exception in a validator."""
     if raised.kind == "AssertionError":
         return Invalid(f"Assertion failed, {raised.message}", kind=kind, text=raised.message)
     return value_error(raised.message, kind)

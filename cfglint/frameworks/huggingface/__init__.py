@@ -99,7 +99,6 @@ class Trainer(Framework):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect by top-level keys; a file of a similar tool is not recognised."""
         names = top_keys(document)
         own = len(names & OWN)
         shared = len(names & SHARED)
@@ -114,20 +113,15 @@ class Trainer(Framework):
         return MAYBE if own or shared > 2 else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has a distinctive key, or three that other kinds have too; `base_model` means axolotl, a key of ms-swift
-        ms-swift.
-        """
         if "base_model" in names or not OWN.isdisjoint(names) or not SWIFT.isdisjoint(names):
             return True
         return len(SHARED.intersection(names)) > 2
 
     def related_tool(self, document: Document) -> str | None:
-        """The name axolotl or ms-swift for a file of theirs; LLaMA-Factory's files have a kind of their own."""
         name = relative_of(top_keys(document))
         return name if name in ("axolotl", "ms-swift") else None
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        """The DeepSpeed, accelerator and FSDP files that a trainer file names."""
         found: list[tuple[Path, str, str]] = []
         for key, kind in (("deepspeed", "deepspeed"), ("accelerator_config", KIND), ("fsdp_config", KIND)):
             name = named_file(document, key)
@@ -136,29 +130,24 @@ class Trainer(Framework):
         return found
 
     def argument_classes(self) -> dict[str, str]:
-        """`TrainingArguments`, and its subclass for generation."""
         return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
-        """The field of `TrainingArguments` of the same name."""
         from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 
         return ("TrainingArguments", keyword) if keyword in FIELDS and has_field(keyword, release) else None
 
     def words(self, facts: LaunchFacts) -> Loader:
-        """The loader for the words of a command, by the types of the release."""
         words: Loader = imported(self.parts["typed_words"])(facts.launch, facts.version(PACKAGE, NEWEST))
         return words
 
 
 def top_keys(document: Document) -> set[str]:
-    """The names at the top of a file."""
     root = document.root
     return {key.raw for key, _ in root.pairs()} if root is not None else set()
 
 
 def relative_of(names: set[str]) -> str | None:
-    """The similar tool that these keys belong to."""
     if names & SWIFT and names & {"model", "dataset"}:
         return "ms-swift"
     if len(names & LLAMA_FACTORY) > 1:

@@ -36,11 +36,25 @@ class BlockLaunch(HfDeepSpeedConfig):
     """The DeepSpeed config that accelerate creates from a block of its own config, under a Trainer."""
 
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
-        super().__init__(trainer, from_block(launcher.section(BLOCK)), launcher.documents[0], (BLOCK,))
+        block = launcher.section(BLOCK)
+        config: ConfigTable = {
+            "train_batch_size": AUTO,
+            "train_micro_batch_size_per_gpu": AUTO,
+            "gradient_accumulation_steps": parsed_steps(block.get("gradient_accumulation_steps")),
+            "zero_optimization": {
+                "stage": stage(block.get("zero_stage")),
+                "offload_optimizer": {"device": device(block, "offload_optimizer"), "nvme_path": nvme_path(block, "offload_optimizer")},
+                "offload_param": {"device": device(block, "offload_param"), "nvme_path": nvme_path(block, "offload_param")},
+                "stage3_gather_16bit_weights_on_model_save": str(block.get("zero3_save_16bit_model", False)).lower() == "true",
+            },
+        }
+        clipping = block.get("gradient_clipping")
+        if clipping is None or clipping:
+            config["gradient_clipping"] = number(clipping)
+        super().__init__(trainer, config, launcher.documents[0], (BLOCK,))
         self.launcher = launcher
 
     def setting(self, path: str) -> Setting:
-        """A key of the configuration with its place in the accelerate config."""
         keys = NAMES.get(path, (BLOCK,))
         setting = self.launcher.setting(*keys)
         origin = setting.origin if setting.written or setting.origin == OVERRIDE else DEFAULT
@@ -73,27 +87,7 @@ class BlockLaunch(HfDeepSpeedConfig):
         return "bf16" if named == "fp8" else named
 
 
-def from_block(block: ConfigMapping) -> ConfigTable:
-    """The configuration that accelerate builds; the environment contains strings, which it converts to numbers again."""
-    config: ConfigTable = {
-        "train_batch_size": AUTO,
-        "train_micro_batch_size_per_gpu": AUTO,
-        "gradient_accumulation_steps": parsed_steps(block.get("gradient_accumulation_steps")),
-        "zero_optimization": {
-            "stage": stage(block.get("zero_stage")),
-            "offload_optimizer": {"device": device(block, "offload_optimizer"), "nvme_path": nvme_path(block, "offload_optimizer")},
-            "offload_param": {"device": device(block, "offload_param"), "nvme_path": nvme_path(block, "offload_param")},
-            "stage3_gather_16bit_weights_on_model_save": str(block.get("zero3_save_16bit_model", False)).lower() == "true",
-        },
-    }
-    clipping = block.get("gradient_clipping")
-    if clipping is None or clipping:
-        config["gradient_clipping"] = number(clipping)
-    return config
-
-
 def parsed_steps(value: object) -> ConfigValue:
-    """Parse `gradient_accumulation_steps`: digits become a number, any other string stays, a missing value is `"auto"`."""
     if value is None:
         return AUTO
     text = str(value)
@@ -101,7 +95,6 @@ def parsed_steps(value: object) -> ConfigValue:
 
 
 def number(value: object) -> Operand:
-    """Parse `gradient_clipping` as a number; a missing value is `"auto"`."""
     try:
         return AUTO if value is None or value == AUTO else float(str(value))
     except ValueError:
@@ -109,7 +102,6 @@ def number(value: object) -> Operand:
 
 
 def stage(value: object) -> Operand:
-    """The ZeRO stage: `zero_stage`, 2 by default."""
     if value is None:
         return DEFAULT_STAGE
     text = str(value)

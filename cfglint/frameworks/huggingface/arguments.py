@@ -49,38 +49,30 @@ class Arguments:
     def __init__(self, values: ConfigMapping, version: Version, own_defaults: ConfigTable | None = None) -> None:
         self.version = version
         self.defaults = self.release_defaults(version)
-        self._take_defaults(own_defaults or {})
-        self.given = {name: value for name, value in values.items() if isinstance(name, str) and name in self.defaults}
-        self.source: dict[str, str] = {}
-        self.unparsed: dict[str, Exception] = {}
-        self._expand()
-        self._rename()
-
-    def _take_defaults(self, own: ConfigTable) -> None:
-        """Apply the defaults of a program's subclass."""
-        known = {name: value for name, value in own.items() if name in self.defaults}
+        known = {name: value for name, value in (own_defaults or {}).items() if name in self.defaults}
         self.redefined = frozenset(known)
         for old, new in CHECKPOINTING:
             if old in known and new in self.defaults:
                 known.setdefault(new, known[old])
         if known:
             self.defaults = {**self.defaults, **known}
+        self.given = {name: value for name, value in values.items() if isinstance(name, str) and name in self.defaults}
+        self.source: dict[str, str] = {}
+        self.unparsed: dict[str, Exception] = {}
+        self._expand()
+        self._rename()
 
     def release_defaults(self, version: Version) -> ConfigTable:
-        """The fields of the release, with their defaults."""
         return defaults(version)
 
     def kind_of(self, name: str) -> str:
-        """The type of a field in the release."""
         return type_of(name, self.version)
 
     def leave_open(self, reasons: Iterable[Reason]) -> None:
-        """Make what is not given unknown, for some reasons."""
         self.defaults = dict.fromkeys(self.defaults, Unknown(*reasons))
 
     @property
     def unknown(self) -> list[str]:
-        """The fields whose value is not known unless it is given."""
         return [name for name, value in self.defaults.items() if isinstance(value, Unknown)]
 
     def lacks(self, name: str) -> bool:
@@ -88,7 +80,6 @@ class Arguments:
         return is_required(name, self.version) and name not in self.given and name not in self.redefined and self.known(name)
 
     def known(self, *names: str) -> bool:
-        """Whether the values of all these fields are known."""
         return not any(isinstance(self.given.get(name, self.defaults.get(name)), Unknown) for name in map(self.current, names))
 
     def __getitem__(self, name: str) -> Operand:
@@ -101,12 +92,10 @@ class Arguments:
         return self.defaults.get(name)
 
     def exists(self, name: str) -> bool:
-        """Whether any release has a field of this name."""
         return name in FIELDS
 
     @property
     def releases(self) -> dict[str, Version]:
-        """The packages that define the fields, with their releases."""
         return {PACKAGE: self.version}
 
     def current(self, name: str) -> str:
@@ -121,12 +110,10 @@ class Arguments:
         return self.current(name) in self.given
 
     def written(self, name: str) -> str:
-        """The key under which a file sets a field."""
         name = self.current(name)
         return self.source.get(name, name)
 
     def number(self, name: str) -> int | float | None:
-        """The value of a field if it is a number; a bool counts, as in Python."""
         value = self[name]
         return value if isinstance(value, (int, float)) else None
 
@@ -142,7 +129,6 @@ class Arguments:
                     self.unparsed[name] = error
 
     def _rename(self) -> None:
-        """Store values under the names that the code of the release uses later."""
         if self.given.get("evaluation_strategy") is not None and has_field("eval_strategy", self.version):
             self._move("evaluation_strategy", "eval_strategy")
         if self.given.get("no_cuda") and "use_cpu" not in self.given:
@@ -161,14 +147,12 @@ class Arguments:
 
     @property
     def eval_strategy(self) -> Operand:
-        """The evaluation strategy, under the name that the release uses."""
         if "eval_strategy" in self.given or has_field("eval_strategy", self.version):
             return self["eval_strategy"]
         return self["evaluation_strategy"]
 
     @property
     def strategy_key(self) -> str:
-        """The key that a file uses for `eval_strategy`."""
         if "eval_strategy" in self.given:
             return self.written("eval_strategy")
         return "eval_strategy" if has_field("eval_strategy", self.version) else "evaluation_strategy"
@@ -199,14 +183,12 @@ class Arguments:
 
     @property
     def checkpointing_key(self) -> str:
-        """The key that a file uses for activation checkpointing."""
         if "activation_checkpointing" in self.given:
             return self.written("activation_checkpointing")
         return "gradient_checkpointing"
 
     @property
     def checkpointing_arguments(self) -> str:
-        """The field with the arguments of activation checkpointing, under the name that the release uses later."""
         new = "activation_checkpointing_kwargs"
         return new if has_field(new, self.version) else "gradient_checkpointing_kwargs"
 

@@ -36,22 +36,23 @@ ACCUMULATION = "gradient_accumulation_steps"
 
 
 def resolve(config: TrainerConfig) -> Batch:
-    """Compute the batch sizes, with the first problem if there is one."""
     micro = micro_batch(config)
     accumulation = accumulation_steps(config)
     tensor = tensor_parallel(config)
     layout = Layout(config.world_size, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp"))
-    parallel = data_parallel(config, tensor)
+    world = config.world_size
+    parallel = None if world is None else world // gpus_per_replica(config, tensor)
     size = product(micro.value, accumulation.value, parallel)
     global_batch = derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size")
     problem = problem_of(config, micro, accumulation) if config.parsed else None
+    launch = config.deepspeed
     return Batch(
         layout,
         micro,
         accumulation,
         derived("data_parallel", parallel, "processes that take different samples"),
         global_batch,
-        consumed(config, micro.value, accumulated(config, accumulation.value), tensor),
+        consumed(config, micro.value, 1 if launch is not None and launch.steps_every_micro_batch else accumulation.value, tensor),
         problem,
         gpus_per_replica(config, tensor),
     )
@@ -70,18 +71,16 @@ def of(config: TrainerConfig, name: str) -> Setting:
 
 
 def accumulation_steps(config: TrainerConfig) -> Setting:
-    """The number of micro batches per optimizer step."""
     kwargs = config.accumulation_kwargs
     setting = of(config, ACCUMULATION)
-    if "num_steps" in kwargs and config.version >= NUM_STEPS_REPLACES and not above_one(setting.value):
+    if (
+        "num_steps" in kwargs
+        and config.version >= NUM_STEPS_REPLACES
+        and not (isinstance(setting.value, (int, float)) and setting.value > 1)
+    ):
         path = ("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         return config.setting(*path) if config.has(*path) else Setting(path, kwargs["num_steps"], DEFAULT, because="accelerator_config")
     return setting
-
-
-def above_one(value: object) -> bool:
-    """Whether a value is a number above 1."""
-    return isinstance(value, (int, float)) and value > 1
 
 
 def tensor_parallel(config: TrainerConfig) -> int:
@@ -91,27 +90,18 @@ def tensor_parallel(config: TrainerConfig) -> int:
 
 
 def axis(config: TrainerConfig, name: str) -> int:
-    """The size of an axis of the launcher's `parallelism_config`; 1 where there is none."""
     if config.launcher is None or config.version < MESH_LAUNCHED:
         return 1
     return max(config.launcher.axis(name) or 1, 1)
 
 
-def data_parallel(config: TrainerConfig, tensor: int) -> int | None:
-    """The trainer's own divisor; None where the number of processes is unknown."""
-    world = config.world_size
-    return None if world is None else world // gpus_per_replica(config, tensor)
-
-
 def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
-    """The processes that the trainer counts as one data-parallel replica."""
     if config.version < TENSOR_DIVIDES:
         return 1
     return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
 def product(*factors: object) -> Operand:
-    """The product of numbers; None when one of them is not a number."""
     size: int | float = 1
     for factor in factors:
         if not isinstance(factor, (int, float)):
@@ -120,14 +110,7 @@ def product(*factors: object) -> Operand:
     return size
 
 
-def accumulated(config: TrainerConfig, accumulation: object) -> Operand:
-    """The number of micro batches that one optimizer step takes."""
-    launch = config.deepspeed
-    return 1 if launch is not None and launch.steps_every_micro_batch else accumulation
-
-
 def consumed(config: TrainerConfig, micro: object, accumulation: object, tensor: int) -> int | None:
-    """The number of samples that one optimizer step takes."""
     world = config.world_size
     if config.accelerator.get("split_batches"):
         size = product(micro, accumulation)
@@ -147,7 +130,6 @@ def shards(config: TrainerConfig, world: int, tensor: int) -> int:
 
 
 def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
-    """The exception that the Trainer would raise about the batch sizes."""
     return _micro_problem(config, micro) or _accumulation_problem(config, accumulation) or _split_problem(config, micro)
 
 
@@ -231,7 +213,6 @@ class Steps(Record):
     warmup: int | None = None
 
     def numbers(self) -> dict[str, int | None]:
-        """The numbers by their names in the report."""
         return {"steps_per_epoch": self.updates, "total_steps": self.total, "warmup_steps": self.warmup}
 
 
@@ -239,12 +220,10 @@ UNKNOWN = Steps()
 
 
 def numbers(config: TrainerConfig) -> dict[str, int | None]:
-    """Steps per epoch, total steps and warm-up steps."""
     return steps(config).numbers()
 
 
 def steps(config: TrainerConfig) -> Steps:
-    """The steps of the run, by the arithmetic of its release (cfglint.batch.steps)."""
     from cfglint.batch.steps import training_length
 
     args = config.arguments
@@ -282,7 +261,6 @@ def takes_steps(config: TrainerConfig) -> bool:
 
 
 def batches_of_rank(config: TrainerConfig) -> int | None:
-    """The number of batches per process and epoch; None without the number of samples or processes."""
     from cfglint.batch.steps import batches_per_rank, rebalanced_batches
 
     (examples, micro), world = config.loaded(), config.world_size
@@ -307,7 +285,6 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
 
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:
-    """Steps of warm-up; None if it is a ratio of an unknown total or not finite."""
     from cfglint.batch.steps import RATIO_TAKEN, warmup_steps
 
     if not config.arguments.known("warmup_steps", "warmup_ratio"):
@@ -332,12 +309,10 @@ def warmup(config: TrainerConfig, total: int | None) -> int | None:
 
 
 def as_integer(value: object) -> int | None:
-    """An integral number as an int; None for any other value."""
     return int(value) if isinstance(value, int) or (isinstance(value, float) and value.is_integer()) else None
 
 
 def no_length(release: Version) -> str:
-    """The exception of a release of transformers about data without a length, where no number of steps is given."""
     if release < INFERS_STEPS:
         more = "max_steps has to be specified. The number of steps needs to be known in advance for the learning rate scheduler."
     else:
@@ -349,7 +324,6 @@ def no_length(release: Version) -> str:
 
 
 def wanted_steps(config: TrainerConfig) -> Remedy:
-    """The instruction to set `max_steps`: to one epoch if the samples and the batch are known."""
     examples, size = config.facts.num_examples, config.batch.consumed_batch
     if examples and isinstance(size, int) and size > 0:
         return set_key("max_steps", -(-examples // size), f", which is one epoch of {examples:,} samples")

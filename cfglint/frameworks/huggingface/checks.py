@@ -66,7 +66,6 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
 
 
 def facts(config: TrainerConfig) -> Callable[..., Any]:
-    """What the environment answers: a CUDA device that can do everything, and packages that are installed."""
 
     def answer(name: str, *arguments: Any) -> Any:
         if name == "is_accelerate_available" and arguments:
@@ -107,7 +106,6 @@ def facts(config: TrainerConfig) -> Callable[..., Any]:
 
 
 def truth(text: Any) -> bool:
-    """The value that a word of a boolean has for accelerate and transformers."""
     if text.lower() in (*TRUE, *FALSE):
         return text.lower() in TRUE
     raise ValueError(f"invalid truth value {text.lower()}")

@@ -88,13 +88,11 @@ class HfWords(Words):
 
 
 def is_number(key: str) -> bool:
-    """Whether a field of TrainingArguments is a number, whose option needs a value."""
     kinds = FIELDS[key][0].split("|") if key in FIELDS else []
     return not {"int", "float"}.isdisjoint(kinds) and "bool" not in kinds
 
 
 def refusals(key: str, text: str) -> list[tuple[str, Releases]]:
-    """The type that the parser cannot convert the word of an option to, with the releases that have this type."""
     found = []
     for row in HISTORY.names(SECTION).get(key, ()):
         kind = PARSED.get(key, row[TYPE])
@@ -104,7 +102,6 @@ def refusals(key: str, text: str) -> list[tuple[str, Releases]]:
 
 
 def own_value(field: Field, words: list[str]) -> Operand:
-    """The value of an argument that the program defines itself, by the type of its field."""
     if not words:
         return True
     kind = field.kind.removeprefix("list:")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class TrainerConfig(TrainerFiles):
-    """The config of a `Trainer`, from its files."""
-
     evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields that this trainer does not use, unlike the Trainer of transformers
     checkpoint_arguments: Collection[str] = ()  # what this trainer itself takes out of the arguments of checkpointing, if it sets some
@@ -30,21 +28,18 @@ class TrainerConfig(TrainerFiles):
 
     @property
     def refusals(self) -> list[Refusal]:
-        """What the rows of the framework refuse."""
         if self._refusals is None:
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
 
     @property
     def argument_refusals(self) -> list[Refusal]:
-        """What `TrainingArguments` itself refuses."""
         if self._argument_refusals is None:
             refusals: Callable[[TrainerConfig], list[Refusal]] = FRAMEWORK.part("argument_refusals", lambda config: [])
             self._argument_refusals = refusals(self) if self.parsed else []
         return self._argument_refusals
 
     def sets(self, name: str) -> bool:
-        """Whether the files set a field, under any of its names."""
         return name in self.arguments or self.arguments.written(name) in self.values
 
     @property
@@ -58,12 +53,10 @@ class TrainerConfig(TrainerFiles):
 
     @property
     def makes_optimizer(self) -> bool:
-        """Whether the Trainer builds the optimizer itself; a DeepSpeed config may have its own."""
         launch = self.deepspeed
         return launch is None or "optimizer" not in launch.written
 
     def _launch(self) -> HfDeepSpeedConfig | None:
-        """The DeepSpeed configuration that the trainer names or contains, not filled in yet; None if its content is unknown."""
         values = self.section("deepspeed")
         if values is None and self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
             from cfglint.frameworks.huggingface.accelerate_block import BlockLaunch
@@ -100,14 +93,12 @@ class TrainerConfig(TrainerFiles):
         return ""
 
     def unknown(self, name: str) -> Setting:
-        """A field whose value is unknown, with the place of its key if the file has it."""
         key, node = self.documents[0].find((name,))
         document = self.documents[0]
         value = document.unknown.get(name, Unknown()) if isinstance(document, Part) else Unknown()
         return Setting((name,), value, WRITTEN if node is not None else DEFAULT, document, node, key, because(value.reasons))
 
     def nested_configs(self) -> list[Config]:
-        """The DeepSpeed configuration that the engine receives."""
         configs: list[Config] = [self.launcher] if self.launcher is not None else []
         engine = self.deepspeed.engine() if self.deepspeed is not None else None
         return configs if engine is None else [engine, *configs]

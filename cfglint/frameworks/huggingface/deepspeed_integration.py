@@ -65,8 +65,6 @@ class Fill(Record):
 
 
 class UnresolvedAuto(Exception):
-    """An `"auto"` that is not resolved."""
-
     def __init__(self, path: str) -> None:
         super().__init__(
             f"`{path}` not found in kwargs. Please specify `{path}` without `auto` "
@@ -80,7 +78,6 @@ class PrecisionConflict(ValueError):
 
 
 def fill_what_it_can(step: Callable[[], None]) -> None:
-    """Execute a step up to what it refuses."""
     try:
         step()
     except (UnresolvedAuto, *REFUSES):
@@ -88,7 +85,6 @@ def fill_what_it_can(step: Callable[[], None]) -> None:
 
 
 def open_what_is_filled(section: ConfigMapping, later: ConfigMapping) -> None:
-    """Make every `"auto"` of a section unknown that has another value in a later state of it."""
     for key, value in section.items():
         after = later.get(key)
         if isinstance(value, dict) and isinstance(after, dict):
@@ -121,7 +117,6 @@ class HfDeepSpeedConfig:
 
     @property
     def known_hidden_size(self) -> int | None:
-        """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published model."""
         from cfglint.frameworks.memory.named_models import MODEL_KEYS, model_of
 
         model = model_of(self.trainer)
@@ -137,21 +132,17 @@ class HfDeepSpeedConfig:
 
     @property
     def hidden_size(self) -> int:
-        """The hidden size of the model, assumed if it is unknown."""
         return self.known_hidden_size or HIDDEN_SIZE
 
     def needs_hidden_size(self) -> bool:
-        """Whether a size must still be computed from the model."""
         return any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES)
 
     def assumed_sizes(self) -> set[str]:
-        """The keys whose value follows from an unknown hidden size."""
         filled = {path for path, fill in self.filled.items() if fill.because == FROM_HIDDEN_SIZE}
         return filled if filled and self.known_hidden_size is None else set()
 
     @property
     def tensor_parallel(self) -> int:
-        """The size of automatic tensor parallelism; 1 where DeepSpeed or accelerate does not have it."""
         if not self.shares_samples or self.trainer.facts.version("deepspeed", RELEASES["deepspeed"]) < AUTOTP:
             return 1
         section = self.written.get("tensor_parallel")
@@ -176,7 +167,6 @@ class HfDeepSpeedConfig:
         return not self.trainer.has_accelerate(SETS_BOUNDARY)
 
     def setting(self, path: str) -> Setting:
-        """A dotted key of the DeepSpeed file with its place; for a missing key that of the nearest section."""
         steps = tuple(path.split("."))
         value: ConfigValue = self.written
         for step in steps:
@@ -191,7 +181,6 @@ class HfDeepSpeedConfig:
         return Setting((*self.prefix, *steps), value, DEFAULT, self.document)
 
     def accepts_auto(self, setting: Setting) -> bool:
-        """Whether "auto" is allowed for a value that is compared with the trainer's."""
         return True
 
     # ---- looking up and filling values, as both libraries do -------------------------------------------------------
@@ -208,7 +197,6 @@ class HfDeepSpeedConfig:
         return node, key
 
     def value(self, path: str, missing: object = None) -> Operand:
-        """The value of a dotted key."""
         section, key = self.find(path)
         return missing if section is None else section.get(key, missing)
 
@@ -222,7 +210,6 @@ class HfDeepSpeedConfig:
         return True
 
     def match(self, path: str, value: object, fields: tuple[str, ...], label: str) -> None:
-        """Fill an `"auto"`, or record that a written value differs."""
         doubt = unknown(*(self.trainer.arguments[name] for name in fields))
         if doubt is not None:
             self.fill(path, doubt, "a value that is not known here")
@@ -238,7 +225,6 @@ class HfDeepSpeedConfig:
 
     @property
     def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:
-        """The steps between the file and the engine, each with its stage."""
         return (
             ("config", self._read),
             ("config", self._arguments),
@@ -250,7 +236,6 @@ class HfDeepSpeedConfig:
         )
 
     def run(self) -> None:
-        """Execute the steps, up to the first one that is refused."""
         stages = self.stages
         for place, (stage, step) in enumerate(stages):
             if not self._attempt(stage, step):
@@ -369,7 +354,6 @@ class HfDeepSpeedConfig:
 
     @property
     def precision(self) -> str:
-        """`fp16`, `bf16` or `no`, as the trainer passes it to accelerate."""
         args = self.trainer.arguments
         return "fp16" if args["fp16"] else "bf16" if args["bf16"] else "no"
 
@@ -398,7 +382,13 @@ class HfDeepSpeedConfig:
         accumulation = self.values.get("gradient_accumulation_steps")
         world = self.trainer.world_size or 1
         if self.shares_samples:
-            self._mesh(world)
+            section = self.values.get("tensor_parallel", {})
+            self._at = "tensor_parallel.autotp_size"
+            parts = section.get("autotp_size", 0)
+            if parts > 1 and self.trainer.facts.version("deepspeed", RELEASES["deepspeed"]) < AUTOTP:
+                raise ImportError("Deepspeed TP requires deepspeed >= 0.16.4, Please update DeepSpeed via `pip install deepspeed -U`.")
+            if parts > 1 and parts > (self.trainer.world_size or parts):
+                raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {parts} ranks!")
         forgiving = self.trainer.has_accelerate(ACCELERATE_1, WITH_ACCELERATE_1)
         if micro is None and forgiving:
             return
@@ -407,30 +397,17 @@ class HfDeepSpeedConfig:
         if forgiving and not isinstance(total, Unknown):
             _ = total // 1
 
-    def _mesh(self, world: int) -> None:
-        """Make the device mesh of tensor parallelism (accelerate 1.6.0 accelerator.py:1823-1837)."""
-        section = self.values.get("tensor_parallel", {})
-        self._at = "tensor_parallel.autotp_size"
-        parts = section.get("autotp_size", 0)
-        if parts > 1 and self.trainer.facts.version("deepspeed", RELEASES["deepspeed"]) < AUTOTP:
-            raise ImportError("Deepspeed TP requires deepspeed >= 0.16.4, Please update DeepSpeed via `pip install deepspeed -U`.")
-        if parts > 1 and parts > (self.trainer.world_size or parts):
-            raise RuntimeError(f"Mesh should not be bigger than default world size {world}, but found {parts} ranks!")
-
     def _finalize(self) -> None:
         """Fill the values that depend on the model's size and the length of the run: `trainer_config_finalize`."""
         if self.needs_hidden_size():
-            self._size_buckets(self.hidden_size)
+            bucket: int | float = 0.9 * self.hidden_size * self.hidden_size
+            if self.trainer.version >= WHOLE_BUCKETS:
+                bucket = int(bucket)
+            self.fill("zero_optimization.reduce_bucket_size", self.hidden_size * self.hidden_size, FROM_HIDDEN_SIZE)
+            if self.values["zero_optimization"].get("stage", -1) == 3:
+                self.fill("zero_optimization.stage3_prefetch_bucket_size", bucket, FROM_HIDDEN_SIZE)
+                self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * self.hidden_size, FROM_HIDDEN_SIZE)
         self._schedule()
-
-    def _size_buckets(self, size: int) -> None:
-        bucket: int | float = 0.9 * size * size
-        if self.trainer.version >= WHOLE_BUCKETS:
-            bucket = int(bucket)
-        self.fill("zero_optimization.reduce_bucket_size", size * size, FROM_HIDDEN_SIZE)
-        if self.values["zero_optimization"].get("stage", -1) == 3:
-            self.fill("zero_optimization.stage3_prefetch_bucket_size", bucket, FROM_HIDDEN_SIZE)
-            self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * size, FROM_HIDDEN_SIZE)
 
     def _schedule(self) -> None:
         run = self.trainer.numbers()
@@ -471,9 +448,14 @@ class HfDeepSpeedConfig:
                 self.fill(path, known[path], "accelerate's default")
 
     def engine(self) -> Config | None:
-        """The DeepSpeed configuration that `deepspeed.initialize` receives, as a config of its own kind."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
+        found: dict[str, Setting] = {}
+        for path, fill in self.filled.items():
+            for field in fill.fields:
+                setting = self.trainer.setting(self.trainer.arguments.written(field))
+                if setting.written or setting.origin == OVERRIDE:
+                    found.setdefault(path, setting)
         return DeepSpeedConfig(
             [section_document(self.document, self.prefix)],
             self.trainer.facts,
@@ -481,19 +463,9 @@ class HfDeepSpeedConfig:
             trainer=self.trainer,
             world_size=self.trainer.world_size,
             mismatched_keys={mismatch.path for mismatch in self.mismatches},
-            filled=self._written_fills(),
+            filled=found,
             assumed=self.assumed_sizes(),
         )
-
-    def _written_fills(self) -> dict[str, Setting]:
-        """The trainer's setting for each `"auto"` that a written field of the trainer fills."""
-        found: dict[str, Setting] = {}
-        for path, fill in self.filled.items():
-            for field in fill.fields:
-                setting = self.trainer.setting(self.trainer.arguments.written(field))
-                if setting.written or setting.origin == OVERRIDE:
-                    found.setdefault(path, setting)
-        return found
 
     @property
     def disagrees_on_precision(self) -> bool:
@@ -522,7 +494,6 @@ def product(*factors: Operand) -> Operand:
 
 
 def section_document(document: Document, prefix: Path) -> Document:
-    """A document whose root is a section of another one."""
     if not prefix:
         return document
     from cfglint.source.sections import Section

@@ -67,7 +67,6 @@ _choices: dict[tuple[str, Version], tuple[str, tuple[str, ...]]] = {}  # of rele
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.huggingface.source_fields import learned
 
     found, _learned_choices[release] = learned(folder, opens)
@@ -79,7 +78,6 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
 
 
 def defaults(version: Version) -> ConfigTable:
-    """The fields of a release with their default values."""
     found = _defaults.get(version)
     if found is None:
         found = _defaults[version] = {name: row[DEFAULT] for name, row in HISTORY.fields(SECTION, version).items()}
@@ -93,12 +91,10 @@ def type_of(name: str, version: Version) -> str:
 
 
 def is_required(name: str, version: Version) -> bool:
-    """Whether the constructor of a release requires a field."""
     return len(HISTORY.fields(SECTION, version).get(name, ())) > REQUIRED
 
 
 def has_field(name: object, version: Version) -> bool:
-    """Whether `TrainingArguments` of a release accepts a keyword of this name."""
     return isinstance(name, str) and name in defaults(version)
 
 
@@ -113,14 +109,12 @@ def removed_in(name: object, version: Version) -> Version:
 
 
 def has_choice(name: str, value: str, version: Version) -> bool:
-    """Whether a release has a value of an Enum field."""
     if name in _learned_choices.get(version, ()):
         return value in _learned_choices[version][name]
     return within(*CHOICE_HISTORY.get((name, value), ((), ())), version)
 
 
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:
-    """(Enum class, its values) of a field in a release."""
     if (name, version) in _choices and version not in _learned_choices:
         return _choices[name, version]
     label = "IntervalStrategy" if name == "save_strategy" and not has_choice(name, "best", version) else CLASSES[name]

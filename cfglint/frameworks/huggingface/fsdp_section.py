@@ -32,7 +32,6 @@ class FsdpSection:
 
     @property
     def version(self) -> int | None:
-        """FSDP 1 or 2; None where the value is not a number."""
         if self.config.version < SECTION_RULES:
             return 1
         try:

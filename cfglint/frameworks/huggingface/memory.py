@@ -96,14 +96,12 @@ class TrainerMemory(Record):
     # ---- looking up
 
     def value(self, name: str) -> Operand:
-        """The value of an argument, of the trainer's class or of the script."""
         arguments = self.config.arguments
         if name in arguments.defaults:
             return arguments[name]
         return self.config.values[name] if name in self.config.values else self.default_in_program(name)
 
     def default_in_program(self, name: str) -> Operand:
-        """The default of an argument that the run's program defines itself; None without one, and for a required one."""
         program = self.config.facts.launch.program
         field = program.fields.get(name) if program is not None else None
         if field is not None:
@@ -120,21 +118,19 @@ class TrainerMemory(Record):
         return calls[0] if len(calls) == 1 and calls[0].is_certain and not calls[0].is_open else None
 
     def first(self, *names: str) -> Operand:
-        """The first of some arguments that is not null."""
         return next((found for found in map(self.value, names) if found is not None), None)
 
     def version(self, package: str, newest: str) -> Version:
-        """The target release of a package."""
         return self.config.facts.version(package, newest)
 
     # ---- the settings
 
     def inputs(self) -> Inputs:
-        """All settings, and the alternatives that the files leave possible."""
         config = self.config
         sequence, micro = self.sequence(), config.batch.micro_batch.integer or 0
         known = micro > 0
         accumulation = config.batch.accumulation.value
+        shape = self.model.shape
         settings = Settings(
             micro_batch=micro if known else 1,
             sequence=sequence or 1,
@@ -149,12 +145,12 @@ class TrainerMemory(Record):
             lora=self.lora(),
             quantization=self.quantization(),
             kbit_fp32=self.prepares_quantized(),
-            fused_experts=self.fuses_experts,
+            fused_experts=bool(shape.experts) and (self.config.version >= FUSED_EXPERTS or shape.model_type in ALWAYS_FUSED),
             varying=not self.packed,
             ranks=self.ranks(),
         )
         settings = self.sharded(settings)
-        if settings.sharded in (ZERO, FSDP) and self.ranks_unknown:
+        if settings.sharded in (ZERO, FSDP) and (self.config.batch.data_parallel.integer or 0) < 1:
             self.unread.append(f"1 GPU ({GPUS_FLAG})")
         self.unread.extend(self.doubts())
         self.unread.extend(about_model(self.model))
@@ -166,11 +162,8 @@ class TrainerMemory(Record):
         )
 
     def alternatives(self, settings: Settings) -> list[Settings]:
-        """The alternatives that the files leave possible: the dtype of the loaded weights if a script determines it, attention with
-        padding.
-        """
         found = []
-        if not self.dtype_known:
+        if not (self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE):
             found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
         if settings.lora is not None and self.lora_by_name:
             everywhere = changed(settings.lora, targets=(ALL_LINEAR,))
@@ -186,7 +179,6 @@ class TrainerMemory(Record):
     understood: frozenset[str] = frozenset()  # the arguments for adapters and quantisation that the trainer's own script has
 
     def sequence(self) -> int | None:
-        """The tokens per row: those of the files, else those of the flag."""
         for name in self.row_keys:
             length = self.value(name)
             if type(length) is int and length > 0:
@@ -208,7 +200,6 @@ class TrainerMemory(Record):
         return self.row(found[0]) if len(found) == 1 and type(found[0]) is int and found[0] > 0 else None
 
     def with_passages(self) -> int | None:
-        """The tokens of a sample of contrastive training: a query and its passages."""
         for names in PASSAGES:
             query, passage, group = map(self.value, names)
             if type(query) is int and type(passage) is int:
@@ -238,23 +229,15 @@ class TrainerMemory(Record):
 
     @property
     def packed(self) -> bool:
-        """Whether samples are packed into full rows."""
         return bool(self.value("packing"))
 
     @property
     def written_dtype(self) -> Operand:
-        """The dtype to load the model in, as an argument or a keyword of the model; None if it is not set."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
         return inner if inner is not None else self.first(*DTYPE_KEYS)
 
-    @property
-    def dtype_known(self) -> bool:
-        """Whether the files determine the dtype of the loaded weights; before transformers 5 the script does if they do not set it."""
-        return self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE
-
     def loaded(self) -> str:
-        """The dtype in which the model is loaded."""
         written = self.written_dtype
         if isinstance(written, str) and written in DTYPES:
             return DTYPES[written]
@@ -266,7 +249,6 @@ class TrainerMemory(Record):
         return checkpoint
 
     def autocast(self) -> str | None:
-        """The dtype of mixed precision: that of the trainer, else that of the launcher."""
         for name in (BF16, FP16):
             if self.value(name) is True:
                 return name
@@ -275,11 +257,9 @@ class TrainerMemory(Record):
         return {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
 
     def checkpointing(self) -> ConfigValue:
-        """Whether activation checkpointing is on, in the trainer or in FSDP."""
         return self.config.arguments.checkpointing or self.fsdp_option("activation_checkpointing") in (True, "true")
 
     def attention(self) -> str:
-        """How attention stores its scores."""
         named = self.value("attn_implementation")
         if named == "eager":
             return EAGER
@@ -288,7 +268,6 @@ class TrainerMemory(Record):
         return FUSED
 
     def optimizer(self) -> str:
-        """The kind of the optimizer's states."""
         arguments = self.config.arguments
         written = "optim" in arguments or "adafactor" in arguments
         torch = self.version("torch", NEWEST_TORCH)
@@ -299,7 +278,6 @@ class TrainerMemory(Record):
         return kind or ADAM_FUSED
 
     def liger(self) -> bool:
-        """Whether Liger's kernels replace the loss and the layers' norms and activations."""
         return any(self.value(name) is True for name in LIGER_KEYS)
 
     # ---- adapters and quantisation
@@ -322,7 +300,6 @@ class TrainerMemory(Record):
         return [*seen, *guessed, *limits]
 
     def lora(self) -> Lora | None:
-        """The adapters; None if the complete model is trained."""
         fields = self.lora_fields
         if fields is None:
             return None
@@ -358,16 +335,10 @@ class TrainerMemory(Record):
         return on or (not switches and any(rank > 0 for rank in ranks))
 
     def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
-        """The adapters as peft creates them."""
         modules = saved if isinstance(saved, list) else []
-        return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), self.fp32_adapters())
-
-    def fp32_adapters(self) -> bool:
-        """Whether the adapters are fp32 whatever the base model's dtype is."""
-        return self.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS
+        return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), self.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS)
 
     def targets(self, written: object) -> tuple[str, ...]:
-        """The modules that get adapters: the named ones, else peft's default for the model type."""
         if isinstance(written, str):
             return tuple(part.strip() for part in written.split(",") if part.strip())
         if isinstance(written, list) and written:
@@ -375,7 +346,6 @@ class TrainerMemory(Record):
         return TARGETS.get(self.model.shape.model_type, DEFAULT_TARGETS)
 
     def quantization(self) -> str:
-        """How the linear layers of the base model are stored."""
         if self.model.quantised and not self.value("load_in_8bit"):
             return NF4
         bits = self.first(*BITS) if self.lora_by_name else None
@@ -383,12 +353,6 @@ class TrainerMemory(Record):
         if bits == 4 or any(self.value(name) is True for name in names[4]):
             return NF4_DOUBLE if self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant", "double_quant") is True else NF4
         return INT8 if bits == 8 or any(self.value(name) is True for name in names[8]) else NONE
-
-    @property
-    def fuses_experts(self) -> bool:
-        """Whether the model has experts that are parameters and no linear layers."""
-        shape = self.model.shape
-        return bool(shape.experts) and (self.config.version >= FUSED_EXPERTS or shape.model_type in ALWAYS_FUSED)
 
     def prepares_quantized(self) -> bool:
         """Whether `prepare_model_for_kbit_training` casts norms, embeddings and head to fp32; a program decides that itself."""
@@ -398,20 +362,13 @@ class TrainerMemory(Record):
     # ---- sharding
 
     def ranks(self) -> int:
-        """The number of data-parallel ranks; 1 if the GPU count is unknown."""
         ranks = self.config.batch.data_parallel.integer
         if ranks is not None and ranks > 0:
             return ranks
         self.assumed.append(f"1 GPU ({GPUS_FLAG})")
         return 1
 
-    @property
-    def ranks_unknown(self) -> bool:
-        """Whether the number of data-parallel ranks is unknown."""
-        return (self.config.batch.data_parallel.integer or 0) < 1
-
     def fsdp_option(self, name: str) -> Operand:
-        """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
         launcher = self.config.launcher
         sections = [self.config.section("fsdp_config") or {}]
         if launcher is not None and launcher.fsdp_version:
@@ -424,12 +381,10 @@ class TrainerMemory(Record):
 
     @property
     def uses_fsdp(self) -> bool:
-        """Whether the trainer or the launcher shards with FSDP."""
         launcher = self.config.launcher
         return self.config.uses_fsdp or (launcher is not None and bool(launcher.fsdp_version))
 
     def sharded(self, settings: Settings) -> Settings:
-        """Add DeepSpeed, FSDP or DDP to the settings."""
         if self.config.uses_deepspeed:
             return self.deepspeed(settings)
         if self.uses_fsdp:
@@ -437,7 +392,6 @@ class TrainerMemory(Record):
         return changed(settings, strategy=DDP)
 
     def deepspeed(self, settings: Settings) -> Settings:
-        """Add the settings of the DeepSpeed engine, with each `"auto"` filled in by the trainer."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
         from cfglint.frameworks.deepspeed.memory import with_engine
 
@@ -465,7 +419,6 @@ class TrainerMemory(Record):
 
 
 def about_model(model: Model) -> Iterator[str]:
-    """The assumptions about a model that its name or its kind leaves open."""
     if model.assumption:
         yield model.assumption
     if model.quantised:
@@ -475,5 +428,4 @@ def about_model(model: Model) -> Iterator[str]:
 
 
 def inputs(config: TrainerConfig, model: Model) -> Inputs | None:
-    """The memory settings of a trainer's run."""
     return TrainerMemory(config, model).inputs() if config.parsed else None

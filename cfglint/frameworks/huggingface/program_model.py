@@ -17,7 +17,6 @@ def checkpoints(program: ProgramFacts) -> list[str]:
 
 
 def loaded_in(scope: Operand) -> Iterator[str]:
-    """The checkpoints that the statements of a function or module load."""
     for node in scope.nodes:
         if isinstance(node, ast.Call) and loads_model(node.func):
             text = written(scope, model_argument(node))
@@ -26,14 +25,12 @@ def loaded_in(scope: Operand) -> Iterator[str]:
 
 
 def loads_model(function: ast.expr) -> bool:
-    """Whether a function makes a model: `from_pretrained` of a model's class, or the constructor of a trainer."""
     if isinstance(function, ast.Attribute) and function.attr == "from_pretrained":
         return isinstance(function.value, (ast.Name, ast.Attribute)) and any(part in last_name(function.value) for part in LOADERS)
     return isinstance(function, (ast.Name, ast.Attribute)) and last_name(function).endswith("Trainer")
 
 
 def last_name(node: ast.Name | ast.Attribute) -> str:
-    """The last part of a dotted name."""
     return node.id if isinstance(node, ast.Name) else node.attr
 
 

@@ -7,7 +7,7 @@ transformers 4.57.6 trainer.py:2284-2301, 5.1.0 trainer.py:2129-2146, 5.24.0 tra
 
 from __future__ import annotations
 
-from cfglint.data.checkpoint import Checkpoint, last_checkpoint, named_checkpoint
+from cfglint.data.checkpoint import last_checkpoint, named_checkpoint
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import DERIVED, Setting
 from cfglint.frameworks.huggingface.batch import of, steps
@@ -24,12 +24,10 @@ OF_OPTIMIZER = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "ad
 
 
 def resumption(config: TrainerConfig) -> Resumption | None:
-    """The checkpoint that a Trainer continues from; None without one."""
     return continued(config, given_checkpoint(config.facts) or named_in_config(config))
 
 
 def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | None:
-    """A chosen checkpoint with what it gives, and where the run ends."""
     if found is None or found.checkpoint is None or not config.parsed:
         return found
     checkpoint = found.checkpoint
@@ -37,7 +35,14 @@ def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | N
     found.own_micro_batch = config.batch.micro_batch.integer
     saved = checkpoint.number("train_batch_size") if restores_micro_batch(config) else None
     found.micro_batch = saved or found.own_micro_batch
-    found.restored = restored(config, checkpoint)
+    keys: list[str] = []
+    if checkpoint.number("train_batch_size") and restores_micro_batch(config):
+        keys.append(config.batch_keys["micro_batch"])
+    if config.version >= INTERVALS_RESTORED and checkpoint.state is not None:
+        keys += [name for name in INTERVALS if checkpoint.state.get(name) is not None]
+    if checkpoint.has_optimizer and config.makes_optimizer:
+        keys += [name for name in OF_OPTIMIZER if config.has_field(name)]
+    found.restored = tuple(keys)
     found.end = end(config, found)
     return found
 
@@ -64,7 +69,6 @@ def named_in_config(config: TrainerConfig) -> Resumption | None:
 
 
 def last_of_output(config: TrainerConfig, setting: Setting, is_unasked: bool = False) -> Resumption | None:
-    """The last checkpoint in the output folder; None if there is none."""
     output = config.arguments["output_dir"]
     last = last_checkpoint(output, config.documents[0].path) if isinstance(output, str) and output else None
     return Resumption(setting, last.path, last, passes(config), is_unasked) if last is not None else None
@@ -76,22 +80,9 @@ def passes(config: TrainerConfig) -> bool:
 
 
 def restores_micro_batch(config: TrainerConfig) -> bool:
-    """Whether the release takes the micro batch of the checkpoint."""
     if config.version < MICRO_RESTORED:
         return False
     return config.version < MICRO_OF_ARGUMENTS or bool(config.arguments["auto_find_batch_size"])
-
-
-def restored(config: TrainerConfig, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """The keys whose value the checkpoint gives."""
-    keys: list[str] = []
-    if checkpoint.number("train_batch_size") and restores_micro_batch(config):
-        keys.append(config.batch_keys["micro_batch"])
-    if config.version >= INTERVALS_RESTORED and checkpoint.state is not None:
-        keys += [name for name in INTERVALS if checkpoint.state.get(name) is not None]
-    if checkpoint.has_optimizer and config.makes_optimizer:
-        keys += [name for name in OF_OPTIMIZER if config.has_field(name)]
-    return tuple(keys)
 
 
 def with_micro_batch(config: TrainerConfig, size: int | None) -> TrainerConfig:
@@ -105,7 +96,6 @@ def with_micro_batch(config: TrainerConfig, size: int | None) -> TrainerConfig:
 
 
 def end(config: TrainerConfig, found: Resumption) -> int | None:
-    """The step at which the resumed run ends."""
     from cfglint.batch.steps import run_end, training_length
 
     begin = found.begin

@@ -34,7 +34,6 @@ OPERATIONS: dict[str, Any] = {
 
 
 def samples(config: TrainerConfig) -> Samples | None:
-    """The samples that the one trainer of the program is given; None if it does not load local files."""
     recipe = recipe_of(config)
     return None if recipe is None else of_recipe(config, recipe)
 
@@ -46,7 +45,6 @@ def recipe_of(config: TrainerConfig) -> DataRecipe | None:
 
 
 def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
-    """The rows of the files after the steps of the program; None if a file is not in the project, or there is none."""
     read = rows_before_steps(config, recipe)
     if read is None or read.count is None:
         return read
@@ -63,7 +61,6 @@ def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
 
 
 def rows_before_steps(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:
-    """The rows of the files, or of all parts, of a data set."""
     if recipe.builder == NAMED:
         return rows_of_all(config, recipe.files[:1], recipe.field, recipe.files[1])
     if recipe.files:
@@ -89,7 +86,6 @@ def rows_before_steps(config: TrainerConfig, recipe: DataRecipe) -> Samples | No
 
 
 def after(count: int, step: str, argument: Any) -> int | None:
-    """The rows that a step leaves; None if it refuses its argument."""
     if isinstance(argument, tuple):
         argument = computed(argument, count)
     if argument is None:
@@ -108,7 +104,6 @@ def after(count: int, step: str, argument: Any) -> int | None:
 
 
 def computed(expression: tuple[Any, ...], rows: int) -> int | float | None:
-    """The number that an expression of the number of rows gives; None for a division by zero."""
     if expression == COUNT:
         return rows
     operands = [computed(each, rows) if isinstance(each, tuple) else each for each in expression[1:]]

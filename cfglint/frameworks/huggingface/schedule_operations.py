@@ -36,7 +36,6 @@ class ScheduleRun(Record):
     version: tuple[int, ...]
 
     def risen(self, step: int) -> float:
-        """The multiplier of a step of the warm-up, as all schedules but warmup_stable_decay compute it."""
         return float(step) / float(max(1, self.warmup))
 
 
@@ -141,14 +140,12 @@ def stable_decay(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
 
 
 def warmed(shape: str, progress: float) -> float:
-    """The multiplier of the warm-up in one of its shapes."""
     if shape == "cosine":
         return 0.5 * (1.0 - math.cos(math.pi * progress))
     return progress if shape == "linear" else 1.0 - math.sqrt(1.0 - progress)
 
 
 def decayed(shape: str, waves: Operand, progress: float) -> float:
-    """The multiplier of the decay in one of its shapes."""
     if shape == "cosine":
         return 0.5 * (1.0 + math.cos(math.pi * float(waves) * 2.0 * progress))
     return 1.0 - progress if shape == "linear" else 1.0 - math.sqrt(progress)
@@ -166,7 +163,6 @@ BUILDS: dict[str, Build] = {
 
 
 def failure(kind: str, given: Mapping[str, ConfigValue], run: ScheduleRun) -> tuple[Stage, Exception] | None:
-    """The stage and exception of the first operation that fails until the end of the first step."""
     stage: Stage = "init"
     try:
         multiplier = BUILDS[kind](run, given)
@@ -189,7 +185,6 @@ def certain_failure(kind: str, given: Mapping[str, ConfigValue], runs: Iterable[
 
 
 def possible_runs(rate: float, warmup: int | None, total: int | None, version: tuple[int, ...]) -> list[ScheduleRun]:
-    """The run, or several unlike ones where the warm-up or the length is unknown."""
     warmups = ASSUMED_WARMUPS if warmup is None else (warmup,)
     return [
         ScheduleRun(rate, each, length, version)

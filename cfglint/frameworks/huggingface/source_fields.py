@@ -48,7 +48,6 @@ OPTIMIZER = "default_optim"  # a name in the body of the class, by torch's relea
 
 
 def field_options(module: Module, statement: ast.AnnAssign) -> dict[str | None, ast.expr] | None:
-    """The arguments of a statement's `field()`; None for a field that the constructor does not take."""
     call = statement.value
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "field"):
         raise module.refuse(statement, "a field that is not made by field()")
@@ -72,7 +71,6 @@ def alternatives(annotation: ast.expr) -> list[ast.expr]:
 
 
 def json_type(module: Module, part: ast.expr) -> str:
-    """The JSON type of one member of an annotation; SourceError for one without a rule."""
     if isinstance(part, ast.Constant) and part.value is None:
         return "null"
     outer = part.value if isinstance(part, ast.Subscript) else part
@@ -93,7 +91,6 @@ def constant(module: Module, node: ast.expr) -> Operand:
 
 
 def enum_of(module: Module, name: ast.Name) -> list[ConfigValue]:
-    """The values of an Enum by its name; SourceError for another type."""
     enum = module.find(name.id)
     if enum is None or not isinstance(enum[1], ast.ClassDef):
         raise module.refuse(name, "an annotation without a rule")
@@ -101,29 +98,22 @@ def enum_of(module: Module, name: ast.Name) -> list[ConfigValue]:
 
 
 def facts(tree: Tree) -> dict[str, Raw]:
-    """Field -> what the source says of it, in the order of the class."""
     module = tree.file(MODULE)
     definition = module.class_named("TrainingArguments")
     fields: dict[str, Raw] = {}
     for name, statement in annotated(definition):
         fields.update(field_of(module, statement, name))
     if "optim" in fields:
-        fields["optim"].setdefault("default", default_optimizer(definition))
+        named = [
+            statement.value
+            for statement in ast.walk(definition)
+            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == OPTIMIZER
+        ]
+        fields["optim"].setdefault("default", str(ast.literal_eval(named[-1])))
     return fields
 
 
-def default_optimizer(definition: ast.ClassDef) -> str:
-    """The default of `optim` with a new release of torch: the last value of the name."""
-    named = [
-        statement.value
-        for statement in ast.walk(definition)
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == OPTIMIZER
-    ]
-    return str(ast.literal_eval(named[-1]))
-
-
 def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, Fact], dict[str, tuple[str, ...]]]:
-    """(field -> fact, field -> its values) of a release whose source is in a folder; what the source computes is unknown."""
     found = facts(find(path, lenient=True, opens=opens))
     return {name: fact(name, raw) for name, raw in found.items()}, {
         name: tuple(of) for name, raw in found.items() if (of := choices(name, raw))
@@ -139,7 +129,6 @@ def fact(name: str, raw: Raw) -> Fact:
 
 
 def choices(name: str, raw: Raw) -> list[str]:
-    """The values of a field that becomes an Enum; none where the release does not list them."""
     if words(name, raw) != CHOICE:
         return []
     known = raw.get("enum") or raw.get("items", {}).get("enum", ())
@@ -147,7 +136,6 @@ def choices(name: str, raw: Raw) -> list[str]:
 
 
 def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
-    """The field by its name, or nothing when it is not among the constructor's arguments."""
     options = field_options(module, statement)
     if options is None:
         return {}
@@ -171,7 +159,6 @@ def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, R
 
 
 def made(module: Module, factory: ast.expr) -> Operand:
-    """What a factory of defaults makes."""
     if isinstance(factory, ast.Name) and factory.id in ("list", "dict"):
         return [] if factory.id == "list" else {}
     if isinstance(factory, ast.Lambda):
@@ -194,7 +181,6 @@ def listed(module: Module, metadata: ast.expr | None) -> list[Operand] | None:
 
 
 def closed(raw: Raw, choices: list[ConfigValue]) -> Raw:
-    """The choices, and what the annotation takes beside texts."""
     names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
     values: list[ConfigValue] = list(choices)
     if "null" in names:
@@ -205,7 +191,6 @@ def closed(raw: Raw, choices: list[ConfigValue]) -> Raw:
 
 
 def accepted(module: Module, annotation: ast.expr) -> Raw:
-    """What a file should hold by the annotation of a field."""
     types: list[str] = []
     values: list[ConfigValue] = []
     extra: Raw = {}
@@ -223,7 +208,6 @@ def accepted(module: Module, annotation: ast.expr) -> Raw:
 
 
 def items_of(module: Module, part: ast.expr) -> Raw:
-    """What a list should hold."""
     if isinstance(part, ast.Name) and part.id not in PLAIN:
         return {"enum": enum_of(module, part)}
     return {"type": json_type(module, part)}
@@ -240,7 +224,6 @@ def words(name: str, raw: Raw) -> str:
 
 
 def types_of(raw: Raw) -> set[str]:
-    """The JSON types of what a field takes."""
     if "enum" in raw:
         return {"boolean" if isinstance(value, bool) else "string" for value in raw["enum"] if value is not None}
     if "anyOf" in raw:

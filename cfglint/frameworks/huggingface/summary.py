@@ -12,7 +12,6 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
-from cfglint.source.annotations import Operand
 
 STEPS = "steps"
 ROUNDING = 1e-6
@@ -20,7 +19,6 @@ EPOCH = "epoch"
 
 
 def account(config: TrainerConfig) -> Summary:
-    """The lines about the Trainer."""
     summary = Summary(config.release)
     if config.parsed:
         run = steps(config)
@@ -44,7 +42,6 @@ PACKED = "blocks after packing, which depend on the data; `max_steps` would set 
 
 
 def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
-    """Add the lines from samples to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     args = config.arguments
     limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
@@ -69,13 +66,11 @@ def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
 
 
 def packed(config: TrainerConfig) -> bool:
-    """Whether samples are packed into blocks, and no number of steps is set."""
     most = config.arguments["max_steps"]
     return config.packs and not (isinstance(most, int) and most > 0)
 
 
 def needs(config: TrainerConfig) -> str:
-    """The missing flags that the length of the run depends on; none helps where samples are packed into blocks."""
     if packed(config):
         return ""
     missing = [flag for flag, value in ((GPUS, config.world_size), (EXAMPLES, config.facts.num_examples)) if value is None]
@@ -83,7 +78,6 @@ def needs(config: TrainerConfig) -> str:
 
 
 def epochs_of(run: Steps) -> float | None:
-    """The number of epochs in the run's steps."""
     if run.total is None or not run.updates:
         return None
     try:
@@ -93,7 +87,6 @@ def epochs_of(run: Steps) -> float | None:
 
 
 def batches_because(config: TrainerConfig) -> str:
-    """How the batches of one process are computed from the samples."""
     own = config.batches_because()
     if own:
         return own
@@ -105,7 +98,6 @@ def batches_because(config: TrainerConfig) -> str:
 
 
 def updates_because(config: TrainerConfig, run: Steps) -> str:
-    """How the optimizer steps are computed from the batches."""
     accumulation = config.batch.accumulation.value
     if run.batches is None:
         return "batches of a process / accumulation"
@@ -116,7 +108,6 @@ def updates_because(config: TrainerConfig, run: Steps) -> str:
 
 
 def warmup_because(config: TrainerConfig, run: Steps) -> str:
-    """The origin of the number of warm-up steps."""
     args = config.arguments
     setting = of(config, "warmup_ratio" if config.values.get("warmup_ratio") and not args["warmup_steps"] else "warmup_steps")
     if not setting.written:
@@ -128,7 +119,6 @@ def warmup_because(config: TrainerConfig, run: Steps) -> str:
 
 
 def occasions(config: TrainerConfig, summary: Summary, run: Steps, missing: str) -> None:
-    """Add how often the run evaluates and saves; `missing` are the flags that its length depends on."""
     args = config.arguments
     for label, name, strategy, key, every in (
         ("evaluations", "evaluations", args.eval_strategy, args.strategy_key, args.eval_steps),
@@ -152,7 +142,6 @@ def occasions(config: TrainerConfig, summary: Summary, run: Steps, missing: str)
 
 
 def occasions_by_steps(config: TrainerConfig, summary: Summary, name: str, every: float, run: Steps) -> int | None:
-    """The number of evaluations or checkpoints at an interval, with their steps; None where the length is unknown."""
     if not run.total:
         times = 1 / every if every < 1 else 0
         return round(times) if times and abs(times - round(times)) < ROUNDING else None  # whatever the total is, unless it is tiny
@@ -167,7 +156,6 @@ def occasions_by_steps(config: TrainerConfig, summary: Summary, name: str, every
 
 
 def epochs_begun(config: TrainerConfig, run: Steps) -> int | None:
-    """The number of epochs that the run starts."""
     limit, epochs = config.arguments["max_steps"], config.arguments["num_train_epochs"]
     if isinstance(limit, int) and limit > 0:
         return -(-limit // run.updates) if run.updates else None
@@ -175,7 +163,6 @@ def epochs_begun(config: TrainerConfig, run: Steps) -> int | None:
 
 
 def rate(config: TrainerConfig, summary: Summary) -> None:
-    """Add optimizer and schedule, unless the DeepSpeed config has its own."""
     engine = config.deepspeed.values if config.deepspeed is not None else {}
     if "optimizer" not in engine:
         summary.add(RATE, "optimizer", of(config, "optim"))
@@ -188,7 +175,6 @@ def rate(config: TrainerConfig, summary: Summary) -> None:
 
 
 def precision(config: TrainerConfig, summary: Summary) -> None:
-    """Add data type, sharding, gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
@@ -227,23 +213,16 @@ def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
 
 
 def filled(config: TrainerConfig, summary: Summary) -> None:
-    """Add the `"auto"` values of the DeepSpeed config, each with its origin."""
     launch = config.deepspeed
     if launch is None:
         return
     for path, fill in launch.filled.items():
         place = launch.setting(path)
-        value, because = known(fill.value, fill.because), f"auto: {fill.because}"
+        value, because = None if "not known" in fill.because else fill.value, f"auto: {fill.because}"
         summary.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
 
 
-def known(value: object, because: str) -> Operand:
-    """A resolved value; None where it is a placeholder for an unknown length."""
-    return None if "not known" in because else value
-
-
 def assumed(config: TrainerConfig, summary: Summary) -> None:
-    """Add the assumptions about the launch."""
     world = config.world_size
     if world == 1 and not config.uses_deepspeed:
         summary.assumed.append("1 GPU means a plain start, without a launcher")

@@ -61,14 +61,12 @@ def doubts(values: ConfigMapping, program: ProgramFacts | None, understood: Coll
 
 
 def is_off(name: str, value: object) -> bool:
-    """Whether a value limits nothing: false, null, `full`, or the bits of a weight that is not quantised."""
     if isinstance(value, Unknown):
         return False
     return value in OFF or ("bit" in name and value in WIDE)
 
 
 def uses(program: ProgramFacts, names: Collection[str]) -> bool:
-    """Whether the code of a program has one of some names, as of functions that create adapters, quantise or freeze weights."""
     nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
     return any(
         (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names) for node in nodes

@@ -71,12 +71,10 @@ class TrainerFiles(Config):
             self.section(name)
 
     def parsed_arguments(self) -> Arguments:
-        """The arguments created from the values."""
         return Arguments(self.parsed_values, self.version, self.own_defaults)
 
     @property
     def parsed_values(self) -> ConfigMapping:
-        """The values, without the fields that the program itself sets after parsing."""
         program = self.facts.launch.program
         if program is None or not program.changed:
             return self.values
@@ -118,23 +116,19 @@ class TrainerFiles(Config):
         }
 
     def knows(self, key: str) -> bool:
-        """Whether the value of a field is known, be it written or a default."""
         return self.arguments.known(key)
 
     @property
     def has_unknown(self) -> bool:
-        """Whether a field has a value that is not known."""
         return any(isinstance(value, Unknown) for value in (*self.arguments.defaults.values(), *self.arguments.given.values()))
 
     def override_value(self, override: Override) -> Operand:
-        """The value of a launch-line argument, cast to the type of the field as HfArgumentParser's argparse does."""
         from cfglint.frameworks.huggingface.cli_arguments import cast
         from cfglint.launch.overrides import ARGS
 
         return cast(override, self.version) if override.origin == ARGS else super().override_value(override)
 
     def default(self, path: Path, missing: object) -> Operand:
-        """The default of a field as the program's own class, the trainer's or the release sets it; other keys by the schema."""
         name = path[0]
         if len(path) > 1 or name not in self.arguments.defaults:
             return super().default(path, missing)
@@ -143,7 +137,6 @@ class TrainerFiles(Config):
 
     @property
     def version(self) -> Version:
-        """The target release of transformers."""
         return self._version
 
     @property
@@ -171,7 +164,6 @@ class TrainerFiles(Config):
         return reading.value
 
     def section(self, name: str) -> Operand:
-        """The mapping that a field contains, written in place or in a file that it names; None if it is unknown."""
         if name not in self._sections:
             value = self.arguments[name]
             if isinstance(value, str) and name in self.files:
@@ -199,7 +191,6 @@ class TrainerFiles(Config):
         return is_short or program.accepts(key)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
-        """The value at a path with its place; a default of the program's own class refers to its line there."""
         program = self.facts.launch.program
         if program is not None and len(path) == 1 and path[0] in program.defaults and path[0] not in self.values:
             because = because or f"default in {program.defaults[str(path[0])].place}"
@@ -213,7 +204,6 @@ class TrainerFiles(Config):
 
     @property
     def accumulation_kwargs(self) -> ConfigMapping:
-        """`accelerator_config.gradient_accumulation_kwargs`."""
         section = self.accelerator.get("gradient_accumulation_kwargs")
         return section if isinstance(section, dict) else {}
 
@@ -224,35 +214,29 @@ class TrainerFiles(Config):
 
     @property
     def uses_fsdp(self) -> bool:
-        """Whether the run is an FSDP run."""
         return bool(self.arguments["fsdp"])
 
     def opens(self, path: Path) -> bool:
-        """Whether the Trainer opens a named file: from 5.10 on that of `fsdp_config` only if `fsdp` is set."""
         return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     @property
     def has_adapter(self) -> bool:
-        """Whether the program puts an adapter on its model, or quantises it."""
         return self.facts.launch.code is not None and bool(self.facts.launch.code.adapters)
 
     @property
     def names_data(self) -> bool:
-        """Whether the run may name data files: its program, which loads them itself, or the file of a framework on top."""
         program = self.facts.launch.program
         loaded = program is not None and any(trainer_call.data is not None for trainer_call in program.trainer_calls)
         return loaded or (self.framework is not FRAMEWORK and super().names_data)
 
     @property
     def may_resume(self) -> bool:
-        """Whether a checkpoint is given: a path, or true for the last one of the output folder."""
         program = self.facts.launch.program
         passed = program is not None and any(isinstance(trainer_call.resumes, (str, bool)) for trainer_call in program.trainer_calls)
         return super().may_resume or passed or bool(self.arguments.given.get("resume_from_checkpoint"))
 
     @property
     def world_size(self) -> int | None:
-        """The number of processes of the launch, one GPU each."""
         return self.facts.gpus
 
     @property
@@ -264,7 +248,6 @@ class TrainerFiles(Config):
 
 
 def launcher_of(documents: list[Document], kinds: Sequence[str], trainer: TrainerFiles) -> AccelerateConfig:
-    """The accelerate launch of a run, with the DeepSpeed file that it may name."""
     from cfglint.frameworks.accelerate.config import AccelerateConfig
 
     at = kinds.index("accelerate")
@@ -275,7 +258,6 @@ def launcher_of(documents: list[Document], kinds: Sequence[str], trainer: Traine
 
 
 def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
-    """The accelerate launch of a run whose line names no config file; None if accelerate does not start several processes."""
     if not any(flag.key == "distributed_type" for flag in trainer.facts.launch.flags):
         return None
     from cfglint.frameworks.accelerate.config import AccelerateConfig

@@ -26,7 +26,6 @@ VALUES = ("say", "be", "put", "key", "drop", "of", "in", "try", "setenv")  # the
 
 
 def every(rows: Iterable[Row]) -> Iterator[Row]:
-    """Rows with those of their loops."""
     for row in rows:
         yield row
         yield from every(row.get("rows", ()))
@@ -68,7 +67,6 @@ class Evaluation(State):
         self.undecided: list[Row] = []
 
     def run(self, rows: Iterable[Row]) -> None:
-        """Run rows in order; Raised where the framework raises."""
         for row in rows:
             try:
                 self._row(row, row.get(CODE) or compiled(row))

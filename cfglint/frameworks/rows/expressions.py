@@ -65,7 +65,6 @@ class State:
         return code(expression)(self)
 
     def truth(self, expression: Any) -> bool | Unknown:
-        """Whether a value is true."""
         return truth_of(expression)(self)
 
 
@@ -96,14 +95,12 @@ class Stop(Exception):
 
 
 def walk(expression: Any) -> Iterator[Any]:
-    """An expression with all its parts."""
     yield expression
     for part in expression if isinstance(expression, list) else ():
         yield from walk(part)
 
 
 def version_of(text: object) -> tuple[tuple[int, ...], int]:
-    """A version that can be compared."""
     import re
 
     match = re.match(r"v?(\d+(?:\.\d+)*)", str(text))
@@ -188,7 +185,6 @@ def python(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def binary(operator: str, left: Code, right: Code) -> Code:
-    """Two values with an operator between them."""
     function = BINARY[operator]
     if isinstance(right, Constant):
         return with_constant(function, left, right.value)
@@ -221,8 +217,6 @@ def with_constant(function: Callable[..., Any], left: Code, constant: Any) -> Co
 
 
 class Constant:
-    """The code for a constant."""
-
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
@@ -589,7 +583,6 @@ def fails(e: Any) -> Code:
 
 
 def template(e: Any) -> Code:
-    """A string of texts and values with (value, conversion, format)."""
     parts = [part if isinstance(part, str) else (part[0], code(part[0]), part[1], part[2]) for part in e[1:]]
 
     def value(run: State) -> Any:

@@ -50,7 +50,6 @@ class Cause:
 
     @property
     def key(self) -> str:
-        """The key as messages write it."""
         return ".".join(self.path)
 
     @property
@@ -308,7 +307,6 @@ class Explanation:
         return reason.path[-1] in self.words.kept
 
     def is_written(self, reason: Cause) -> bool:
-        """Whether the key has a value that is written."""
         return value_at(self.condition.written, reason.path) is not None
 
     def place_in_message(self, reason: Cause) -> int:
@@ -418,7 +416,6 @@ class Explanation:
         return text
 
     def joined(self, reasons: Sequence[Cause]) -> str:
-        """Keys that are set together."""
         return listed([self.subject(reason) for reason in reasons], "and")
 
     def subject(self, reason: Cause) -> str:
@@ -516,7 +513,6 @@ class Explanation:
 
 
 def common(first: Path, second: Path) -> Path:
-    """The steps that two paths begin with."""
     return tuple(one for one, other in zip(first, second, strict=False) if one == other)
 
 

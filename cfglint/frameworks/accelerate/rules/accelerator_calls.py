@@ -59,17 +59,12 @@ def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
             yield from unknown_argument(config, setting)
         elif key.raw == "mixed_precision" and isinstance(value, str) and value not in PRECISIONS:
             raised = f"ValueError: Unknown mixed_precision mode: {value}. Choose between {list(PRECISIONS)}"
-            yield Finding(
-                setting,
-                f"`mixed_precision` is {setting.spelled}; it must be one of {', '.join(PRECISIONS)}",
-                exception=raised,
-                help=choice("mixed_precision", value, PRECISIONS),
-            )
+            message = f"`mixed_precision` is {setting.spelled}; it must be one of {', '.join(PRECISIONS)}"
+            yield Finding(setting, message, exception=raised, help=choice("mixed_precision", value, PRECISIONS))
     yield from accumulation_twice(config)
 
 
 def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding]:
-    """The finding about an argument that no release has, or that the release of the run has not."""
     since, until = SPANS.get(setting.name, ("", ""))
     stated = config.facts.outside.get(PACKAGE)  # an older one than those that are modelled
     release = parse_version(stated) if stated is not None else config.facts.version(PACKAGE, RELEASES[PACKAGE])
@@ -82,25 +77,18 @@ def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding
         where += f": it was added in accelerate {since}"
     else:
         return
-    yield Finding(
-        setting,
-        where,
-        depends_on=() if config.facts.is_known(PACKAGE) or setting.name not in SPANS else (unpinned(PACKAGE),),
-        exception=f"TypeError: Accelerator.__init__() got an unexpected keyword argument {setting.name!r}",
-        on_key=True,
-        help=remedy_of(setting.name),
-    )
+    doubts = () if config.facts.is_known(PACKAGE) or setting.name not in SPANS else (unpinned(PACKAGE),)
+    text = f"TypeError: Accelerator.__init__() got an unexpected keyword argument {setting.name!r}"
+    yield Finding(setting, where, depends_on=doubts, exception=text, on_key=True, help=remedy_of(setting.name))
 
 
 def remedy_of(name: str) -> Remedy | str:
-    """What to do about an argument that the release does not accept."""
     if name in MOVED:
         return f"pass `{name}` to `DataLoaderConfiguration`, as `dataloader_config=`"
     return INSTEAD.get(name) or remove_key(name)
 
 
 def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
-    """The finding about an accumulation that is passed next to a plugin for it."""
     call = config.accelerator
     plugin = call.find((PLUGIN,))[1] if call is not None else None
     if call is None or plugin is None or call.values[PLUGIN] is None:
@@ -124,12 +112,9 @@ def unresolved_micro_batch(config: LaunchConfig) -> Iterator[Finding]:
         return
     if any(call.values.get(each) is not None for each in DEEPSPEED):  # which takes precedence over the launcher's file
         return
-    yield Finding(
-        engine.setting(MICRO),
-        f'`{MICRO}` is "auto", and `accelerator.prepare()` is called without a data loader to take it from',
-        exception=WITHOUT_LOADER,
-        help="write a number, or pass the training data loader to `accelerator.prepare()`",
-    )
+    message = f'`{MICRO}` is "auto", and `accelerator.prepare()` is called without a data loader to take it from'
+    remedy = "write a number, or pass the training data loader to `accelerator.prepare()`"
+    yield Finding(engine.setting(MICRO), message, exception=WITHOUT_LOADER, help=remedy)
 
 
 @rule("LCH026")
@@ -152,7 +137,6 @@ def ineffective_accumulation(config: LaunchConfig) -> Iterator[Finding]:
 
 
 def argument_of_line(config: LaunchConfig) -> Setting | None:
-    """The argument of the line that is named for accumulation; None without one."""
     program, command = config.facts.launch.parser, config.command
     if program is None or command is None:
         return None
@@ -170,9 +154,6 @@ def ignored_split_batches(config: LaunchConfig) -> Iterator[Finding]:
     call = config.accelerator
     key, node = call.find(("split_batches",)) if call is not None else (None, None)
     if call is not None and node is not None and call.values.get("split_batches") is True:
-        yield Finding(
-            Setting(("split_batches",), True, WRITTEN, call, node, key),
-            "`split_batches` is ignored by Accelerator: each process takes whole batches of the data loader",
-            on_key=True,
-            help="pass `split_batches` to `DataLoaderConfiguration`, as `dataloader_config=`",
-        )
+        message = "`split_batches` is ignored by Accelerator: each process takes whole batches of the data loader"
+        remedy = "pass `split_batches` to `DataLoaderConfiguration`, as `dataloader_config=`"
+        yield Finding(Setting(("split_batches",), True, WRITTEN, call, node, key), message, on_key=True, help=remedy)

@@ -25,7 +25,6 @@ PREFIXES = {"fsdp_config": "fsdp_"}  # the launcher adds this prefix to keys of 
 
 
 def schema() -> Schema:
-    """The schema of an accelerate config."""
     from cfglint.frameworks.validation.schema import load
 
     return load("accelerate")
@@ -43,7 +42,7 @@ def launch_file_not_a_mapping(config: AccelerateConfig) -> Iterator[Finding]:
 def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
     if not config.values or "distributed_type" not in config.values:
         return
-    known = known_keys(config)
+    known = {*HISTORY.fields("" if config.local else SAGEMAKER_FILE, config.version), *OLD_SPELLINGS}
     unknown = [key for key in config.values if key not in known and not is_added(key, config.facts.forks)]
     for key in unknown:
         setting = config.setting(key)
@@ -67,19 +66,11 @@ def unknown_launch_key(config: AccelerateConfig) -> Iterator[Finding]:
         fix = rename(setting, meant, f"rename it to `{meant}`", safe=False) if meant and not where and meant not in config.values else None
         if block is not None:
             fix = move(config, setting, block, f"move it into `{block[0]}`", safe=not release_of(config, key))
-        yield Finding(
-            setting,
-            message,
-            exception=text,
-            on_key=True,
-            fix=fix,
-            depends_on=release_of(config, key),
-            help=None if fix else remove_key(key),
-        )
+        remedy = None if fix else remove_key(key)
+        yield Finding(setting, message, exception=text, on_key=True, fix=fix, depends_on=release_of(config, key), help=remedy)
 
 
 def other_releases(config: AccelerateConfig, key: object, section: str = "") -> str:
-    """The releases that lack a key which other ones have, for a message."""
     spans = HISTORY.releases(section, key) if isinstance(key, str) else []
     if not spans:
         return ""
@@ -88,17 +79,10 @@ def other_releases(config: AccelerateConfig, key: object, section: str = "") -> 
 
 
 def short(release: Version) -> str:
-    """A release without its last number where that is 0."""
     return dotted(release).removesuffix(".0")
 
 
-def known_keys(config: AccelerateConfig) -> set[str]:
-    """The keys that the targeted release accepts."""
-    return {*HISTORY.fields("" if config.local else SAGEMAKER_FILE, config.version), *OLD_SPELLINGS}
-
-
 def release_of(config: AccelerateConfig, key: object) -> tuple[Reason, ...]:
-    """The release, if it is not stated and another one has the key."""
     return (unpinned("accelerate"),) if other_releases(config, key) and not config.facts.is_known("accelerate") and config.local else ()
 
 
@@ -107,13 +91,8 @@ def unused_block(config: AccelerateConfig) -> Iterator[Finding]:
     for name, types in BLOCKS.items():
         if config.section(name) and isinstance(config.distributed, str) and config.distributed not in types and config.local:
             message = f"`{name}` is ignored with `distributed_type: {config.distributed}`; it requires {listed(types)}"
-            yield Finding(
-                config.setting(name),
-                message,
-                related=(config.setting("distributed_type"),),
-                on_key=True,
-                help=set_key("distributed_type", types[0]) | remove_key(name),
-            )
+            remedy = set_key("distributed_type", types[0]) | remove_key(name)
+            yield Finding(config.setting(name), message, related=(config.setting("distributed_type"),), on_key=True, help=remedy)
 
 
 @rule("ACC011")

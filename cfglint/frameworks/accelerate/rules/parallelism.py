@@ -25,12 +25,10 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
 
 
 def wrong(config: AccelerateConfig, message: str, exception: str, remedy: Remedy | str | None = None) -> Finding:
-    """A finding about the sizes of the section."""
     return Finding(config.setting("parallelism_config"), f"`parallelism_config`{message}", exception=exception, help=remedy)
 
 
 def missing_fsdp(config: AccelerateConfig) -> Finding | None:
-    """The finding about axes that require FSDP 2, without it."""
     if config.under_deepspeed or (config.trainer is not None and config.trainer.get("fsdp")):
         return None
     context, version = config.axis("cp") or 1, config.fsdp_version
@@ -44,7 +42,6 @@ def missing_fsdp(config: AccelerateConfig) -> Finding | None:
 
 
 def mesh_error(config: AccelerateConfig) -> Finding | None:
-    """The finding about axes of which torch or DeepSpeed makes no groups of processes."""
     total = 1
     for name in AXES:
         total *= config.axis(name) or 1

@@ -35,20 +35,14 @@ def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
         return
     if config.distributed == "NO" and config.version >= COUNTS_PROCESSES and "num_processes" not in config.values:
         path = config.documents[0].path
-        yield Finding(
-            config.setting("distributed_type"),
-            f"`distributed_type: NO` makes {config.release} add `num_processes`, which a SageMaker config does not have",
-            exception=f"ValueError: The config file at {path} had unknown keys (['num_processes'])",
-            fails_at="load",
-            help="use accelerate 0.33 or older to launch on SageMaker",
-        )
+        message = f"`distributed_type: NO` makes {config.release} add `num_processes`, which a SageMaker config does not have"
+        text = f"ValueError: The config file at {path} had unknown keys (['num_processes'])"
+        remedy = "use accelerate 0.33 or older to launch on SageMaker"
+        yield Finding(config.setting("distributed_type"), message, exception=text, fails_at="load", help=remedy)
     elif config.version >= NO_SAGEMAKER:
-        yield Finding(
-            config.setting("compute_environment"),
-            f"`compute_environment` is {SAGEMAKER}, which {config.release} cannot launch",
-            depends_on=config.rest,
-            help="use accelerate 1.10 or older to launch on SageMaker",
-        )
+        message = f"`compute_environment` is {SAGEMAKER}, which {config.release} cannot launch"
+        remedy = "use accelerate 1.10 or older to launch on SageMaker"
+        yield Finding(config.setting("compute_environment"), message, depends_on=config.rest, help=remedy)
 
 
 @rule("ACC025")
@@ -68,13 +62,10 @@ def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
     named = len([part for part in value.split(",") if part.strip()])
     if 1 < named < each:
         setting = config.setting("gpu_ids")
-        yield Finding(
-            setting,
-            f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}",
-            related=(config.setting("num_processes"),),
-            note="one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own",
-            help=set_key("num_processes", named * config.processes // each) | set_key("gpu_ids", "all"),
-        )
+        message = f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}"
+        note = "one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own"
+        remedy = set_key("num_processes", named * config.processes // each) | set_key("gpu_ids", "all")
+        yield Finding(setting, message, related=(config.setting("num_processes"),), note=note, help=remedy)
 
 
 @rule("ACC017")

@@ -41,17 +41,11 @@ def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]
     if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:
         setting = config.setting("num_processes")
         message = f"`num_processes`, the total, is {config.processes}, less than `num_machines` ({config.machines})"
-        yield Finding(
-            setting,
-            message,
-            related=(config.setting("num_machines"),),
-            exception="AssertionError",
-            help=f"set `num_processes: {config.machines}` or more: it is the total over all machines",
-        )
+        remedy = f"set `num_processes: {config.machines}` or more: it is the total over all machines"
+        yield Finding(setting, message, related=(config.setting("num_machines"),), exception="AssertionError", help=remedy)
 
 
 def starts_one_of_many(config: AccelerateConfig) -> bool:
-    """Whether `num_processes` is above 1 but `distributed_type: NO` starts a single process."""
     return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
 
 
@@ -89,9 +83,6 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
     if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
         setting = config.setting("num_processes")
         started = "" if config.started == setting.value else f" (starts {config.started})"
-        yield Finding(
-            setting,
-            f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}",
-            note=f"accelerate launch starts {counted(config.started, 'process')}",
-            help=set_key("num_processes", gpus) | "pass --num_processes to accelerate launch",
-        )
+        message = f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}"
+        remedy = set_key("num_processes", gpus) | "pass --num_processes to accelerate launch"
+        yield Finding(setting, message, note=f"accelerate launch starts {counted(config.started, 'process')}", help=remedy)

@@ -45,13 +45,11 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
 
 
 def makes_plugin(config: AccelerateConfig, setting: Setting) -> bool:
-    """Whether a Trainer is in the run that makes the plugin of the file."""
     own = SECTIONS.get(str(setting.path[0]))
     return config.trainer is not None and not (own and config.trainer.get(own))
 
 
 def file_and_keys(config: AccelerateConfig, refusal: Refusal) -> Iterator[Finding]:
-    """The findings about keys that have to be in the DeepSpeed file."""
     names = re.findall(r"'(\w+)'", refusal.exception.partition("\n")[0])
     settings = [config.setting("deepspeed_config", name) for name in config.section("deepspeed_config") if name in names]
     settings = [setting for setting in settings if setting.origin != OVERRIDE]  # the launcher compares the file alone
@@ -65,7 +63,6 @@ def file_and_keys(config: AccelerateConfig, refusal: Refusal) -> Iterator[Findin
 
 
 def named_file(config: AccelerateConfig) -> Setting | None:
-    """The setting that names the DeepSpeed file: the launcher's, or the trainer's."""
     if config.section("deepspeed_config").get("deepspeed_config_file") not in (None, "none"):
         return config.setting("deepspeed_config", "deepspeed_config_file")
     if config.trainer is not None and config.trainer.get("deepspeed"):

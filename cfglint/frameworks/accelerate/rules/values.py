@@ -25,12 +25,8 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         text = "ValueError: A `distributed_type` must be specified in the config file."
         if config.version < TYPE_IS_CHECKED:
             text = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'distributed_type'"
-        yield Finding(
-            config.setting("distributed_type"),
-            "`distributed_type` is missing",
-            exception=text,
-            help="add `distributed_type: MULTI_GPU`, or the type that fits",
-        )
+        remedy = "add `distributed_type: MULTI_GPU`, or the type that fits"
+        yield Finding(config.setting("distributed_type"), "`distributed_type` is missing", exception=text, help=remedy)
     elif isinstance(config.distributed, str) and config.distributed not in (known := types(config.version)) and config.local:
         setting = config.setting("distributed_type")
         meant = config.distributed.upper().replace("-", "_")
@@ -61,11 +57,6 @@ def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
             found = finding(config, refusal)
             found.depends_on = config.rest if found.setting.value is None else ()  # a flag of the launch line may give it
             yield found
-    yield from blocks_of_another_type(config)
-
-
-def blocks_of_another_type(config: AccelerateConfig) -> Iterator[Finding]:
-    """Blocks that are not mappings and that the launcher uses as mappings."""
     for name in ("deepspeed_config",) if config.version >= BLOCKS_COPIED else filter(config.release_has, INDEXED_BLOCKS):
         block = config.values.get(name)
         if block is None or isinstance(block, dict):

@@ -36,12 +36,8 @@ def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.get(*path) if "data_efficiency" in config.values else None
     if isinstance(section, dict) and section.get("enabled") and "curriculum_metrics" not in section:
         raised = "AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified"
-        yield Finding(
-            config.setting(*path),
-            "`curriculum_learning` is enabled without `curriculum_metrics`",
-            exception=raised,
-            help="add `curriculum_metrics`" | set_key("data_efficiency.data_sampling.curriculum_learning.enabled", False),
-        )
+        remedy = "add `curriculum_metrics`" | set_key("data_efficiency.data_sampling.curriculum_learning.enabled", False)
+        yield Finding(config.setting(*path), "`curriculum_learning` is enabled without `curriculum_metrics`", exception=raised, help=remedy)
 
 
 @rule("DSP061")
@@ -54,20 +50,12 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("min_batch_size", "max_batch_size", *(("max_tokens",) if enabled else ())):
         raised = not_integer(section[key]) if key in section else ""
         if raised:
-            yield Finding(
-                config.setting(*path, key),
-                f"`{key}` is {described(section[key])}, not an integer",
-                exception=raised,
-                help=f"set `{'.'.join(path)}.{key}` to an integer",
-            )
+            text = f"`{key}` is {described(section[key])}, not an integer"
+            yield Finding(config.setting(*path, key), text, exception=raised, help=f"set `{'.'.join(path)}.{key}` to an integer")
     if enabled and "max_tokens" not in section:
         raised = "AssertionError: Dynamic batching is enabled, so max_tokens must be specified"
-        yield Finding(
-            config.setting(*path),
-            "`dynamic_batching` is enabled without `max_tokens`",
-            exception=raised,
-            help=f"set `{'.'.join(path)}.max_tokens`" | set_key(f"{'.'.join(path)}.enabled", False),
-        )
+        remedy = f"set `{'.'.join(path)}.max_tokens`" | set_key(f"{'.'.join(path)}.enabled", False)
+        yield Finding(config.setting(*path), "`dynamic_batching` is enabled without `max_tokens`", exception=raised, help=remedy)
 
 
 def not_integer(value: Operand) -> str:
@@ -87,12 +75,8 @@ def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for key in LTD_KEYS:
         if key not in section:
-            yield Finding(
-                config.setting(*path),
-                f"`random_ltd` is enabled without `{key}`",
-                exception=f"KeyError: '{key}'",
-                help=f"add `{key}`" | set_key(f"{'.'.join(path)}.enabled", False),
-            )
+            remedy = f"add `{key}`" | set_key(f"{'.'.join(path)}.enabled", False)
+            yield Finding(config.setting(*path), f"`random_ltd` is enabled without `{key}`", exception=f"KeyError: '{key}'", help=remedy)
     schedule = section.get("random_ltd_schedule")
     for key in LTD_SCHEDULE_KEYS:
         if isinstance(schedule, dict) and key not in schedule:
@@ -101,9 +85,5 @@ def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
     rates = section.get("layer_token_lr_schedule")
     if isinstance(rates, dict) and rates.get("enabled"):
         setting = config.setting(*path, "layer_token_lr_schedule", "enabled")
-        yield Finding(
-            setting,
-            "`layer_token_lr_schedule` is enabled, but not implemented in DeepSpeed",
-            exception="NotImplementedError",
-            help=set_key(setting.name, False),
-        )
+        text = "`layer_token_lr_schedule` is enabled, but not implemented in DeepSpeed"
+        yield Finding(setting, text, exception="NotImplementedError", help=set_key(setting.name, False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.remedy import remove_key
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -22,7 +22,9 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("gradient_clipping")
     raised = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'float'"
     text = f"`gradient_clipping` is {described(value)}, not a number"
-    yield Finding(setting, text, exception=raised, fix=unquoted(config, "gradient_clipping"))
+    fix = unquoted(config, "gradient_clipping")
+    remedy = set_key("gradient_clipping", 1.0, ", or to the norm to clip at") | remove_key("gradient_clipping")
+    yield Finding(setting, text, exception=raised, fix=fix, help=None if fix else remedy)
 
 
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
@@ -59,13 +61,9 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
 def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage == 0 and config.zero["zenflow"] is not None:
         raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
-        yield Finding(
-            config.at("zero_optimization", "zenflow"),
-            "`zenflow` requires ZeRO stage 1, 2 or 3",
-            exception=raised,
-            help=remove_key("zero_optimization.zenflow") | "use ZeRO",
-            depends_on=config.rest,
-        )
+        text = "`zenflow` requires ZeRO stage 1, 2 or 3"
+        remedy = remove_key("zero_optimization.zenflow") | "use ZeRO"
+        yield Finding(config.at("zero_optimization", "zenflow"), text, exception=raised, help=remedy, depends_on=config.rest)
 
 
 @rule("DSP083")
@@ -77,10 +75,8 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = optimizer.arguments.get(key, 0.0)
         if not isinstance(value, (int, float)) and not (value == "auto" and config.open) and key in (optimizer.accepted() or ()):
             call = "create_adam()" if "CPU" in optimizer.class_name else "multi_tensor_adam()"
-            yield Finding(
-                config.setting("optimizer", "params", key),
-                f"`optimizer.params.{key}` is {described(value)}, not a number",
-                exception=f"TypeError: {call}: incompatible function arguments.",
-                note="the compiled optimizer does not accept a string: it fails at the first step",
-                fix=unquoted(config, "optimizer", "params", key),
-            )
+            setting = config.setting("optimizer", "params", key)
+            text = f"`optimizer.params.{key}` is {described(value)}, not a number"
+            raised = f"TypeError: {call}: incompatible function arguments."
+            note = "the compiled optimizer does not accept a string: it fails at the first step"
+            yield Finding(setting, text, exception=raised, note=note, fix=unquoted(config, "optimizer", "params", key))

@@ -16,7 +16,7 @@ from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
 from cfglint.frameworks.releases.history import SINCE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import move, remove, rename
-from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 TYPE_CHECKING = False
@@ -53,14 +53,8 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def removed(setting: Setting, since: Version, exception: str) -> Finding:
-    """The finding for a key that was removed in a release."""
-    return Finding(
-        setting,
-        f"`{setting.name}` was removed in DeepSpeed {dotted(since)}",
-        exception=exception,
-        fix=remove(setting, f"remove `{setting.name}`", safe=True),
-        on_key=True,
-    )
+    text = f"`{setting.name}` was removed in DeepSpeed {dotted(since)}"
+    return Finding(setting, text, exception=exception, fix=remove(setting, f"remove `{setting.name}`", safe=True), on_key=True)
 
 
 @rule("KEY101")
@@ -68,12 +62,8 @@ def key_removed_later(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path, (since, _) in REMOVED.items():
         if len(path) == 1 and config.version < since and config.has(*path):
             removal = dotted(since)
-            yield Finding(
-                config.setting(*path),
-                f"{config.release} accepts `{path[0]}`; DeepSpeed {removal} does not",
-                help=f"remove `{path[0]}` before an upgrade",
-                on_key=True,
-            )
+            text = f"{config.release} accepts `{path[0]}`; DeepSpeed {removal} does not"
+            yield Finding(config.setting(*path), text, help=f"remove `{path[0]}` before an upgrade", on_key=True)
 
 
 @rule("KEY106")
@@ -81,12 +71,8 @@ def key_of_later_release(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in config.values:
         since = comes_later((), str(key), config.version)
         if since:
-            yield Finding(
-                config.setting(str(key)),
-                f"`{key}` is ignored: it exists from DeepSpeed {dotted(since)} on",
-                help=remove_key(key) | f"use DeepSpeed {dotted(since)} or later",
-                on_key=True,
-            )
+            text = f"`{key}` is ignored: it exists from DeepSpeed {dotted(since)} on"
+            yield Finding(config.setting(str(key)), text, help=remove_key(key) | f"use DeepSpeed {dotted(since)} or later", on_key=True)
 
 
 def comes_later(section: tuple[str, ...], key: str, version: Version) -> Version:
@@ -107,7 +93,6 @@ def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
-    """The strict sections that a config sets."""
     values = config.values
     for name in SECTIONS:
         if name in values:
@@ -120,8 +105,7 @@ def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
         yield "throughput"
 
 
-def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) -> Finding:
-    """The finding for a key that a model forbids, with the most similar known key."""
+def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid) -> Finding:
     if fault.kind == EARLY:
         from cfglint.frameworks.validation.schema import load
 
@@ -131,29 +115,24 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) 
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
-        return Finding(
-            setting,
-            set_twice(setting),
-            exception=fault.exception,
-            fix=fix,
-            on_key=True,
-        )
+        return Finding(setting, set_twice(setting), exception=fault.exception, fix=fix, on_key=True)
     hint, fix = nearest(config, setting)
     section = ".".join(str(step) for step in setting.path[:-1]) or name
-    return Finding(
-        setting,
-        f"unknown key `{setting.path[-1]}` in `{section}`{hint}",
-        exception=fault.exception,
-        fix=fix,
-        on_key=True,
-        help=None if fix else remove_key(f"{section}.{setting.path[-1]}"),
-    )
+    text = f"unknown key `{setting.path[-1]}` in `{section}`{hint}"
+    remedy = None if fix else remove_key(f"{section}.{setting.path[-1]}")
+    return Finding(setting, text, exception=fault.exception, fix=fix, on_key=True, help=remedy)
 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
-    """The suggestion of a known key, and the fix that renames the key if it is in the same section."""
     section = tuple(str(step) for step in setting.path[:-1])
-    candidates = known_like(section, str(setting.path[-1]), config.version)
+    key = str(setting.path[-1])
+    from cfglint.frameworks.validation.schema import load
+    from cfglint.source.similar_keys import near, spelled
+
+    schema, name = load("deepspeed"), ".".join(section)
+    candidates = [candidate for candidate in schema.nearest(section, key) if has_key(schema, candidate, config.version)]
+    names = model_of(name).known_names(config.version) if not candidates and name in MODEL_HISTORY.sections else []
+    candidates = candidates or near(key, [((*section, each), spelled(each)) for each in names])
     if not candidates:
         return "", None
     candidate = candidates[0]
@@ -167,19 +146,7 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
     return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
 
 
-def known_like(section: tuple[str, ...], key: str, version: Version) -> list[Candidate]:
-    """The keys of a release that are similar to an unknown one: those of the schema, else those that the section had then."""
-    from cfglint.frameworks.validation.schema import load
-    from cfglint.source.similar_keys import near, spelled
-
-    schema, name = load("deepspeed"), ".".join(section)
-    candidates = [candidate for candidate in schema.nearest(section, key) if has_key(schema, candidate, version)]
-    names = model_of(name).known_names(version) if not candidates and name in MODEL_HISTORY.sections else []
-    return candidates or near(key, [((*section, each), spelled(each)) for each in names])
-
-
 def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:
-    """Whether a release has the suggested key."""
     known = schema.lookup(candidate.path)
     return known is not None and known.known_to(version)
 
@@ -193,7 +160,6 @@ def move_to_section(config: DeepSpeedConfig, setting: Setting, candidate: Candid
 
 
 def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
-    """The suggestion of a key of another section with the same or a similar name; empty for a common word."""
     if candidate.path[-1] in COMMON_WORDS:
         return ""
     if candidate.path[-1] != setting.path[-1]:
@@ -233,7 +199,6 @@ def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str]]:
 
 
 def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
-    """The fix to the new key, if that is a renaming or a removal; None for a switch that offloads."""
     if old == "stage3_gather_fp16_weights_on_model_save":
         new = "stage3_gather_16bit_weights_on_model_save"
         return rename(setting, new, f"rename it to `{new}`", safe=True)

@@ -42,13 +42,9 @@ def zero_3_key_at_lower_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
         name = written if written.startswith(("stage3_", "sub_", "zero_", "leaf_")) else f"stage3_{written}"
         if name in STAGE_3_ONLY and does_something(config, written):
             setting = config.at("zero_optimization", written)
-            yield Finding(
-                setting,
-                f"`{written}` has no effect with ZeRO stage {config.stage}; it requires stage 3",
-                severity=INFO if is_for_any_stage(setting) else None,
-                on_key=True,
-                help=set_key("zero_optimization.stage", 3) | remove_key(f"zero_optimization.{written}"),
-            )
+            text = f"`{written}` has no effect with ZeRO stage {config.stage}; it requires stage 3"
+            remedy = set_key("zero_optimization.stage", 3) | remove_key(f"zero_optimization.{written}")
+            yield Finding(setting, text, severity=INFO if is_for_any_stage(setting) else None, on_key=True, help=remedy)
 
 
 def is_for_any_stage(setting: Setting) -> bool:
@@ -57,7 +53,6 @@ def is_for_any_stage(setting: Setting) -> bool:
 
 
 def does_something(config: DeepSpeedConfig, key: str) -> bool:
-    """Whether a written value differs from the default; an empty section has no effect either."""
     field = ZERO.fields[ZERO.names.get(key, key)]
     return config.get("zero_optimization", key) not in (field.default_at(config.version), None, {})
 
@@ -68,14 +63,9 @@ def offloaded_parameters_below_stage_3(config: DeepSpeedConfig) -> Iterator[Find
     if config.stage in (0, 1, 2) and section is not None and section["device"] != "none":
         setting = config.at("zero_optimization", "offload_param")
         text = f"`offload_param` has no effect with ZeRO stage {config.stage}; it requires stage 3"
-        yield Finding(
-            setting,
-            text,
-            severity=INFO if is_for_any_stage(setting) else None,
-            note="the parameters stay on the GPU",
-            on_key=True,
-            help=set_key("zero_optimization.stage", 3) | remove_key("zero_optimization.offload_param"),
-        )
+        note = "the parameters stay on the GPU"
+        remedy = set_key("zero_optimization.stage", 3) | remove_key("zero_optimization.offload_param")
+        yield Finding(setting, text, severity=INFO if is_for_any_stage(setting) else None, note=note, on_key=True, help=remedy)
 
 
 @rule("DSP102")
@@ -85,20 +75,12 @@ def offloaded_optimizer_below_its_stage(config: DeepSpeedConfig) -> Iterator[Fin
     setting = config.at("zero_optimization", "offload_optimizer", "device")
     if config.stage == 0:
         text = "`offload_optimizer` has no effect with ZeRO stage 0; it requires stage 1 or higher"
-        yield Finding(
-            setting,
-            text,
-            note="the optimizer still becomes its CPU version",
-            help=set_key("zero_optimization.stage", 2) | remove_key("zero_optimization.offload_optimizer"),
-        )
+        remedy = set_key("zero_optimization.stage", 2) | remove_key("zero_optimization.offload_optimizer")
+        yield Finding(setting, text, note="the optimizer still becomes its CPU version", help=remedy)
     elif config.offload == "nvme":
         text = f'`offload_optimizer.device` is "nvme", which requires ZeRO stage 3, but the stage is {config.stage}'
-        yield Finding(
-            setting,
-            text,
-            note="the optimizer states go to CPU memory",
-            help=set_key("zero_optimization.stage", 3) | set_key("zero_optimization.offload_optimizer.device", "cpu"),
-        )
+        remedy = set_key("zero_optimization.stage", 3) | set_key("zero_optimization.offload_optimizer.device", "cpu")
+        yield Finding(setting, text, note="the optimizer states go to CPU memory", help=remedy)
 
 
 @rule("DSP103")
@@ -106,11 +88,8 @@ def offload_feature_below_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.zero["offload_optimizer"]
     setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
     if section is not None and section["super_offload"] and setting.origin != DEFAULT and config.stage in (0, 1, 2):
-        yield Finding(
-            setting,
-            f"`super_offload` has no effect with ZeRO stage {config.stage}; it requires stage 3",
-            help=set_key("zero_optimization.stage", 3) | remove_key("zero_optimization.offload_optimizer.super_offload"),
-        )
+        remedy = set_key("zero_optimization.stage", 3) | remove_key("zero_optimization.offload_optimizer.super_offload")
+        yield Finding(setting, f"`super_offload` has no effect with ZeRO stage {config.stage}; it requires stage 3", help=remedy)
 
 
 @rule("DSP104")
@@ -118,12 +97,8 @@ def key_of_lower_stages_at_stage_3(config: DeepSpeedConfig) -> Iterator[Finding]
     if config.stage == 3:
         for key in BELOW_3_ONLY:
             if key in config.zero.given and config.zero[key]:
-                yield Finding(
-                    config.at("zero_optimization", key),
-                    f"`{key}` has no effect with ZeRO stage 3",
-                    on_key=True,
-                    help=remove_key(f"zero_optimization.{key}"),
-                )
+                text = f"`{key}` has no effect with ZeRO stage 3"
+                yield Finding(config.at("zero_optimization", key), text, on_key=True, help=remove_key(f"zero_optimization.{key}"))
 
 
 @rule("DSP105")
@@ -142,12 +117,8 @@ def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
         if isinstance(value, str) and value.lower() in OFF_WORDS:
             setting = config.setting(*path)
             fix = replace(setting, False, "write false", safe=False)
-            yield Finding(
-                setting,
-                f"`{setting.name}` is the string {spelled(value)}, which counts as true",
-                fix=fix,
-                note="DeepSpeed does not convert it, and a string that is not empty is true",
-            )
+            text = f"`{setting.name}` is the string {spelled(value)}, which counts as true"
+            yield Finding(setting, text, fix=fix, note="DeepSpeed does not convert it, and a string that is not empty is true")
 
 
 @rule("DSP107")
@@ -155,12 +126,8 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     value = config.values.get("zero_optimization")
     if isinstance(value, bool):
         text = f"`zero_optimization` is the boolean {spelled(value)}, a deprecated form"
-        yield Finding(
-            config.setting("zero_optimization"),
-            text,
-            help=f'write `"zero_optimization": {{"stage": {int(value)}}}`',
-            note=f"it still works, as stage {int(value)}",
-        )
+        remedy = f'write `"zero_optimization": {{"stage": {int(value)}}}`'
+        yield Finding(config.setting("zero_optimization"), text, help=remedy, note=f"it still works, as stage {int(value)}")
 
 
 @rule("DSP108")
@@ -193,13 +160,10 @@ def smaller_batch_with_autotp(config: DeepSpeedConfig) -> Iterator[Finding]:
     if batch.layout.tensor_parallel > 1 and config.trainer is None and isinstance(total, int) and taken not in (None, total):
         setting = config.setting("tensor_parallel", "autotp_size")
         keys = [each.name for each in (batch.global_batch, batch.accumulation) if each.written] or [batch.accumulation.name]
-        yield Finding(
-            setting,
-            f"`autotp_size` is {setting.spelled}, so a step consumes {taken} samples, not {total}",
-            related=(batch.global_batch,),
-            note=f"the {setting.spelled} GPUs of a tensor-parallel group train on the same samples, but DeepSpeed counts all GPUs",
-            help=f"multiply {' and '.join(f'`{key}`' for key in keys)} by {setting.spelled} to consume {total} samples per step",
-        )
+        text = f"`autotp_size` is {setting.spelled}, so a step consumes {taken} samples, not {total}"
+        note = f"the {setting.spelled} GPUs of a tensor-parallel group train on the same samples, but DeepSpeed counts all GPUs"
+        remedy = f"multiply {' and '.join(f'`{key}`' for key in keys)} by {setting.spelled} to consume {total} samples per step"
+        yield Finding(setting, text, related=(batch.global_batch,), note=note, help=remedy)
 
 
 @rule("DSP111")
@@ -207,12 +171,9 @@ def indivisible_sequence_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
     size, world = config.values.get("sequence_parallel_size"), config.world_size
     if isinstance(size, int) and size > 0 and world is not None and world % size and "data_parallel_size" not in config.values:
         text = f"`sequence_parallel_size` is {size}, which does not divide {world} GPUs"
-        yield Finding(
-            config.setting("sequence_parallel_size"),
-            text,
-            note="DeepSpeed computes the batch with a fraction of a data-parallel size",
-            help=f"set `sequence_parallel_size` to a divisor of {world}",
-        )
+        setting = config.setting("sequence_parallel_size")
+        remedy = f"set `sequence_parallel_size` to a divisor of {world}"
+        yield Finding(setting, text, note="DeepSpeed computes the batch with a fraction of a data-parallel size", help=remedy)
 
 
 @rule("DSP112")
@@ -224,26 +185,16 @@ def zenflow_overrides_accumulation(config: DeepSpeedConfig) -> Iterator[Finding]
     if interval != steps:
         setting = config.setting("gradient_accumulation_steps")
         text = f"`gradient_accumulation_steps` is overridden by `zenflow.update_interval` ({spelled(interval)})"
-        yield Finding(
-            setting,
-            text,
-            on_key=True,
-            note="the batch sizes no longer agree with each other",
-            help=set_key("gradient_accumulation_steps", interval) if isinstance(interval, int) else None,
-        )
+        remedy = set_key("gradient_accumulation_steps", interval) if isinstance(interval, int) else None
+        yield Finding(setting, text, on_key=True, note="the batch sizes no longer agree with each other", help=remedy)
 
 
 @rule("DSP113")
 def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage == 0 and config.precision == "fp16" and not config.has_optimizer:
         text = "`fp16.enabled` is true without an optimizer, so loss scaling is off"
-        yield Finding(
-            config.at("fp16", "enabled"),
-            text,
-            [config.absent("optimizer")],
-            help="add an `optimizer` section, or use `bf16`",
-            note="small gradients may become 0",
-        )
+        remedy = "add an `optimizer` section, or use `bf16`"
+        yield Finding(config.at("fp16", "enabled"), text, [config.absent("optimizer")], help=remedy, note="small gradients may become 0")
 
 
 @rule("DSP114")
@@ -270,9 +221,5 @@ def adam_is_adamw(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(config.setting("optimizer", "type"), text, help=advice)
     elif optimizer.name == "adamw" and mode is False:
         text = "`adam_w_mode: false` has no effect with `AdamW`: weight decay stays decoupled"
-        yield Finding(
-            config.setting("optimizer", "params", "adam_w_mode"),
-            text,
-            severity=WARNING,
-            help=set_key("optimizer.type", "Adam") | remove_key("optimizer.params.adam_w_mode"),
-        )
+        remedy = set_key("optimizer.type", "Adam") | remove_key("optimizer.params.adam_w_mode")
+        yield Finding(config.setting("optimizer", "params", "adam_w_mode"), text, severity=WARNING, help=remedy)

@@ -30,12 +30,8 @@ def nvme_without_path(config: DeepSpeedConfig) -> Iterator[Finding]:
         needed = key == "offload_param" or config.has_optimizer
         if section is not None and section["device"] == "nvme" and section["nvme_path"] is None and needed:
             text, path = f"`{key}` to NVMe requires `nvme_path`", f"zero_optimization.{key}"
-            yield Finding(
-                config.at("zero_optimization", key),
-                text,
-                exception=exception,
-                help=f"set `{path}.nvme_path` to a folder on a local disk" | set_key(f"{path}.device", "cpu"),
-            )
+            remedy = f"set `{path}.nvme_path` to a folder on a local disk" | set_key(f"{path}.device", "cpu")
+            yield Finding(config.at("zero_optimization", key), text, exception=exception, help=remedy)
 
 
 @rule("DSP031")
@@ -54,12 +50,10 @@ def partial_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]
 def partial_offload_to_nvme(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.zero["offload_optimizer"]
     if config.stage == 3 and section is not None and section["device"] == "nvme" and section["ratio"] < 1.0:
-        yield Finding(
-            config.at("zero_optimization", "offload_optimizer", "ratio"),
-            "`ratio` below 1 keeps groups of parameters on the GPU, which is incompatible with `device: nvme`",
-            note="the groups are swapped to the memory of the CPU; with several groups the step on the GPU fails",
-            help=set_key("zero_optimization.offload_optimizer.device", "cpu") | remove_key("zero_optimization.offload_optimizer.ratio"),
-        )
+        text = "`ratio` below 1 keeps groups of parameters on the GPU, which is incompatible with `device: nvme`"
+        note = "the groups are swapped to the memory of the CPU; with several groups the step on the GPU fails"
+        remedy = set_key("zero_optimization.offload_optimizer.device", "cpu") | remove_key("zero_optimization.offload_optimizer.ratio")
+        yield Finding(config.at("zero_optimization", "offload_optimizer", "ratio"), text, note=note, help=remedy)
 
 
 @rule("DSP032")
@@ -71,17 +65,11 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     if lacking:
         setting = config.at("zero_optimization", "offload_optimizer", "super_offload")
         text = f"`super_offload` requires DeepSpeedCPUAdam, but the optimizer is {optimizer.class_name}"
-        yield Finding(
-            setting,
-            text,
-            exception=f"KeyError: '{lacking}'",
-            help=set_key("zero_optimization.offload_optimizer.super_offload", False),
-            depends_on=config.rest,
-        )
+        remedy = set_key("zero_optimization.offload_optimizer.super_offload", False)
+        yield Finding(setting, text, exception=f"KeyError: '{lacking}'", help=remedy, depends_on=config.rest)
 
 
 def zenflow(config: DeepSpeedConfig) -> Operand:
-    """The parsed ZenFlow section; None where there is none."""
     return config.zero["zenflow"]
 
 
@@ -102,12 +90,8 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=raised, help="set `zero_optimization.zenflow.select_interval` to an integer")
     elif strategy == "step" and isinstance(update, int) and select != 0 and select < update:
         raised = "ValueError: Select interval must be greater or equal to update interval"
-        yield Finding(
-            setting,
-            f"`select_interval` is {select}, less than `update_interval` ({update})",
-            exception=raised,
-            help=set_key("zero_optimization.zenflow.select_interval", update),
-        )
+        text = f"`select_interval` is {select}, less than `update_interval` ({update})"
+        yield Finding(setting, text, exception=raised, help=set_key("zero_optimization.zenflow.select_interval", update))
 
 
 @rule("DSP051")
@@ -117,20 +101,13 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if section["offload"] and not config.overlap_comm:
         raised = "AssertionError: offload selective optimizer should be used with overlap_comm"
-        yield Finding(
-            config.at("zero_optimization", "zenflow", "offload"),
-            "`zenflow.offload` requires `overlap_comm`",
-            exception=raised,
-            help=set_key("zero_optimization.overlap_comm", True) | set_key("zero_optimization.zenflow.offload", False),
-        )
+        text = "`zenflow.offload` requires `overlap_comm`"
+        remedy = set_key("zero_optimization.overlap_comm", True) | set_key("zero_optimization.zenflow.offload", False)
+        yield Finding(config.at("zero_optimization", "zenflow", "offload"), text, exception=raised, help=remedy)
     elif config.stage != 3 and config.offload == "none":
         raised = "ValueError: Zenflow must be used with cpu offload"
-        yield Finding(
-            config.at("zero_optimization", "zenflow"),
-            "`zenflow` requires `offload_optimizer`",
-            exception=raised,
-            help=set_key("zero_optimization.offload_optimizer.device", "cpu"),
-        )
+        remedy = set_key("zero_optimization.offload_optimizer.device", "cpu")
+        yield Finding(config.at("zero_optimization", "zenflow"), "`zenflow` requires `offload_optimizer`", exception=raised, help=remedy)
 
 
 @rule("DSP052")
@@ -142,24 +119,13 @@ def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Fin
         raised = (
             "TypeError: deepspeed.ops.adam.zenflow_torch_adam.ZenFlowSelectiveAdamW() argument after ** must be a mapping, not NoneType"
         )
-        yield Finding(
-            config.setting("optimizer"),
-            "`zenflow` requires `optimizer.params`",
-            exception=raised,
-            help="add `params` to `optimizer`",
-            depends_on=config.rest,
-        )
+        text = "`zenflow` requires `optimizer.params`"
+        yield Finding(config.setting("optimizer"), text, exception=raised, help="add `params` to `optimizer`", depends_on=config.rest)
         return
     accepted = PARAMETERS["AdamW"].split()
     for key in optimizer.params if isinstance(optimizer.params, dict) else ():
         if key not in accepted:
             raised = f"TypeError: AdamW.__init__() got an unexpected keyword argument '{key}'"
             text = f"ZenFlow's AdamW has no parameter `{key}`"
-            yield Finding(
-                config.setting("optimizer", "params", key),
-                text,
-                exception=raised,
-                on_key=True,
-                help=remove_key(f"optimizer.params.{key}"),
-                depends_on=config.rest,
-            )
+            setting = config.setting("optimizer", "params", key)
+            yield Finding(setting, text, exception=raised, on_key=True, help=remove_key(f"optimizer.params.{key}"), depends_on=config.rest)

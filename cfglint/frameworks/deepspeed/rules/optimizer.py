@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
@@ -11,7 +11,7 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS, Optimizer
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import move, remove, replace
-from cfglint.source.annotations import ConfigMapping, Iterator
+from cfglint.source.annotations import Iterator
 
 FILLED = ("DeepSpeedCPUAdam", "ZenFlowCPUAdam")  # DeepSpeed passes these arguments itself
 SHARED_WITH_ADAMW = ("lr", "betas", "eps", "weight_decay", "bias_correction", "amsgrad")
@@ -26,13 +26,8 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("optimizer", "type")
     if optimizer.known:
         text = f"`optimizer.type` is {spelled(optimizer.name)}, a module of torch.optim and not an optimizer"
-        yield Finding(
-            setting,
-            text,
-            exception="TypeError: 'module' object is not callable",
-            help=set_key("optimizer.type", "AdamW") | "another optimizer",
-            depends_on=config.rest,
-        )
+        remedy = set_key("optimizer.type", "AdamW") | "another optimizer"
+        yield Finding(setting, text, exception="TypeError: 'module' object is not callable", help=remedy, depends_on=config.rest)
         return
     raised = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer"
     meant = next((name for name in OPENLY_TORCH if name.lower() == optimizer.name.lower()), None)
@@ -43,17 +38,12 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     text, replacement = f"`optimizer.type` is {spelled(optimizer.name)}, which neither DeepSpeed nor torch.optim has", None
     if optimizer.name.lower() in ONE_BIT:
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
-        replacement = adamw_instead(optimizer)
+        remedy = set_key("optimizer.type", "AdamW")
+        for key in optimizer.arguments:
+            if key not in SHARED_WITH_ADAMW:
+                remedy &= remove_key(f"optimizer.params.{key}")
+        replacement = remedy
     yield Finding(setting, text, exception=raised, help=replacement, depends_on=config.rest)
-
-
-def adamw_instead(optimizer: Optimizer) -> Remedy:
-    """How to use AdamW: the parameters of another optimizer have to go."""
-    remedy = set_key("optimizer.type", "AdamW")
-    for key in optimizer.arguments:
-        if key not in SHARED_WITH_ADAMW:
-            remedy &= remove_key(f"optimizer.params.{key}")
-    return remedy
 
 
 @rule("DSP041")
@@ -68,7 +58,6 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
-    """The move to `gradient_clipping`, or the removal where that key is set."""
     if "gradient_clipping" in config.values:
         return remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
     return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
@@ -81,26 +70,16 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
     if optimizer is None or accepted is None or "max_grad_norm" in optimizer.arguments:
         return
     for key in optimizer.arguments:
-        if key not in accepted and not (key == "foreach" and taken_by_torch_adam(optimizer)):
+        if key not in accepted and not (
+            key == "foreach" and optimizer.name in ("adam", "adamw") and optimizer.class_name in ("Adam", "AdamW")
+        ):
             setting = config.setting("optimizer", "params", key)
             text = f"{optimizer.class_name} has no parameter `{key}`"
-            yield Finding(
-                setting,
-                text,
-                exception=unexpected(optimizer, key),
-                on_key=True,
-                help=remove_key(f"optimizer.params.{key}"),
-                depends_on=config.rest,
-            )
-
-
-def taken_by_torch_adam(optimizer: Optimizer) -> bool:
-    """Whether DeepSpeed itself passes `foreach` on."""
-    return optimizer.name in ("adam", "adamw") and optimizer.class_name in ("Adam", "AdamW")
+            remedy = remove_key(f"optimizer.params.{key}")
+            yield Finding(setting, text, exception=unexpected(optimizer, key), on_key=True, help=remedy, depends_on=config.rest)
 
 
 def unexpected(optimizer: Optimizer, key: object) -> str:
-    """The error of the class for an argument that it does not have, or that DeepSpeed already passes."""
     name = optimizer.class_name
     if key in ("params", "model_params") or (key == "adamw_mode" and name in FILLED):
         return f"TypeError: {name}() got multiple values for keyword argument '{key}'"
@@ -134,7 +113,13 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
             raised = out_of_bounds(key, arguments[key], above) if key in arguments else ""
             if raised:
                 yield key, raised
-    yield from incompatible_values(name, arguments)
+    if name == "SGD" and arguments.get("nesterov") and (not arguments.get("momentum", 0) or arguments.get("dampening", 0)):
+        yield "nesterov", "ValueError: Nesterov momentum requires a momentum and zero dampening"
+    if arguments.get("fused") is True and arguments.get("foreach") is True and name in ("Adam", "AdamW", "Adagrad", "SGD"):
+        yield "fused", "RuntimeError: `fused` and `foreach` cannot be `True` together."
+    rho = arguments.get("rho")
+    if name == "Adadelta" and isinstance(rho, (int, float)) and rho > 1:
+        yield "rho", f"ValueError: Invalid rho value: {rho}"
     if name in READS_BETAS and "betas" in arguments:
         raised = two_betas(arguments["betas"], compared=name not in (*FILLED, "DeepSpeedCPULion"), floats=name in ("Adam", "AdamW"))
         if raised:
@@ -147,17 +132,6 @@ def out_of_bounds(key: str, value: object, above: bool) -> str:
         return f"TypeError: '<=' not supported between instances of 'float' and '{type(value).__name__}'"
     title = {"lr": "learning rate", "eps": "epsilon value"}.get(key, f"{key} value")
     return "" if value > 0 or (value == 0 and not above) else f"ValueError: Invalid {title}: {value}"
-
-
-def incompatible_values(name: str, arguments: ConfigMapping) -> Iterator[tuple[str, str]]:
-    """The errors of torch's optimizers for two incompatible arguments, or for a number above its maximum."""
-    if name == "SGD" and arguments.get("nesterov") and (not arguments.get("momentum", 0) or arguments.get("dampening", 0)):
-        yield "nesterov", "ValueError: Nesterov momentum requires a momentum and zero dampening"
-    if arguments.get("fused") is True and arguments.get("foreach") is True and name in ("Adam", "AdamW", "Adagrad", "SGD"):
-        yield "fused", "RuntimeError: `fused` and `foreach` cannot be `True` together."
-    rho = arguments.get("rho")
-    if name == "Adadelta" and isinstance(rho, (int, float)) and rho > 1:
-        yield "rho", f"ValueError: Invalid rho value: {rho}"
 
 
 def two_betas(value: object, compared: bool, floats: bool) -> str:

@@ -38,12 +38,8 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
         if size == "auto" and config.open:
             return
         raised = f"TypeError: '>' not supported between instances of '{type(size).__name__}' and 'int'"
-        yield Finding(
-            setting,
-            f"`autotp_size` is {described(size)}, not a number",
-            exception=raised,
-            help="set `tensor_parallel.autotp_size` to a number",
-        )
+        text = f"`autotp_size` is {described(size)}, not a number"
+        yield Finding(setting, text, exception=raised, help="set `tensor_parallel.autotp_size` to a number")
         return
     size, world = config.section("tensor_parallel")["autotp_size"], config.world_size
     if not isinstance(size, int) or size < 2:
@@ -52,13 +48,8 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if world is not None and world % size:
         raised = "IndexError: list index out of range" if size < world else "AssertionError"
-        yield Finding(
-            setting,
-            f"`autotp_size` is {size}, which does not divide {world} GPUs",
-            exception=raised,
-            fails_at="init",
-            help=f"set `tensor_parallel.autotp_size` to a divisor of {world}",
-        )
+        text = f"`autotp_size` is {size}, which does not divide {world} GPUs"
+        yield Finding(setting, text, exception=raised, fails_at="init", help=f"set `tensor_parallel.autotp_size` to a divisor of {world}")
     inner = config.section("tensor_parallel")["tensor_parallel"]
     if config.version >= SIZES_COMPARED and inner is not None and inner["tp_size"] not in (1, size):
         raised = f"ValueError: tensor_parallel.tp.tp_size ({inner['tp_size']}) does not match tensor_parallel.autotp_size ({size})."
@@ -74,12 +65,8 @@ def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]
     if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.looks_up("expert_parallel"):
         raised = f"ValueError: load_balance_coeff={section['load_balance_coeff']!r} is not supported in this AutoEP build"
         text = "`expert_parallel.load_balance_coeff` is not supported"
-        yield Finding(
-            config.setting("expert_parallel", "load_balance_coeff"),
-            text,
-            exception=raised,
-            help=remove_key("expert_parallel.load_balance_coeff"),
-        )
+        remedy = remove_key("expert_parallel.load_balance_coeff")
+        yield Finding(config.setting("expert_parallel", "load_balance_coeff"), text, exception=raised, help=remedy)
 
 
 @rule("DSP073")
@@ -95,7 +82,6 @@ def invalid_expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def module_names(config: DeepSpeedConfig) -> ConfigValue:
-    """The module names that autocast is limited to."""
     section = config.values.get("torch_autocast")
     if not isinstance(section, dict) or not section.get("enabled"):
         return None

@@ -18,12 +18,8 @@ RAISED = "ZeRORuntimeException: You are using ZeRO-Offload with a client provide
 def section_replaced_by_object(config: DeepSpeedConfig) -> Iterator[Finding]:
     for section, name in SECTIONS.items():
         if config.passes(name) and config.has(section):
-            yield Finding(
-                config.setting(section),
-                f"`{section}` is ignored: the program passes `{name}` to `deepspeed.initialize`",
-                on_key=True,
-                help=f"remove `{section}`, or the argument `{name}`",
-            )
+            text = f"`{section}` is ignored: the program passes `{name}` to `deepspeed.initialize`"
+            yield Finding(config.setting(section), text, on_key=True, help=f"remove `{section}`, or the argument `{name}`")
 
 
 @rule("DSP118")
@@ -32,9 +28,6 @@ def offload_of_torch_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     forced = config.get("zero_force_ds_cpu_optimizer")
     accepted = made.endswith("CPUAdam") or (made.endswith("CPULion") and config.version >= LION)
     if config.stage and config.offload != "none" and made.startswith(OPTIMIZERS) and not accepted and forced in (None, True):
-        yield Finding(
-            config.at("zero_optimization", "offload_optimizer"),
-            f"`zero_optimization.offload_optimizer` requires `DeepSpeedCPUAdam`, but the program passes `{made}`",
-            exception=RAISED.format(made),
-            help="pass `DeepSpeedCPUAdam` to `deepspeed.initialize`" | set_key("zero_force_ds_cpu_optimizer", False),
-        )
+        text = f"`zero_optimization.offload_optimizer` requires `DeepSpeedCPUAdam`, but the program passes `{made}`"
+        remedy = "pass `DeepSpeedCPUAdam` to `deepspeed.initialize`" | set_key("zero_force_ds_cpu_optimizer", False)
+        yield Finding(config.at("zero_optimization", "offload_optimizer"), text, exception=RAISED.format(made), help=remedy)

@@ -21,7 +21,6 @@ TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float
 
 
 def data_type(config: DeepSpeedConfig, key: str) -> Operand:
-    """A value of the `data_types` section."""
     section = config.values.get("data_types")
     return section.get(key) if isinstance(section, dict) else None
 
@@ -44,13 +43,8 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
     if fp16 and bf16:
         raised = "AssertionError: fp16_master_weights_and_gradients and bf16_master_weights_and_gradients are mutually exclusive."
         text = "`fp16_master_weights_and_grads` is incompatible with `bf16_master_weights_and_grads`"
-        yield Finding(
-            config.at("fp16", "fp16_master_weights_and_grads"),
-            text,
-            exception=raised,
-            help=remove_key("fp16.fp16_master_weights_and_grads") | remove_key("bf16.bf16_master_weights_and_grads"),
-            depends_on=config.rest,
-        )
+        remedy = remove_key("fp16.fp16_master_weights_and_grads") | remove_key("bf16.bf16_master_weights_and_grads")
+        yield Finding(config.at("fp16", "fp16_master_weights_and_grads"), text, exception=raised, help=remedy, depends_on=config.rest)
         return
     offloaded = config.offload != "none"
     if bf16 and config.section("bf16")["bf16_optimizer_states"] and not offloaded:
@@ -62,13 +56,8 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         if config.version < BF16_MASTER:
             raised = OLD_MASTER_WEIGHTS
         text = f"`{section}.{key}` requires DeepSpeedCPUAdam, an Adam that is offloaded to the CPU"
-        yield Finding(
-            config.at(section, key),
-            text,
-            exception=raised,
-            help='set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW' | remove_key(f"{section}.{key}"),
-            depends_on=config.rest,
-        )
+        remedy = 'set `zero_optimization.offload_optimizer.device` to "cpu" with Adam or AdamW' | remove_key(f"{section}.{key}")
+        yield Finding(config.at(section, key), text, exception=raised, help=remedy, depends_on=config.rest)
 
 
 def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
@@ -80,7 +69,7 @@ def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
 @rule("PRC103")
 def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     value = data_type(config, "grad_accum_dtype")
-    if value is None or not accumulates(config):
+    if value is None or not (config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")):
         return
     setting = config.setting("data_types", "grad_accum_dtype")
     found = dtype(value)
@@ -89,24 +78,13 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
     if found is None:
         text = f"`data_types.grad_accum_dtype` is {spelled(value)}, not a valid data type"
         choices = f"write one of {', '.join(SHORT_NAMES)}"
-        yield Finding(
-            setting,
-            text,
-            exception=f"ValueError: {value!r} is not a valid DtypeEnum",
-            help=choices,
-            note=UNRESOLVED if value == "auto" else None,
-            depends_on=config.rest,
-        )
+        raised = f"ValueError: {value!r} is not a valid DtypeEnum"
+        yield Finding(setting, text, exception=raised, help=choices, note=UNRESOLVED if value == "auto" else None, depends_on=config.rest)
     elif config.stage and config.version < OWN_TYPE_WITH_ZERO and config.has_optimizer and found != config.precision:
         raised = "NotImplementedError: Model data type and gradient accumulation data type must be equal to use ZeRO"
         text = f"`data_types.grad_accum_dtype` is {found}; with ZeRO it must be {config.precision}, the model's type"
-        yield Finding(
-            setting,
-            text,
-            exception=raised,
-            help=set_key("data_types.grad_accum_dtype", config.precision),
-            depends_on=config.rest,
-        )
+        remedy = set_key("data_types.grad_accum_dtype", config.precision)
+        yield Finding(setting, text, exception=raised, help=remedy, depends_on=config.rest)
     elif config.stage == 0 and config.has_optimizer:
         needed = type_without_zero(config, found)
         if needed != found:
@@ -122,24 +100,17 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
 
 
 def type_without_zero(config: DeepSpeedConfig, asked: str) -> str:
-    """The type in which gradients are accumulated without ZeRO; the one that is asked for, if the release supports it."""
     if config.precision != "bf16" or config.version >= BF16_OPTIMIZER_WITHOUT_ZERO:
         return config.precision
     return asked if asked == "fp32" or (asked == "bf16" and config.version >= BF16_WITHOUT_ZERO) else "fp32"
 
 
 def mixed_types(config: DeepSpeedConfig, found: str) -> str:
-    """The message about a type that is not supported with the model's."""
     if config.version >= BF16_WITHOUT_ZERO:
         return f"unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
     if found == config.precision:
         return "Bfloat16 wrapper must use a gradient accumulation type of fp32, enable ZeRO to use Bfloat16 gradient accumulation"
     return "unsupported mix of model dtype and gradient accumulation type"
-
-
-def accumulates(config: DeepSpeedConfig) -> bool:
-    """Whether the engine uses the type of accumulated gradients."""
-    return config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")
 
 
 @rule("PRC104")
@@ -152,13 +123,9 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
         found = dtype(value)
         if found is None:
             text = f"`data_types.{key}` is {spelled(value)}, not a valid data type"
-            yield Finding(
-                setting,
-                text,
-                exception=f"ValueError: {value!r} is not a valid DtypeEnum",
-                note=UNRESOLVED if value == "auto" else None,
-                help=remove_key(f"data_types.{key}") | f"write one of {', '.join(SHORT_NAMES)}",
-            )
+            raised = f"ValueError: {value!r} is not a valid DtypeEnum"
+            remedy = remove_key(f"data_types.{key}") | f"write one of {', '.join(SHORT_NAMES)}"
+            yield Finding(setting, text, exception=raised, note=UNRESOLVED if value == "auto" else None, help=remedy)
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
@@ -184,23 +151,14 @@ def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
         setting = config.setting("torch_autocast", "enabled")
         related = config.at(config.precision, "enabled")
         text = f"`torch_autocast.enabled` and `{config.precision}.enabled` are both true"
-        yield Finding(
-            setting,
-            text,
-            related=(related,),
-            note="the weights are converted, and autocast converts on top of that",
-            help=set_key("torch_autocast.enabled", False) | set_key(related.name, False),
-        )
+        note = "the weights are converted, and autocast converts on top of that"
+        remedy = set_key("torch_autocast.enabled", False) | set_key(related.name, False)
+        yield Finding(setting, text, related=(related,), note=note, help=remedy)
 
 
 @rule("PRC107")
 def ignored_bfloat16(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.values.get("bf16") is not None and "bfloat16" in config.values:
         reason = "the Trainer sets `bf16`" if config.documents[0].find(("bf16",))[1] is None else "`bf16` is set"
-        yield Finding(
-            config.setting("bfloat16"),
-            f"`bfloat16` is ignored, because {reason}",
-            on_key=True,
-            note="its content is not checked",
-            help=remove_key("bfloat16"),
-        )
+        text = f"`bfloat16` is ignored, because {reason}"
+        yield Finding(config.setting("bfloat16"), text, on_key=True, note="its content is not checked", help=remove_key("bfloat16"))

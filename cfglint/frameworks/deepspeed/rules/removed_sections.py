@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
@@ -19,30 +19,19 @@ SPARSE_MODES = ("dense", "fixed", "variable", "bigbird", "bslongformer")
 def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in READ:
         if key in config.values and config.looks_up(key):
-            yield from content(config, key, config.values[key])
-
-
-def content(config: DeepSpeedConfig, key: str, value: object) -> Iterator[Finding]:
-    """Findings about the value of one of the sections."""
-    if not isinstance(value, dict):
-        raised = not_attribute(value, "keys" if key == "sparse_attention" else "get")
-        yield mistyped(config.setting(key), "an object", raised, remove_key(key))
-    elif key in NEED_ENABLED and "enabled" not in value:
-        yield Finding(
-            config.setting(key),
-            f"`{key}` has no `enabled`, which {config.release} requires",
-            exception="KeyError: 'enabled'",
-            help=set_key(f"{key}.enabled", False) | remove_key(key),
-        )
-    elif key == "sparse_attention" and value.get("mode", "fixed") not in SPARSE_MODES:
-        raised = f"NotImplementedError: Given sparsity mode, {value['mode']}, has not been implemented yet!"
-        text = f'`sparse_attention.mode` is {spelled(value["mode"])}; it must be "dense", "fixed", "variable", "bigbird" or "bslongformer"'
-        yield Finding(
-            config.setting(key, "mode"),
-            text,
-            exception=raised,
-            help=choice("sparse_attention.mode", value["mode"], SPARSE_MODES),
-        )
+            value = config.values[key]
+            if not isinstance(value, dict):
+                raised = not_attribute(value, "keys" if key == "sparse_attention" else "get")
+                yield mistyped(config.setting(key), "an object", raised, remove_key(key))
+            elif key in NEED_ENABLED and "enabled" not in value:
+                text = f"`{key}` has no `enabled`, which {config.release} requires"
+                remedy = set_key(f"{key}.enabled", False) | remove_key(key)
+                yield Finding(config.setting(key), text, exception="KeyError: 'enabled'", help=remedy)
+            elif key == "sparse_attention" and value.get("mode", "fixed") not in SPARSE_MODES:
+                raised = f"NotImplementedError: Given sparsity mode, {value['mode']}, has not been implemented yet!"
+                text = f"`sparse_attention.mode` is {spelled(value['mode'])}; it must be {listed(map(spelled, SPARSE_MODES))}"
+                remedy = choice("sparse_attention.mode", value["mode"], SPARSE_MODES)
+                yield Finding(config.setting(key, "mode"), text, exception=raised, help=remedy)
 
 
 METHODS = {  # the parts of `compression_training`, each with the required keys in the `params` of every group
@@ -87,7 +76,6 @@ def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object)
 
 
 def compression_part(config: DeepSpeedConfig, name: str, part: object) -> Iterator[Finding]:
-    """The first fault of one part."""
     path = ("compression_training", name)
     shared = part.get("shared_parameters", {}) if isinstance(part, dict) else {}
     if not isinstance(part, dict):
@@ -117,7 +105,6 @@ def compression_part(config: DeepSpeedConfig, name: str, part: object) -> Iterat
 
 
 def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Finding]:
-    """The first fault of the groups of one part."""
     path = ("compression_training", name, "different_groups")
     if not isinstance(found, dict):
         yield not_an_object(config, path, found)
@@ -148,12 +135,8 @@ def initial_scale_power_type(config: DeepSpeedConfig) -> Iterator[Finding]:
     else:
         return
     setting = config.at("fp16", "initial_scale_power")
-    yield Finding(
-        setting,
-        f"`fp16.initial_scale_power` is {spelled(power)}; it must be a number below 1024",
-        exception=raised,
-        help=set_key("fp16.initial_scale_power", 16, ", the default"),
-    )
+    text = f"`fp16.initial_scale_power` is {spelled(power)}; it must be a number below 1024"
+    yield Finding(setting, text, exception=raised, help=set_key("fp16.initial_scale_power", 16, ", the default"))
 
 
 @rule("BAT008")

@@ -16,7 +16,6 @@ CYCLE_CHECKED_SINCE = (0, 19, 4)
 
 
 def at(config: DeepSpeedConfig, key: str) -> Operand:
-    """The setting of a parameter of the scheduler."""
     return config.setting("scheduler", "params", key)
 
 
@@ -57,13 +56,8 @@ def torch_scheduler_with_wrapped_optimizer(config: DeepSpeedConfig) -> Iterator[
         text = (
             f"`scheduler.type` is {spelled(scheduler.name)} of torch, which does not accept the optimizer that DeepSpeed wraps ({wrapped})"
         )
-        yield Finding(
-            setting,
-            text,
-            exception=f"TypeError: {wrapped} is not an Optimizer",
-            help="use one of DeepSpeed's own, such as WarmupCosineLR",
-            depends_on=config.rest,
-        )
+        remedy = "use one of DeepSpeed's own, such as WarmupCosineLR"
+        yield Finding(setting, text, exception=f"TypeError: {wrapped} is not an Optimizer", help=remedy, depends_on=config.rest)
 
 
 def wrapper(config: DeepSpeedConfig) -> str:
@@ -90,34 +84,23 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for key in extra(scheduler):
         raised = f"TypeError: {scheduler.name}.__init__() got an unexpected keyword argument '{key}'"
-        yield Finding(
-            at(config, key),
-            f"{scheduler.name} has no parameter `{key}`",
-            exception=raised,
-            on_key=True,
-            help=remove_key(f"scheduler.params.{key}"),
-        )
+        text = f"{scheduler.name} has no parameter `{key}`"
+        yield Finding(at(config, key), text, exception=raised, on_key=True, help=remove_key(f"scheduler.params.{key}"))
     lacking = missing(scheduler)
     if lacking:
         names = " and ".join(f"'{key}'" for key in lacking)
         plural = "s" if len(lacking) > 1 else ""
         raised = f"TypeError: {scheduler.name}.__init__() missing {len(lacking)} required positional argument{plural}: {names}"
         text = f"{scheduler.name} requires {' and '.join(f'`{key}`' for key in lacking)}"
-        yield Finding(
-            config.setting("scheduler", "params"),
-            text,
-            exception=raised,
-            help=f"add {' and '.join(f'`{key}`' for key in lacking)} to `scheduler.params`",
-        )
+        remedy = f"add {' and '.join(f'`{key}`' for key in lacking)} to `scheduler.params`"
+        yield Finding(config.setting("scheduler", "params"), text, exception=raised, help=remedy)
 
 
 def extra(scheduler: Scheduler) -> list[Operand]:
-    """Parameters that the class does not have."""
     return [key for key in scheduler.params or () if key not in scheduler.takes]
 
 
 def missing(scheduler: Scheduler) -> list[str]:
-    """Required parameters that are missing."""
     return [key for key in scheduler.needs if key not in (scheduler.params or ())]
 
 
@@ -135,27 +118,20 @@ def invalid_scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         found = list(cycle_values(config, params))
     for key, raised in found[:1]:
         if not (params.get(key) == "auto" and config.open):
-            since = checked_since(key) if raised.startswith("ValueError: ") else ()
+            since = (CYCLE_CHECKED_SINCE if key.startswith("cycle_") else STEPS_CHECKED_SINCE) if raised.startswith("ValueError: ") else ()
             release = f" from DeepSpeed {dotted(since)} on" if since else ""
             text = f"`scheduler.params.{key}` is {spelled(params.get(key))}, which {scheduler.name} does not accept{release}"
             wanted = "positive integer" if "positive integer" in raised else "positive number" if "positive" in raised else "number"
             yield Finding(at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a {wanted}")
 
 
-def checked_since(key: str) -> Version:
-    """The first release that checks the sign of a number of steps."""
-    return CYCLE_CHECKED_SINCE if key.startswith("cycle_") else STEPS_CHECKED_SINCE
-
-
 def positive_integer(params: ConfigMapping, key: str, version: Version) -> Iterator[tuple[str, str]]:
-    """Check a number of steps."""
     value = params.get(key, 1)
     if (not isinstance(value, int) or value <= 0) and version >= STEPS_CHECKED_SINCE:
         yield key, f"ValueError: {key} must be a positive integer, got {value}"
 
 
 def warmup_values(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator[tuple[str, str]]:
-    """Check the values that the three warmup schedulers use during construction."""
     yield from positive_integer(params, "warmup_num_steps", config.version)
     if name != "WarmupCosineLR":
         yield from rates(config, name, params)
@@ -182,7 +158,6 @@ def rates(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator
 
 
 def cycle_values(config: DeepSpeedConfig, params: ConfigMapping) -> Iterator[tuple[str, str]]:
-    """Check the sizes and rates of OneCycle."""
     first, second = params.get("cycle_first_step_size", 2000), params.get("cycle_second_step_size")
     for key, value in (("cycle_first_step_size", first), ("cycle_second_step_size", second)):
         if value is None and key == "cycle_second_step_size":
@@ -207,7 +182,6 @@ def cycle_values(config: DeepSpeedConfig, params: ConfigMapping) -> Iterator[tup
 
 
 def not_float(value: Operand) -> str:
-    """The error of float() for a value; empty where it converts it."""
     try:
         float(value)
     except (TypeError, ValueError, OverflowError) as raised:
@@ -216,7 +190,6 @@ def not_float(value: Operand) -> str:
 
 
 def has_betas(config: DeepSpeedConfig) -> bool:
-    """Whether the optimizer has the momentum that OneCycle changes."""
     optimizer = config.optimizer
     return optimizer is not None and "betas" in (optimizer.accepted() or ())
 
@@ -238,13 +211,9 @@ def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]
     if isinstance(total, (int, float)) and isinstance(steps, int) and 0 < total < max(2, steps):
         related = (at(config, "total_num_steps"),)
         text = f"`warmup_num_steps` is {steps}, more than `total_num_steps` ({spelled(total)})"
-        yield Finding(
-            at(config, "warmup_num_steps"),
-            text,
-            related=related,
-            note="the learning rate never reaches its full value",
-            help=f"set `scheduler.params.warmup_num_steps` below {spelled(total)}",
-        )
+        setting = at(config, "warmup_num_steps")
+        remedy = f"set `scheduler.params.warmup_num_steps` below {spelled(total)}"
+        yield Finding(setting, text, related=related, note="the learning rate never reaches its full value", help=remedy)
 
 
 @rule("STP106")

@@ -37,24 +37,18 @@ UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weigh
 
 
 def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
-    """Findings for the faults of one kind in all strict sections."""
     for name in given_sections(config):
         for fault in config.section(name).faults:
             if fault.kind == kind:
                 setting = config.at(name, *fault.path)
                 note = ASSUMED_SIZE if setting.name in config.assumed else None
-                yield Finding(
-                    setting,
-                    fault.explained(setting, setting.name or name),
-                    exception=fault.exception,
-                    depends_on=config.other_parsers if is_tuning_list(config, setting.value) else (),
-                    note=note,
-                    help=fault_help(setting, fault.needed),
-                )
+                text = fault.explained(setting, setting.name or name)
+                doubts = config.other_parsers if isinstance(setting.value, list) and bool(config.get("autotuning", "enabled")) else ()
+                remedy = fault_help(setting, fault.needed)
+                yield Finding(setting, text, exception=fault.exception, depends_on=doubts, note=note, help=remedy)
 
 
 def fault_help(setting: Setting, needed: str) -> Remedy:
-    """The instruction to write the number or boolean that a string spells, if one is required; else to remove the key."""
     text = setting.value.strip().lower() if isinstance(setting.value, str) else ""
     if BOOLEAN in needed and text in ("true", "false"):
         return set_key(setting.name, text == "true")
@@ -69,11 +63,6 @@ def as_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def is_tuning_list(config: DeepSpeedConfig, value: object) -> bool:
-    """Whether DeepSpeed's autotuner, which starts its own runs, treats a value as the list of values to try."""
-    return isinstance(value, list) and bool(config.get("autotuning", "enabled"))
 
 
 @rule("TYP100")
@@ -99,11 +88,6 @@ def inconsistent_section(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("TYP103")
 def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
-    yield from not_mappings(config)
-    yield from faults(config, ESCAPED)
-
-
-def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
     values = config.values
     for key in UNPACKED:
         value = values.get(key, {}) if config.looks_up(key) else {}
@@ -118,11 +102,6 @@ def not_mappings(config: DeepSpeedConfig) -> Iterator[Finding]:
         if not isinstance(value, dict) and not (value is None and key == "aio"):
             is_unpacked = key == "tensor_parallel" and config.version < TENSOR_PARALLEL_READ
             yield no_mapping(config, key, unpacking(config, key, value) if is_unpacked else not_attribute(value, look))
-    yield from specially_parsed_sections(config)
-
-
-def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
-    """Findings for the two sections that are parsed differently: `expert_parallel` and `timers`."""
     experts = config.values.get("expert_parallel")
     if experts and not isinstance(experts, dict) and config.looks_up("expert_parallel"):
         yield no_mapping(config, "expert_parallel", not_attribute(experts, "get"))
@@ -140,6 +119,7 @@ def specially_parsed_sections(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
     elif "throughput" in timers:
         yield no_mapping(config, "timers", f"TypeError: {type(timers).__name__} indices must be integers, not 'str'")
+    yield from faults(config, ESCAPED)
 
 
 def unpacking(config: DeepSpeedConfig, section: str, value: object) -> str:

@@ -33,7 +33,6 @@ DTYPES = {
 
 
 def dtype(value: object) -> str | None:
-    """The short name of a data type, of which DeepSpeed accepts several spellings; None for an unknown one."""
     return DTYPES.get(value) if isinstance(value, str) else None
 
 
@@ -46,12 +45,8 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         value = section["dtype"]
         setting = config.setting("torch_autocast", "dtype")
         raised = f"ValueError: {value!r} is not a valid DtypeEnum"
-        yield Finding(
-            setting,
-            f"`torch_autocast.dtype` is {spelled(value)}, not a known data type",
-            exception=raised,
-            help=set_key("torch_autocast.dtype", "bfloat16"),
-        )
+        text = f"`torch_autocast.dtype` is {spelled(value)}, not a known data type"
+        yield Finding(setting, text, exception=raised, help=set_key("torch_autocast.dtype", "bfloat16"))
     if "lower_precision_safe_modules" not in section:
         return
     names = section["lower_precision_safe_modules"]
@@ -79,7 +74,6 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, exception: str) -> Finding:
-    """The finding for a value that is not a boolean, with a fix if the string spells one."""
     setting = config.setting(*path)
     word = value.lower() if isinstance(value, str) else ""
     fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None
@@ -94,12 +88,8 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("results_dir", "exps_dir"):
         if not section.get(key, True):
             raised = f"AssertionError: {key} cannot be empty"
-            yield Finding(
-                config.setting("autotuning", key),
-                f"`autotuning.{key}` is empty",
-                exception=raised,
-                help=remove_key(f"autotuning.{key}", " for the default"),
-            )
+            remedy = remove_key(f"autotuning.{key}", " for the default")
+            yield Finding(config.setting("autotuning", key), f"`autotuning.{key}` is empty", exception=raised, help=remedy)
     info = section.get("model_info")
     if info is not None and not isinstance(info, dict):
         setting = config.setting("autotuning", "model_info")

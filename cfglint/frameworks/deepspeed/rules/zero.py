@@ -15,12 +15,10 @@ STAGE_1_EXEMPT = (0, 13, 0)  # first release that scales gradients before reduce
 
 
 def clipping(config: DeepSpeedConfig) -> object:
-    """The gradient norm at which DeepSpeed clips."""
     return config.values.get("gradient_clipping", default_of_key("gradient_clipping", config.version))
 
 
 def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
-    """Whether the engine uses the optimizer of stages 1 and 2."""
     return config.stage in (1, 2) and config.has_optimizer and not uses_bf16_optimizer(config) and not config.zero["legacy_stage1"]
 
 
@@ -90,7 +88,6 @@ def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 
 def norm_required(config: DeepSpeedConfig, norm: object) -> str:
-    """The message about a clipping norm that needs the gradient norm."""
     default = "" if "gradient_clipping" in config.values else ", the default"
     return f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
 
@@ -107,21 +104,13 @@ def prescale_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     if factor != 1.0:
         raised = f"AssertionError: gradient_predivide_factor != 1.0 is not yet supported with ZeRO-{stage} with reduce scatter enabled"
         text = f"`gradient_predivide_factor` is {spelled(factor)}; it must be 1.0 with ZeRO stage {stage} and `reduce_scatter`"
-        yield Finding(
-            config.setting("gradient_predivide_factor"),
-            text,
-            exception=raised,
-            help=set_key("gradient_predivide_factor", 1.0) | set_key("zero_optimization.reduce_scatter", False),
-        )
+        remedy = set_key("gradient_predivide_factor", 1.0) | set_key("zero_optimization.reduce_scatter", False)
+        yield Finding(config.setting("gradient_predivide_factor"), text, exception=raised, help=remedy)
     if config.values.get("prescale_gradients", False):
         raised = f"AssertionError: pre-scale gradients is not yet supported with ZeRO-{stage} with reduce scatter enabled"
         text = f"`prescale_gradients` is incompatible with ZeRO stage {stage} and `reduce_scatter`"
-        yield Finding(
-            config.setting("prescale_gradients"),
-            text,
-            exception=raised,
-            help=set_key("prescale_gradients", False) | set_key("zero_optimization.reduce_scatter", False),
-        )
+        remedy = set_key("prescale_gradients", False) | set_key("zero_optimization.reduce_scatter", False)
+        yield Finding(config.setting("prescale_gradients"), text, exception=raised, help=remedy)
 
 
 @rule("DSP016")
@@ -129,13 +118,9 @@ def odd_allgather_bucket(config: DeepSpeedConfig) -> Iterator[Finding]:
     size = config.zero["allgather_bucket_size"]
     if isinstance(size, int) and size % 2 and builds_stage_1_or_2(config):
         raised = "AssertionError: allgather_bucket_size must be a multiple of nccl_start_alignment_factor, 2"
-        yield Finding(
-            config.at("zero_optimization", "allgather_bucket_size"),
-            f"`allgather_bucket_size` is {size}; it must be even",
-            exception=raised,
-            help=set_key("zero_optimization.allgather_bucket_size", size + 1),
-            depends_on=config.rest,
-        )
+        text = f"`allgather_bucket_size` is {size}; it must be even"
+        remedy = set_key("zero_optimization.allgather_bucket_size", size + 1)
+        yield Finding(config.at("zero_optimization", "allgather_bucket_size"), text, exception=raised, help=remedy, depends_on=config.rest)
 
 
 @rule("DSP017")
@@ -146,34 +131,22 @@ def muon_with_reduce_scatter(config: DeepSpeedConfig) -> Iterator[Finding]:
     scatter, quantized = config.zero["reduce_scatter"], config.zero["zero_quantized_gradients"]
     muon = optimizer is not None and optimizer.name == "muon"
     if muon and config.version < MUON_AT_STAGE_3:
-        yield Finding(
-            config.at("zero_optimization", "stage"),
-            "`stage` is 3, which Muon does not support in this release",
-            exception="AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3",
-            help="use ZeRO stage 2, or DeepSpeed 0.18.9 or later",
-            depends_on=config.rest,
-        )
+        text = "`stage` is 3, which Muon does not support in this release"
+        raised = "AssertionError: Muon optimizer is not yet compatible with ZeRO Stage 3"
+        newer = "use ZeRO stage 2, or DeepSpeed 0.18.9 or later"
+        yield Finding(config.at("zero_optimization", "stage"), text, exception=raised, help=newer, depends_on=config.rest)
     elif muon and (scatter or quantized):
         other = "reduce scatter" if scatter else "all2all process group"
         key = "reduce_scatter" if scatter else "zero_quantized_gradients"
         raised = f"ValueError: Muon and {other} cannot be used together"
-        yield Finding(
-            config.at("zero_optimization", key),
-            f"`{key}` is incompatible with Muon and ZeRO stage 3",
-            exception=raised,
-            help=set_key(f"zero_optimization.{key}", False) | "use another optimizer",
-            depends_on=config.rest,
-        )
+        text = f"`{key}` is incompatible with Muon and ZeRO stage 3"
+        remedy = set_key(f"zero_optimization.{key}", False) | "use another optimizer"
+        yield Finding(config.at("zero_optimization", key), text, exception=raised, help=remedy, depends_on=config.rest)
     elif quantized and scatter is False:
         raised = "AssertionError: when enable all_to_all_reduce, reduce_scatter should also be enabled for data type checks."
         text = "`reduce_scatter` is false, but `zero_quantized_gradients` requires it"
-        yield Finding(
-            config.at("zero_optimization", "reduce_scatter"),
-            text,
-            exception=raised,
-            help=set_key("zero_optimization.reduce_scatter", True),
-            depends_on=config.rest,
-        )
+        remedy = set_key("zero_optimization.reduce_scatter", True)
+        yield Finding(config.at("zero_optimization", "reduce_scatter"), text, exception=raised, help=remedy, depends_on=config.rest)
 
 
 @rule("DSP018")
@@ -182,12 +155,8 @@ def indivisible_secondary_partition(config: DeepSpeedConfig) -> Iterator[Finding
     if config.stage == 3 and isinstance(size, int) and size > 1 and world is not None and world % min(size, world) and config.has_optimizer:
         raised = f"AssertionError: {world} is not divisible by {size}"
         text = f"`zero_hpz_partition_size` is {size}, which does not divide {world} GPUs"
-        yield Finding(
-            config.at("zero_optimization", "zero_hpz_partition_size"),
-            text,
-            exception=raised,
-            help=f"set `zero_optimization.zero_hpz_partition_size` to a divisor of {world}",
-        )
+        remedy = f"set `zero_optimization.zero_hpz_partition_size` to a divisor of {world}"
+        yield Finding(config.at("zero_optimization", "zero_hpz_partition_size"), text, exception=raised, help=remedy)
 
 
 @rule("DSP019")
@@ -198,20 +167,12 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
     text = "AssertionError: managed_gradient_accumulation=False"
     if config.stage in (0, 1) and config.overlap_comm:
         message = "`managed_gradient_accumulation: false` with `overlap_comm` requires ZeRO stage 2"
-        yield Finding(
-            setting,
-            message,
-            exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2",
-            help=set_key("managed_gradient_accumulation", True) | set_key("zero_optimization.overlap_comm", False),
-        )
+        remedy = set_key("managed_gradient_accumulation", True) | set_key("zero_optimization.overlap_comm", False)
+        yield Finding(setting, message, exception=f"{text} supports ZeRO overlap_comm only with ZeRO stage 2", help=remedy)
     if config.section("compile")["deepcompile"]:
         message = "`managed_gradient_accumulation: false` is incompatible with DeepCompile"
-        yield Finding(
-            setting,
-            message,
-            exception=f"{text} is not supported with DeepCompile",
-            help=set_key("managed_gradient_accumulation", True) | set_key("compile.deepcompile", False),
-        )
+        remedy = set_key("managed_gradient_accumulation", True) | set_key("compile.deepcompile", False)
+        yield Finding(setting, message, exception=f"{text} is not supported with DeepCompile", help=remedy)
 
 
 @rule("DSP020")
@@ -230,10 +191,6 @@ def secondary_partition_without_optimizer(config: DeepSpeedConfig) -> Iterator[F
     if config.stage == 3 and isinstance(size, int) and size > 1 and not config.has_optimizer and readable_optimizer(config):
         raised = "AttributeError: 'DeepSpeedEngine' object has no attribute '_set_zero_group_parallelism'"
         setting = config.at("zero_optimization", "zero_hpz_partition_size")
-        yield Finding(
-            setting,
-            "`zero_hpz_partition_size` requires an optimizer, and none is set",
-            [config.absent("optimizer")],
-            exception=raised,
-            help="add an `optimizer` section" | remove_key("zero_optimization.zero_hpz_partition_size"),
-        )
+        text = "`zero_hpz_partition_size` requires an optimizer, and none is set"
+        remedy = "add an `optimizer` section" | remove_key("zero_optimization.zero_hpz_partition_size")
+        yield Finding(setting, text, [config.absent("optimizer")], exception=raised, help=remedy)

@@ -7,11 +7,10 @@ from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.source.annotations import Iterator, Mapping
+from cfglint.source.annotations import Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.huggingface.argument_words import Better
     from cfglint.frameworks.refusal import Refusal
     from cfglint.source.document import Path
 
@@ -19,13 +18,13 @@ __all__ = ["article", "lost_strategy", "of", "place", "refusals_of", "refused", 
 
 
 def refusals_of(config: TrainerConfig, page: str) -> Iterator[Refusal]:
-    """What `TrainingArguments` refuses, of the checks that a page speaks of."""
     return (argument_refusal for argument_refusal in config.argument_refusals if argument_refusal.kind == page)
 
 
 def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
-    """The findings of a page about what `TrainingArguments` refuses."""
-    better = better_words().get(page)
+    from cfglint.frameworks.huggingface.argument_words import BETTER
+
+    better = BETTER.get(page)
     for refusal in refusals_of(config, page):
         if better is not None:
             better(config, refusal)
@@ -33,15 +32,7 @@ def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
         yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))
 
 
-def better_words() -> Mapping[str, Better]:
-    """What the pages say in better words than those of the framework."""
-    from cfglint.frameworks.huggingface.argument_words import BETTER
-
-    return BETTER
-
-
 def place(config: TrainerConfig, path: Path) -> Setting:
-    """The setting at a path of the arguments, under the names that the file uses."""
     if len(path) < 2 or path[0] == "fsdp":
         return of(config, str(path[0])) if path else config.setting()
     if path[0] == "fsdp_config":
@@ -52,7 +43,6 @@ def place(config: TrainerConfig, path: Path) -> Setting:
 
 
 def strategy(config: TrainerConfig) -> Setting:
-    """The evaluation strategy, under the key that the file uses."""
     return config.setting(config.arguments.strategy_key, value=config.arguments.eval_strategy)
 
 
@@ -67,6 +57,5 @@ def lost_strategy(config: TrainerConfig) -> Setting | None:
 
 
 def article(value: object) -> str:
-    """The type of a value with its article, in the terms of YAML and JSON: `a list`, `an integer`."""
     names = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
     return names.get(type(value), shown(value))

@@ -30,14 +30,12 @@ OPTIMIZERS = {"adamw": ("adamw_torch", "adamw_torch_fused", "adamw_hf"), "adam":
 
 
 def filled(launch: HfDeepSpeedConfig, name: str) -> Fix | None:
-    """The fix that leaves a key of the DeepSpeed config to the Trainer."""
     from cfglint.findings.fix_builders import inserted, several
 
     return several([inserted(launch.document, (*launch.prefix, name), "auto")], FILLED.format(name), False)
 
 
 def refusal(config: TrainerConfig) -> Refusal | None:
-    """The exception that stops the Trainer between loading the DeepSpeed config and building the engine."""
     return config.deepspeed.refusal if config.deepspeed is not None else None
 
 
@@ -55,14 +53,8 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         setting = launch.setting(mismatch.path)
         fix = replace(setting, "auto", 'set it to "auto"', safe=True) if launch.accepts_auto(setting) else None
         text = f"ValueError: Please correct the following DeepSpeed config values that mismatch TrainingArguments values: {mismatch.line}"
-        yield Finding(
-            setting,
-            f"`{setting.name}` is {setting.spelled}, but the Trainer's {mismatch.label} is {shown(mismatch.ours)}",
-            related=related,
-            exception=text,
-            fix=fix,
-            help=None if fix else "make the two values equal",
-        )
+        message = f"`{setting.name}` is {setting.spelled}, but the Trainer's {mismatch.label} is {shown(mismatch.ours)}"
+        yield Finding(setting, message, related=related, exception=text, fix=fix, help=None if fix else "make the two values equal")
 
 
 @rule("RUN002")
@@ -73,12 +65,8 @@ def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
     found, launch = refusal(config), config.deepspeed
     if found is not None and launch is not None and found.key == "zero_optimization" and "zero_optimization" not in launch.written:
         setting = launch.setting("zero_optimization")
-        yield Finding(
-            setting,
-            "`zero_optimization` is missing; the Trainer requires this section",
-            exception=found.exception,
-            help="add `zero_optimization: {stage: 0}` to the DeepSpeed config" | remove_key("deepspeed"),
-        )
+        remedy = "add `zero_optimization: {stage: 0}` to the DeepSpeed config" | remove_key("deepspeed")
+        yield Finding(setting, "`zero_optimization` is missing; the Trainer requires this section", exception=found.exception, help=remedy)
 
 
 @rule("RUN014")
@@ -87,11 +75,8 @@ def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Fin
     if launch is None or config.section("deepspeed") is None:
         return
     if "optimizer" in launch.written and "scheduler" not in launch.written:
-        yield Finding(
-            launch.setting("optimizer"),
-            "`optimizer` requires a `scheduler` section in this release of transformers",
-            help="add a `scheduler` section" | remove_key("optimizer"),
-        )
+        message = "`optimizer` requires a `scheduler` section in this release of transformers"
+        yield Finding(launch.setting("optimizer"), message, help="add a `scheduler` section" | remove_key("optimizer"))
 
 
 @rule("RUN003")
@@ -126,13 +111,9 @@ def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
     theirs, ours = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if ours not in SCHEDULES.get(str(theirs), ()):
         message = f"`lr_scheduler_type` is overridden by `scheduler.type` of the DeepSpeed config, {theirs}"
-        yield Finding(
-            of(config, "lr_scheduler_type"),
-            message,
-            related=(launch.setting("scheduler.type"),),
-            help=WITHOUT_SECTION.format("scheduler"),
-            fix=remove(launch.setting("scheduler"), WITHOUT_SECTION.format("scheduler"), safe=False),
-        )
+        remedy = WITHOUT_SECTION.format("scheduler")
+        fix = remove(launch.setting("scheduler"), WITHOUT_SECTION.format("scheduler"), safe=False)
+        yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),), help=remedy, fix=fix)
 
 
 @rule("RUN013")
@@ -152,11 +133,8 @@ def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
     theirs, default = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if theirs is not None and default not in SCHEDULES.get(str(theirs), ()):
         text = f"`scheduler.type` is {theirs}, which replaces the Trainer's default schedule ({default})"
-        yield Finding(
-            launch.setting("scheduler.type"),
-            text,
-            help="set `lr_scheduler_type` as well, or remove the `scheduler` section to use the Trainer's",
-        )
+        remedy = "set `lr_scheduler_type` as well, or remove the `scheduler` section to use the Trainer's"
+        yield Finding(launch.setting("scheduler.type"), text, help=remedy)
 
 
 def _type(launch: HfDeepSpeedConfig, section: str) -> object:
@@ -172,13 +150,9 @@ def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
     theirs, ours = _type(launch, "optimizer"), config.arguments.optimizer
     if ours not in OPTIMIZERS.get(str(theirs).lower(), ()):
         related = (launch.setting("optimizer.type"),)
-        yield Finding(
-            of(config, "optim"),
-            f"`optim` is overridden by `optimizer.type` of the DeepSpeed config, {theirs}",
-            related=related,
-            help=WITHOUT_SECTION.format("optimizer"),
-            fix=remove(launch.setting("optimizer"), WITHOUT_SECTION.format("optimizer"), safe=False),
-        )
+        message = f"`optim` is overridden by `optimizer.type` of the DeepSpeed config, {theirs}"
+        fix = remove(launch.setting("optimizer"), WITHOUT_SECTION.format("optimizer"), safe=False)
+        yield Finding(of(config, "optim"), message, related=related, help=WITHOUT_SECTION.format("optimizer"), fix=fix)
 
 
 @rule("RUN007")
@@ -196,13 +170,8 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
         clips = f"clips at {actual}" if actual else "does not clip"
         setting = of(config, "max_grad_norm")
         message = f"`max_grad_norm` is {norm}, which is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
-        yield Finding(
-            setting,
-            message,
-            related=(launch.setting("gradient_clipping"),),
-            help=FILLED.format("gradient_clipping"),
-            fix=filled(launch, "gradient_clipping"),
-        )
+        related = (launch.setting("gradient_clipping"),)
+        yield Finding(setting, message, related=related, help=FILLED.format("gradient_clipping"), fix=filled(launch, "gradient_clipping"))
 
 
 @rule("RUN008")
@@ -215,11 +184,7 @@ def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
         release = config.facts.target["accelerate"]
         ignored = f"`{setting.name}` is {setting.value}, which accelerate {release} ignores"
         message = f"{ignored}: the DeepSpeed config lacks the key, so DeepSpeed uses 1"
-        yield Finding(
-            setting,
-            message,
-            related=(launch.setting("gradient_accumulation_steps"),),
-            note="DeepSpeed takes an optimizer step for every micro batch",
-            help=FILLED.format("gradient_accumulation_steps"),
-            fix=filled(launch, "gradient_accumulation_steps"),
-        )
+        related = (launch.setting("gradient_accumulation_steps"),)
+        note = "DeepSpeed takes an optimizer step for every micro batch"
+        remedy = FILLED.format("gradient_accumulation_steps")
+        yield Finding(setting, message, related=related, note=note, help=remedy, fix=filled(launch, "gradient_accumulation_steps"))

@@ -20,7 +20,6 @@ FSDP2_BY_DEFAULT = (5, 10)
 
 
 def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
-    """The adapters of a run, with what PEFT does."""
     program = config.facts.launch.code
     calls = program.adapters if program is not None else ()
     places = [place_of(config, call, call.adapter) for call in calls if call.adapter is not None]
@@ -29,13 +28,11 @@ def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
 
 
 def place_of(config: TrainerConfig, call: AdapterCall, document: CallDocument) -> Place:
-    """An adapter that a program makes."""
     own_code = call.model is None or call.model.values.get(OWN_CODE, False) is not False
     return Place(dict(document.values), call.checkpoint, call.loader, document.path, config.version, own_code, document, {}, doubts(call))
 
 
 def doubts(call: AdapterCall) -> tuple[Reason, ...]:
-    """What is not known of an adapter that a program makes."""
     return () if call.is_certain else (Reason("branch", "a condition of the program"),)
 
 
@@ -66,12 +63,9 @@ def target_without_module(config: TrainerConfig) -> Iterator[Finding]:
             continue
         names, modules = found.attached.without_module, found.modules
         has = [leave for leave in modules.leaves() if not leave.isdigit()]
-        yield Finding(
-            place.setting(config, TARGETS),
-            f"`{TARGETS}`: {modules.model_type} has no {', '.join(names)}",
-            note="PEFT ignores them silently: these layers get no adapter",
-            help=f"it has {', '.join(has[:12])}",
-        )
+        message = f"`{TARGETS}`: {modules.model_type} has no {', '.join(names)}"
+        remedy = f"it has {', '.join(has[:12])}"
+        yield Finding(place.setting(config, TARGETS), message, note="PEFT ignores them silently: these layers get no adapter", help=remedy)
 
 
 @rule("PFT003")
@@ -81,19 +75,13 @@ def saved_module_missing(config: TrainerConfig) -> Iterator[Finding]:
         if attached is None or modules is None:
             continue
         if attached.trains_all:
-            yield Finding(
-                place.setting(config, SAVED),
-                f"`{SAVED}` is a string, whose letters are taken for names: the complete model is trained",
-                help=f"write a list: {SAVED}=[{place.values[SAVED]!r}]",
-            )
+            message = f"`{SAVED}` is a string, whose letters are taken for names: the complete model is trained"
+            yield Finding(place.setting(config, SAVED), message, help=f"write a list: {SAVED}=[{place.values[SAVED]!r}]")
         elif attached.without_saved:
             names = attached.without_saved
-            yield Finding(
-                place.setting(config, SAVED),
-                f"`{SAVED}`: {modules.model_type} has no {', '.join(names)}",
-                note=f"PEFT ignores {'it' if len(names) == 1 else counted(len(names), 'name')} silently",
-                help=f"remove {', '.join(names)} from `{SAVED}`",
-            )
+            message = f"`{SAVED}`: {modules.model_type} has no {', '.join(names)}"
+            note = f"PEFT ignores {'it' if len(names) == 1 else counted(len(names), 'name')} silently"
+            yield Finding(place.setting(config, SAVED), message, note=note, help=f"remove {', '.join(names)} from `{SAVED}`")
 
 
 @rule("PFT004")
@@ -103,14 +91,8 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
         for document, refused in refusals(config, call):
             key, node = document.find((refused.key,))
             place = Setting((refused.key,), document.values.get(refused.key), WRITTEN, document, node or document.roots[0], key)
-            yield Finding(
-                place,
-                refused.message,
-                exception=refused.exception,
-                depends_on=doubts(call),
-                help=refused.help_for(config.values),
-                for_any_parser=True,
-            )
+            remedy = refused.help_for(config.values)
+            yield Finding(place, refused.message, exception=refused.exception, depends_on=doubts(call), help=remedy, for_any_parser=True)
     of_file: list[tuple[Setting, Refusal]] = config.part("quantization", [])
     for written, refused in of_file:
         yield Finding(written, refused.message, exception=refused.exception, help=refused.help_for(config.values))
@@ -124,14 +106,11 @@ def removed_quantization_argument(config: TrainerConfig) -> Iterator[Finding]:
         if call.model is None or name is None:
             continue
         key, node = call.model.find((name,))
-        yield Finding(
-            Setting((name,), call.model.values[name], WRITTEN, call.model, node or call.model.roots[0], key),
-            f"`from_pretrained` has no argument `{name}`",
-            exception=f"TypeError: __init__() got an unexpected keyword argument '{name}'",
-            depends_on=doubts(call),
-            help=f"set `quantization_config=BitsAndBytesConfig({name}={call.model.values[name]})`",
-            for_any_parser=True,
-        )
+        setting = Setting((name,), call.model.values[name], WRITTEN, call.model, node or call.model.roots[0], key)
+        message = f"`from_pretrained` has no argument `{name}`"
+        text = f"TypeError: __init__() got an unexpected keyword argument '{name}'"
+        remedy = f"set `quantization_config=BitsAndBytesConfig({name}={call.model.values[name]})`"
+        yield Finding(setting, message, exception=text, depends_on=doubts(call), help=remedy, for_any_parser=True)
 
 
 @rule("PFT005")
@@ -142,13 +121,11 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
             continue
         if call.model is not None and not config.uses_deepspeed and is_first_device(call.model.values.get("device_map")):
             key, node = call.model.find(("device_map",))
-            yield Finding(
-                Setting(("device_map",), call.model.values["device_map"], WRITTEN, call.model, node or call.model.roots[0], key),
-                f"`device_map` puts the quantised model of each of {processes} processes on the first GPU",
-                exception="ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than",
-                depends_on=doubts(call),
-                help='set `device_map={"": PartialState().process_index}`' | remove_key("device_map"),
-            )
+            setting = Setting(("device_map",), call.model.values["device_map"], WRITTEN, call.model, node or call.model.roots[0], key)
+            message = f"`device_map` puts the quantised model of each of {processes} processes on the first GPU"
+            text = "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than"
+            remedy = 'set `device_map={"": PartialState().process_index}`' | remove_key("device_map")
+            yield Finding(setting, message, exception=text, depends_on=doubts(call), help=remedy)
         if uses_fsdp1(config) and quantization.lacks_storage(call.quantization.values):
             key, node = call.quantization.find(("load_in_4bit",))
             written = Setting(("load_in_4bit",), True, WRITTEN, call.quantization, node or call.quantization.roots[0], key)
@@ -160,13 +137,11 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
 
 
 def is_first_device(device_map: object) -> bool:
-    """Whether a `device_map` puts a complete model on the first GPU of every process."""
     device = device_map.get("") if isinstance(device_map, dict) and len(device_map) == 1 else device_map
     return device in ("cuda:0", 0) and not isinstance(device, bool) and (device == "cuda:0" or isinstance(device_map, dict))
 
 
 def uses_fsdp1(config: TrainerConfig) -> bool:
-    """Whether the model is sharded by the first version of FSDP, which flattens the parameters of a layer into one tensor."""
     if config.launcher is not None:
         return bool(config.launcher.fsdp_version == "1")
     section = config.section("fsdp_config") or {}
@@ -174,7 +149,6 @@ def uses_fsdp1(config: TrainerConfig) -> bool:
 
 
 def without_storage(written: Setting, remedy: str, how: tuple[Reason, ...]) -> Finding:
-    """The finding about 4-bit weights that are stored in another type than the other parameters."""
     return Finding(
         written,
         f"4-bit weights are stored as integers without `{quantization.STORAGE}`, and FSDP cannot flatten them with the other parameters",

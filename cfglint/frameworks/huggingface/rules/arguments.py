@@ -27,11 +27,8 @@ def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
 @rule("HFT002")
 def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
     if config.parsed and config.arguments.lacks("output_dir"):
-        yield Finding(
-            config.absent("output_dir"),
-            "`output_dir` is missing; it is required before transformers 4.49",
-            help=set_key("output_dir", "out"),
-        )
+        message = "`output_dir` is missing; it is required before transformers 4.49"
+        yield Finding(config.absent("output_dir"), message, help=set_key("output_dir", "out"))
 
 
 @rule("HFT003")
@@ -71,7 +68,11 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
     best, lost = of(config, "load_best_model_at_end"), lost_strategy(config)
     when, save = config.arguments.eval_strategy, config.arguments["save_strategy"]
     for refusal in refusals_of(config, "HFT006"):
-        unset = () if is_joined(config) else config.unset("save_strategy", config.arguments.strategy_key)
+        unset = (
+            ()
+            if config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
+            else config.unset("save_strategy", config.arguments.strategy_key)
+        )
         both = f"`save_strategy` is {shown(save)} and `{strategy(config).name}` is {shown(when)}"
         message = f"`load_best_model_at_end` requires equal strategies, but {both}"
         if lost is None:
@@ -91,14 +92,8 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
 
 
 def matched(key: str, when: str) -> Remedy:
-    """The instruction to give checkpoints and evaluations the same strategy."""
     without = set_key("load_best_model_at_end", False)
     return (without | set_key(key, "steps")) if when == "no" else set_key("save_strategy", when) | without
-
-
-def is_joined(config: TrainerConfig) -> bool:
-    """Whether the parser is specified, or other files of the run are known: then a missing key has its default."""
-    return config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
 
 
 @rule("HFT008")
@@ -114,31 +109,20 @@ def invalid_empty_cache_steps(config: TrainerConfig) -> Iterator[Finding]:
 def configured_state_without_accelerator(config: TrainerConfig) -> Iterator[Finding]:
     if config.accelerator.get("use_configured_state"):
         setting = config.setting("accelerator_config", "use_configured_state")
-        yield Finding(
-            setting,
-            "`use_configured_state: true` works only in a training script that builds an `Accelerator` before its arguments",
-            help=remove_key("accelerator_config.use_configured_state"),
-            depends_on=config.rest,
-        )
+        message = "`use_configured_state: true` works only in a training script that builds an `Accelerator` before its arguments"
+        yield Finding(setting, message, help=remove_key("accelerator_config.use_configured_state"), depends_on=config.rest)
 
 
 @rule("HFT012")
 def backend_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     if config.arguments["ddp_backend"] is not None and config.launched is False:
-        yield Finding(
-            of(config, "ddp_backend"),
-            "`ddp_backend` requires a process group, but 1 GPU runs without a launcher",
-            help=remove_key("ddp_backend") | "start the run with torchrun",
-        )
+        message = "`ddp_backend` requires a process group, but 1 GPU runs without a launcher"
+        yield Finding(of(config, "ddp_backend"), message, help=remove_key("ddp_backend") | "start the run with torchrun")
 
 
 @rule("HFT013")
 def invalid_inline_json(config: TrainerConfig) -> Iterator[Finding]:
     for name, error in config.arguments.unparsed.items():
         text = f"{type(error).__name__}: {error}"
-        yield Finding(
-            config.setting(name),
-            f"`{name}` is parsed as JSON, and it is not valid JSON: {error}",
-            exception=text,
-            help="write the mapping itself, without the quotes around it",
-        )
+        message = f"`{name}` is parsed as JSON, and it is not valid JSON: {error}"
+        yield Finding(config.setting(name), message, exception=text, help="write the mapping itself, without the quotes around it")

@@ -18,7 +18,6 @@ ASKS_FOR_CPU = (5, 0)
 
 
 def card_of(config: TrainerConfig) -> Card:
-    """The card of a run, which these rules are only imported for."""
     assert config.facts.card is not None
     return config.facts.card
 
@@ -27,11 +26,8 @@ def card_of(config: TrainerConfig) -> Card:
 def tf32_unsupported(config: TrainerConfig) -> Iterator[Finding]:
     if config.facts.card is None or config.arguments["tf32"] is not True or has_tf32(config.facts.card) is not False:
         return
-    yield Finding(
-        of(config, "tf32"),
-        f"`tf32` requires compute capability 8.0, and the card is {config.facts.card.described}",
-        help=set_key("tf32", False),
-    )
+    message = f"`tf32` requires compute capability 8.0, and the card is {config.facts.card.described}"
+    yield Finding(of(config, "tf32"), message, help=set_key("tf32", False))
 
 
 @rule("GPU201")
@@ -49,7 +45,6 @@ def bf16_unsupported(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def refused_half(config: TrainerConfig) -> str | None:
-    """The field that turns bf16 on, where TrainingArguments refuses it on the card."""
     card, version = config.facts.card, config.version
     name = next((each for each in HALF if config.arguments[each] is True), None)
     if card is None or name is None or config.arguments["use_cpu"]:
@@ -60,14 +55,12 @@ def refused_half(config: TrainerConfig) -> str | None:
 
 
 def remedy(name: str, card: Card) -> Remedy:
-    """What to write in the place of bf16."""
     if card.device == CPU:
         return set_key("use_cpu", True)
     return set_key(name.replace("bf16", "fp16"), True) & set_key(name, False) if card.is_cuda else set_key(name, False)
 
 
 def refusal(release: Version, card: Card) -> str:
-    """The text of TrainingArguments in a release."""
     text = "ValueError: Your setup doesn't support bf16/gpu."
     if release < CHECKS_CUDA_ONLY:
         return f"{text} You need torch>=1.10, using Ampere GPU with cuda>=11.0"
@@ -82,12 +75,9 @@ def emulated_bf16(config: TrainerConfig) -> Iterator[Finding]:
     if card is None or name is None or not emulates_bf16(card) or config.arguments["use_cpu"] or not torch_has_bf16(card, torch):
         return
     if has_bf16(card, torch, config.version):
-        yield Finding(
-            of(config, name),
-            f"`{config.arguments.written(name)}` is emulated on {card.described}",
-            note=f"with {torch_in_words(torch)} it is computed in fp32 behind casts: slower than fp16",
-            help=remedy(name, card),
-        )
+        message = f"`{config.arguments.written(name)}` is emulated on {card.described}"
+        note = f"with {torch_in_words(torch)} it is computed in fp32 behind casts: slower than fp16"
+        yield Finding(of(config, name), message, note=note, help=remedy(name, card))
 
 
 @rule("GPU203")

@@ -80,10 +80,8 @@ def invalid_prefetch_factor(config: TrainerConfig) -> Iterator[Finding]:
     negative = is_number(value) and value < 0
     refused = negative or (is_number(value) and value == 0 and takes_steps(config))
     if refused and is_number(workers) and workers > 0:
-        yield Finding(
-            of(config, "dataloader_prefetch_factor"),
-            f"`dataloader_prefetch_factor` is {value}; it must be above 0",
-            exception="ValueError: prefetch_factor option should be non-negative" if negative else "AssertionError",
-            fails_at=None if negative else "first-step",
-            help=set_key("dataloader_prefetch_factor", 2, ", which is the default"),
-        )
+        setting = of(config, "dataloader_prefetch_factor")
+        message = f"`dataloader_prefetch_factor` is {value}; it must be above 0"
+        text = "ValueError: prefetch_factor option should be non-negative" if negative else "AssertionError"
+        remedy = set_key("dataloader_prefetch_factor", 2, ", which is the default")
+        yield Finding(setting, message, exception=text, fails_at=None if negative else "first-step", help=remedy)

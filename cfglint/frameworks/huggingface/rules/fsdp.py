@@ -41,7 +41,6 @@ KNOWN = frozenset(
 
 
 def words(config: TrainerConfig) -> list[Operand]:
-    """The options of `fsdp`, where it is a string or a list."""
     value = config.arguments["fsdp"]
     return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
 
@@ -63,22 +62,18 @@ def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     if not config.uses_fsdp or section.values.get("xla"):
         return
     if config.version >= SECTION_RULES:
-        yield from _modern_values(section)
+        if section.version != 2:
+            yield from _named(section, "reshard_after_forward", STRATEGIES, "init", is_text=True)
+            yield from _named(section, "backward_prefetch", PREFETCHES, "init")
+        yield from _named(section, "state_dict_type", STATE_TYPES, "init")
+        state = section.values.get("state_dict_type")
+        if section.version == 2 and isinstance(state, str) and state.upper() in (LOCAL, "2"):
+            text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
+            message = f"`fsdp_config.state_dict_type` is {shown(state)}, which FSDP2 does not support"
+            remedy: Remedy | str = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
+            yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
     else:
         yield from _old_values(section, config)
-
-
-def _modern_values(section: FsdpSection) -> Iterator[Finding]:
-    if section.version != 2:
-        yield from _named(section, "reshard_after_forward", STRATEGIES, "init", is_text=True)
-        yield from _named(section, "backward_prefetch", PREFETCHES, "init")
-    yield from _named(section, "state_dict_type", STATE_TYPES, "init")
-    state = section.values.get("state_dict_type")
-    if section.version == 2 and isinstance(state, str) and state.upper() in (LOCAL, "2"):
-        text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
-        message = f"`fsdp_config.state_dict_type` is {shown(state)}, which FSDP2 does not support"
-        remedy: Remedy | str = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
-        yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
 
 
 def _named(section: FsdpSection, key: str, names: tuple[str, ...], fails_at: Stage, is_text: bool = False) -> Iterator[Finding]:
@@ -130,23 +125,18 @@ def misspelt_layer_class(config: TrainerConfig) -> Iterator[Finding]:
     for setting, name in names:
         if prefix and name.lower().startswith(prefix.lower()) and not name.startswith(prefix):
             near = prefix + name[len(prefix) :]
-            yield Finding(
-                setting,
-                f"`{name}` is not a class of the model, whose classes begin with `{prefix}`; did you mean `{near}`?",
-                exception=f"ValueError: Could not find the transformer layer class {name} in the model.",
-                depends_on=(Reason("file", model.assumption),) if model is not None and model.assumption else (),
-                fix=replace(setting, near, f"write {near}", safe=False) if setting.value == name else None,
-            )
+            message = f"`{name}` is not a class of the model, whose classes begin with `{prefix}`; did you mean `{near}`?"
+            text = f"ValueError: Could not find the transformer layer class {name} in the model."
+            doubts = (Reason("file", model.assumption),) if model is not None and model.assumption else ()
+            fix = replace(setting, near, f"write {near}", safe=False) if setting.value == name else None
+            yield Finding(setting, message, exception=text, depends_on=doubts, fix=fix)
 
 
 @rule("HFT022")
 def fsdp_without_launcher(config: TrainerConfig) -> Iterator[Finding]:
     if config.uses_fsdp and config.launched is False and not FsdpSection(config).values.get("xla"):
-        yield Finding(
-            of(config, "fsdp"),
-            "`fsdp` requires distributed training, but 1 GPU runs without a launcher",
-            help=remove_key("fsdp") | "start the run on several GPUs with torchrun or accelerate launch",
-        )
+        remedy = remove_key("fsdp") | "start the run on several GPUs with torchrun or accelerate launch"
+        yield Finding(of(config, "fsdp"), "`fsdp` requires distributed training, but 1 GPU runs without a launcher", help=remedy)
 
 
 @rule("HFT023")
@@ -166,13 +156,8 @@ def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Findin
         text = f"ValueError: `fsdp_config['activation_checkpointing']` and the `{key}` training argument can't both be set to True"
         place = section.place("activation_checkpointing")
         message = f"`fsdp_config.activation_checkpointing` is incompatible with `{key}`; enable only one of them"
-        yield Finding(
-            place,
-            message,
-            related=(config.setting(key),),
-            exception=text,
-            help=remove_key("fsdp_config.activation_checkpointing") | set_key(key, False),
-        )
+        remedy = remove_key("fsdp_config.activation_checkpointing") | set_key(key, False)
+        yield Finding(place, message, related=(config.setting(key),), exception=text, help=remedy)
 
 
 @rule("HFT069")
@@ -183,11 +168,8 @@ def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
     if FsdpSection(config).values.get("activation_checkpointing"):
         return
     key = config.arguments.checkpointing_key
-    yield Finding(
-        config.setting(key),
-        f"`{key}` gathers the parameters that FSDP shards once more in the backward pass",
-        help=set_key("fsdp_config.activation_checkpointing", True) & remove_key(key),
-    )
+    message = f"`{key}` gathers the parameters that FSDP shards once more in the backward pass"
+    yield Finding(config.setting(key), message, help=set_key("fsdp_config.activation_checkpointing", True) & remove_key(key))
 
 
 @rule("HFT025")
@@ -200,13 +182,8 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP"
         text = f"ValueError: {wrapper} can't be used with `save_only_model` along with `load_best_model_at_end`."
         message = f"`save_only_model` is incompatible with `load_best_model_at_end` under {wrapper}"
-        yield Finding(
-            of(config, "save_only_model"),
-            message,
-            related=(of(config, "load_best_model_at_end"),),
-            exception=text,
-            help=set_key("save_only_model", False) | set_key("load_best_model_at_end", False),
-        )
+        remedy = set_key("save_only_model", False) | set_key("load_best_model_at_end", False)
+        yield Finding(of(config, "save_only_model"), message, related=(of(config, "load_best_model_at_end"),), exception=text, help=remedy)
     elif (
         sharded
         and config.version >= SECTION_RULES
@@ -214,24 +191,16 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
     ):
         text = "ValueError: save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'"
         message = "`save_only_model` is incompatible with `fsdp_config.state_dict_type: SHARDED_STATE_DICT`"
-        yield Finding(
-            of(config, "save_only_model"),
-            message,
-            exception=text,
-            help=set_key("fsdp_config.state_dict_type", "FULL_STATE_DICT") | set_key("save_only_model", False),
-        )
+        remedy = set_key("fsdp_config.state_dict_type", "FULL_STATE_DICT") | set_key("save_only_model", False)
+        yield Finding(of(config, "save_only_model"), message, exception=text, help=remedy)
 
 
 @rule("HFT026")
 def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
     section = config.section("fsdp_config")
     if section and any(section.values()) and not config.uses_fsdp:
-        yield Finding(
-            config.setting("fsdp_config"),
-            "`fsdp_config` is ignored, because `fsdp` is off",
-            on_key=True,
-            help="set `fsdp` too" | remove_key("fsdp_config"),
-        )
+        message = "`fsdp_config` is ignored, because `fsdp` is off"
+        yield Finding(config.setting("fsdp_config"), message, on_key=True, help="set `fsdp` too" | remove_key("fsdp_config"))
 
 
 @rule("KEY204")

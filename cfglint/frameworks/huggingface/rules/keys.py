@@ -45,18 +45,11 @@ def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
 
 def _unused(config: TrainerConfig, key: Operand, message: str, near: str | None = None) -> Finding:
     setting = config.setting(key)
-    return Finding(
-        setting,
-        message,
-        exception=not_used(config, key),
-        on_key=True,
-        fix=_renamed(setting, near) if near else None,
-        help=None if near else remove_key(key),
-    )
+    fix = _renamed(setting, near) if near else None
+    return Finding(setting, message, exception=not_used(config, key), on_key=True, fix=fix, help=None if near else remove_key(key))
 
 
 def not_used(config: TrainerConfig, key: Operand) -> str:
-    """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
     if document is not None and document.is_call:
         from cfglint.source.python.call import CallDocument
@@ -80,7 +73,6 @@ _by_length: dict[Version, dict[int, list[str]]] = {}
 
 
 def by_length(config: TrainerConfig) -> dict[int, list[str]]:
-    """The fields of a release by the length of their names."""
     if config.version not in _by_length:
         found: dict[int, list[str]] = {}
         for name in config.arguments.defaults:
@@ -172,12 +164,9 @@ def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
     path = ("accelerator_config", "gradient_accumulation_kwargs")
     if value is not None and not isinstance(value, dict):
         text = f"TypeError: {type(value).__name__!r} object does not support item assignment"
-        yield Finding(
-            config.setting(*path),
-            f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping",
-            exception=text,
-            help=remove_key("accelerator_config.gradient_accumulation_kwargs") | "write a mapping",
-        )
+        message = f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping"
+        remedy = remove_key("accelerator_config.gradient_accumulation_kwargs") | "write a mapping"
+        yield Finding(config.setting(*path), message, exception=text, help=remedy)
     for key in config.accumulation_kwargs:
         if key not in ACCUMULATION_KEYS:
             text = f"TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument {key!r}"

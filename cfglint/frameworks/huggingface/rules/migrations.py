@@ -35,19 +35,11 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
         message = f"`{key}` was removed in transformers {dotted(removed)}" + (f"; use {successor}" if successor else "")
         severity = ERROR if strict else WARNING
         exception = not_used(config, key) if strict else None
-        yield Finding(
-            config.setting(key),
-            message,
-            severity=severity,
-            exception=exception,
-            fix=fix,
-            on_key=True,
-            note=None if strict else UNLESS_OWN,
-        )
+        setting = config.setting(key)
+        yield Finding(setting, message, severity=severity, exception=exception, fix=fix, on_key=True, note=None if strict else UNLESS_OWN)
 
 
 def has_no_effect(key: str, value: object) -> bool:
-    """Whether a removed field has its former default, or switches nothing on."""
     return not value or value == FIELDS[key][1]
 
 
@@ -70,7 +62,6 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
 
 
 def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
-    """Rename the key; if both keys are set, remove the old one, which is safe if they agree."""
     setting = config.setting(old)
     if new not in config.values:
         return rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
@@ -100,7 +91,6 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
 
 
 def ratio_of(value: object) -> float | None:
-    """The number that a value is or spells, as the words of a launch line do."""
     if isinstance(value, str):
         try:
             return float(value)

@@ -23,25 +23,17 @@ def unexpected_split_batches(config: TrainerConfig) -> Iterator[Finding]:
         path = ("accelerator_config", "split_batches")
         setting = config.setting(*path) if config.has(*path) else config.setting("split_batches")
         message = f"`split_batches` makes the global batch {batch.consumed_batch} samples; the Trainer prints {batch.global_batch.value}"
-        yield Finding(
-            setting,
-            message,
-            related=(batch.micro_batch,),
-            note="a step takes that many samples over all processes",
-            help="set `per_device_train_batch_size` to the global batch, or `accelerator_config.split_batches: false`",
-        )
+        remedy = "set `per_device_train_batch_size` to the global batch, or `accelerator_config.split_batches: false`"
+        yield Finding(setting, message, related=(batch.micro_batch,), note="a step takes that many samples over all processes", help=remedy)
 
 
 @rule("HFT061")
 def empty_deepspeed(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["deepspeed"]
     if isinstance(value, (dict, str)) and not value:
-        yield Finding(
-            of(config, "deepspeed"),
-            "`deepspeed` is empty, so DeepSpeed is not used",
-            note="the run starts as without the key",
-            help=remove_key("deepspeed") | "write the DeepSpeed config",
-        )
+        message = "`deepspeed` is empty, so DeepSpeed is not used"
+        remedy = remove_key("deepspeed") | "write the DeepSpeed config"
+        yield Finding(of(config, "deepspeed"), message, note="the run starts as without the key", help=remedy)
 
 
 @rule("HFT062")
@@ -50,21 +42,13 @@ def ignored_invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
     value = args["train_sampling_strategy"]
     if "train_sampling_strategy" in args and value not in SAMPLING:
         message = f"`train_sampling_strategy` is {shown(value)}, which is not a valid choice"
-        yield Finding(
-            of(config, "train_sampling_strategy"),
-            message,
-            note="samples are drawn at random",
-            help=choice("train_sampling_strategy", value, SAMPLING),
-        )
+        remedy = choice("train_sampling_strategy", value, SAMPLING)
+        yield Finding(of(config, "train_sampling_strategy"), message, note="samples are drawn at random", help=remedy)
     counted = args["include_num_input_tokens_seen"]
     if "include_num_input_tokens_seen" in args and config.version >= (5,) and not isinstance(counted, bool) and counted not in COUNTED:
         message = f"`include_num_input_tokens_seen` is {shown(counted)}, which is not a valid choice"
-        yield Finding(
-            of(config, "include_num_input_tokens_seen"),
-            message,
-            note="a string that is not empty counts as true",
-            help=choice("include_num_input_tokens_seen", counted, COUNTED),
-        )
+        remedy = choice("include_num_input_tokens_seen", counted, COUNTED)
+        yield Finding(of(config, "include_num_input_tokens_seen"), message, note="a string that is not empty counts as true", help=remedy)
 
 
 @rule("HFT063")
@@ -82,12 +66,8 @@ def unused_checkpointing_kwargs(config: TrainerConfig) -> Iterator[Finding]:
     arguments = config.arguments
     if arguments.checkpointing is False and arguments.checkpointing_key in arguments and arguments[arguments.checkpointing_arguments]:
         switch, unused = config.setting(arguments.checkpointing_key), of(config, arguments.checkpointing_arguments)
-        yield Finding(
-            unused,
-            f"`{unused.name}` is ignored, because `{switch.name}` is false",
-            related=(switch,),
-            help=set_key(switch.name, True) | remove_key(unused.name),
-        )
+        message = f"`{unused.name}` is ignored, because `{switch.name}` is false"
+        yield Finding(unused, message, related=(switch,), help=set_key(switch.name, True) | remove_key(unused.name))
 
 
 @rule("HFT065")
@@ -95,12 +75,8 @@ def best_model_without_evaluation(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     if args["load_best_model_at_end"] and args.eval_strategy == "no" and args["save_strategy"] in ("no", "best"):
         message = f'`load_best_model_at_end` has no effect, because `{strategy(config).name}` is "no"'
-        yield Finding(
-            of(config, "load_best_model_at_end"),
-            message,
-            related=(strategy(config),),
-            help=(set_key(strategy(config).name, "epoch") & set_key("save_strategy", "epoch")) | remove_key("load_best_model_at_end"),
-        )
+        remedy = (set_key(strategy(config).name, "epoch") & set_key("save_strategy", "epoch")) | remove_key("load_best_model_at_end")
+        yield Finding(of(config, "load_best_model_at_end"), message, related=(strategy(config),), help=remedy)
 
 
 @rule("HFT066")
@@ -112,12 +88,8 @@ def unused_step_interval(config: TrainerConfig) -> Iterator[Finding]:
         ("save_steps", args["save_strategy"], "save_strategy"),
     ):
         if unit in ("no", "epoch", "best") and args.given.get(name) and key in config.values:
-            yield Finding(
-                of(config, name),
-                f"`{name}` is ignored, because `{key}` is {shown(unit)}",
-                related=(config.setting(key),),
-                help=set_key(key, "steps") | remove_key(name),
-            )
+            message = f"`{name}` is ignored, because `{key}` is {shown(unit)}"
+            yield Finding(of(config, name), message, related=(config.setting(key),), help=set_key(key, "steps") | remove_key(name))
 
 
 @rule("HFT067")
@@ -125,12 +97,8 @@ def non_blocking_without_pinned_memory(config: TrainerConfig) -> Iterator[Findin
     if config.accelerator.get("non_blocking") and not config.arguments["dataloader_pin_memory"]:
         setting = config.setting("accelerator_config", "non_blocking")
         message = "`non_blocking` has no effect, because `dataloader_pin_memory` is off"
-        yield Finding(
-            setting,
-            message,
-            related=(of(config, "dataloader_pin_memory"),),
-            help=set_key("dataloader_pin_memory", True) | remove_key("accelerator_config.non_blocking"),
-        )
+        remedy = set_key("dataloader_pin_memory", True) | remove_key("accelerator_config.non_blocking")
+        yield Finding(setting, message, related=(of(config, "dataloader_pin_memory"),), help=remedy)
 
 
 @rule("HFT068")
@@ -139,9 +107,5 @@ def overridden_per_device_batch_size(config: TrainerConfig) -> Iterator[Finding]
     for part in ("train", "eval"):
         old, new = f"per_gpu_{part}_batch_size", f"per_device_{part}_batch_size"
         if given.get(old) and new in config.values and is_number(given[old]) and given[old] != config.values[new]:
-            yield Finding(
-                config.setting(new),
-                f"`{new}` is overridden by `{old}` ({given[old]})",
-                related=(config.setting(old),),
-                help=remove_key(old) | remove_key(new),
-            )
+            message = f"`{new}` is overridden by `{old}` ({given[old]})"
+            yield Finding(config.setting(new), message, related=(config.setting(old),), help=remove_key(old) | remove_key(new))

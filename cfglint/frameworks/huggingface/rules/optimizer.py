@@ -81,12 +81,8 @@ def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
         if count != 1:
             found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
             text = f"ValueError: {found}"
-            yield Finding(
-                of(config, "optim_args"),
-                f"`optim_args` contains {shown(part)}, which is not name=value",
-                exception=text,
-                help="write name=value, with commas between several",
-            )
+            message = f"`optim_args` contains {shown(part)}, which is not name=value"
+            yield Finding(of(config, "optim_args"), message, exception=text, help="write name=value, with commas between several")
             return
     given = dict(part.split("=") for part in value.replace(" ", "").split(","))
     for name, convert in converted_arguments(config).items():
@@ -101,7 +97,6 @@ def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def refused_by_torch(config: TrainerConfig, given: dict[str, str]) -> Iterator[Finding]:
-    """The first of the arguments that the constructor of torch refuses."""
     numbers = {name: float(given[name]) for name in TORCH_CONVERTED[config.arguments.optimizer] if name in given}
     for name, label in NOT_NEGATIVE.items():
         value = numbers.get(name, 0.0)
@@ -119,7 +114,6 @@ def refused_by_torch(config: TrainerConfig, given: dict[str, str]) -> Iterator[F
 
 
 def conversion_error(convert: Callable[[str], float], text: str) -> ValueError | None:
-    """What Python raises when it converts a string; None if it does not."""
     try:
         convert(text)
     except ValueError as error:
@@ -128,7 +122,6 @@ def conversion_error(convert: Callable[[str], float], text: str) -> ValueError |
 
 
 def converted_arguments(config: TrainerConfig) -> Conversions:
-    """The arguments that the Trainer converts to numbers for the optimizer of the run."""
     optimizer = config.arguments.optimizer
     if not isinstance(optimizer, str) or not config.arguments.known("optim"):
         return {}
@@ -145,33 +138,20 @@ def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
     setting, galore = of(config, "optim"), config.version < APOLLO
     if optimizer.endswith("layerwise") and config.launched:
         text = f"NotImplementedError: Layer-wise {'GaLore' if galore else optimizer} does not support DDP at this time"
-        yield Finding(
-            setting,
-            f"`optim: {optimizer}` does not support multiple processes (DDP)",
-            exception=text,
-            help=set_key("optim", optimizer.removesuffix("_layerwise")),
-        )
+        message = f"`optim: {optimizer}` does not support multiple processes (DDP)"
+        yield Finding(setting, message, exception=text, help=set_key("optim", optimizer.removesuffix("_layerwise")))
     if config.arguments["optim_target_modules"] is None:
         text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
         if galore:
             text = "ValueError: You need to define a `optim_target_modules` in order to properly use GaLore optimizers"
         unset = config.unset("optim_target_modules")
-        yield Finding(
-            setting,
-            f"`optim: {optimizer}` requires `optim_target_modules`",
-            exception=text,
-            depends_on=unset,
-            help=set_key("optim_target_modules", "all-linear"),
-        )
+        message = f"`optim: {optimizer}` requires `optim_target_modules`"
+        yield Finding(setting, message, exception=text, depends_on=unset, help=set_key("optim_target_modules", "all-linear"))
     accumulation = accumulation_steps(config).value
     if optimizer.endswith("layerwise") and accumulation != 1:
         text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
         if galore:
             text = "ValueError: Layerwise GaLoRE optimizer do not support gradient accumulation !"
         message = f"`optim: {optimizer}` does not support gradient accumulation, but `gradient_accumulation_steps` is {shown(accumulation)}"
-        yield Finding(
-            setting,
-            message,
-            exception=text,
-            help=set_key("gradient_accumulation_steps", 1) | set_key("optim", optimizer.removesuffix("_layerwise")),
-        )
+        remedy = set_key("gradient_accumulation_steps", 1) | set_key("optim", optimizer.removesuffix("_layerwise"))
+        yield Finding(setting, message, exception=text, help=remedy)

@@ -56,7 +56,6 @@ def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows: tuple[Row, ...]) -> Iterator[Finding]:
-    """The keywords of a call that a release does not take."""
     release = config.facts.version(call.package, RELEASES[call.package])
     accepted = names_at(rows, release)
     if not accepted or ANY in accepted:
@@ -74,12 +73,10 @@ def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows
 
 
 def names_at(rows: tuple[Row, ...], release: Version) -> set[str]:
-    """The keywords that a constructor accepts in a release."""
     return {row[NAME] for row in rows if holds(row[SINCE], row[UNTIL], release)}
 
 
 def message(name: str, call: TrainerCall, rows: tuple[Row, ...], release: Version) -> str:
-    """What is wrong with a keyword."""
     ends = [row[UNTIL] for row in rows if row[NAME] == name and row[UNTIL] and row[UNTIL] <= release]
     if ends:
         return f"`{name}` is not accepted by {call.name}: it was removed in {call.package} {dotted(max(ends))}"
@@ -90,16 +87,12 @@ def message(name: str, call: TrainerCall, rows: tuple[Row, ...], release: Versio
 
 
 def other_name(name: str, rows: tuple[Row, ...], release: Version) -> str:
-    """The name that a keyword has in a release; empty if it has none."""
     accepted = names_at(rows, release)
     others = [row[NEW_NAME] for row in rows if row[NAME] == name] + [row[NAME] for row in rows if row[NEW_NAME] == name]
     return next((other for other in others if other in accepted), "")
 
 
 def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> dict[str, Any]:
-    """What to write in the place of a keyword, and the fix that does it; a literal moves into the call of the configuration class if that
-    is in the same file.
-    """
     from cfglint.findings.fix_builders import outside
     from cfglint.source.change import DELETE, INSERT, RENAME, Change
     from cfglint.source.python.call import CallDocument
@@ -125,14 +118,12 @@ def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, fiel
 
 
 def text_of(call: TrainerCall, node: Node) -> str:
-    """The code of a value that a call is given."""
     from cfglint.source.python.edits import source_of
 
     return source_of(call.document, node.start, node.end)
 
 
 def is_literal(text: str) -> bool:
-    """Whether code means the same at another place of a program."""
     from ast import literal_eval
 
     try:
@@ -216,7 +207,6 @@ def unknowns(call: TrainerCall | ImportedNames, config: TrainerConfig) -> Iterat
 
 
 def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Finding]:
-    """The module, or else the names, that an import does not find."""
     release = config.facts.version(made.package, RELEASES[made.package])
     gone = missing_module(made.module, release)
     if gone is not None:
@@ -237,14 +227,16 @@ def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Findin
 def of_import(
     made: ImportedNames, pair: tuple[Node, Node], what: str, spans: tuple[Span, ...], release: Version, raised: str, config: TrainerConfig
 ) -> Finding:
-    """The finding about a module or name that a release lacks."""
+    ends = [until for _, until in spans if until and until <= release]
     return Finding(
         Setting((pair[0].raw,), pair[0].raw, WRITTEN, made.document, pair[1], pair[0]),
         f"`{what}` cannot be imported: {change_of(spans, release, made.package)}",
         exception=raised,
         depends_on=unknowns(made, config),
         on_key=True,
-        help=import_remedy(what, spans, release, made.package),
+        help=f"remove `{what}`, or use {made.package} before {dotted(max(ends))}"
+        if ends
+        else f"use a release of {made.package} that has `{what}`",
     )
 
 
@@ -265,14 +257,7 @@ def is_within(spans: tuple[Span, ...], release: Version) -> bool:
 
 
 def change_of(spans: tuple[Span, ...], release: Version, package: str) -> str:
-    """When a name was removed, or added."""
     ends = [until for _, until in spans if until and until <= release]
     if ends:
         return f"it was removed in {package} {dotted(max(ends))}"
     return f"it was added in {package} {dotted(min(since for since, _ in spans if since > release))}"
-
-
-def import_remedy(name: str, spans: tuple[Span, ...], release: Version, package: str) -> str:
-    """What to do about a name."""
-    ends = [until for _, until in spans if until and until <= release]
-    return f"remove `{name}`, or use {package} before {dotted(max(ends))}" if ends else f"use a release of {package} that has `{name}`"

@@ -64,13 +64,11 @@ STAGE_0_NEEDS_STATE = (0, 19, 8)
 
 
 def found(config: TrainerConfig) -> tuple[Resumption, Checkpoint] | None:
-    """The resumption of a run whose checkpoint is there."""
     resumed = config.resumption
     return (resumed, resumed.checkpoint) if resumed is not None and resumed.checkpoint is not None else None
 
 
 def doubts(resumed: Resumption) -> tuple[Reason, ...]:
-    """What keeps a refusal from being certain: a program that was not read may not hand the argument to the Trainer."""
     return () if resumed.is_certain else (NOT_PASSED,)
 
 
@@ -83,13 +81,8 @@ def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
     if checkpoint is None:
         if resumed.name.lower() in ("true", "false"):
             text = f"`resume_from_checkpoint` is the string {spelled(resumed.name)}, which is taken for a path"
-            yield Finding(
-                setting,
-                text,
-                exception=invalid(resumed),
-                depends_on=how,
-                help="set `resume_from_checkpoint: true` without quotes, or a path",
-            )
+            remedy = "set `resume_from_checkpoint: true` without quotes, or a path"
+            yield Finding(setting, text, exception=invalid(resumed), depends_on=how, help=remedy)
         elif config.facts.here:
             yield Finding(setting, f"`{resumed.name}` does not exist", exception=invalid(resumed), depends_on=how, help="correct the path")
         return
@@ -121,7 +114,6 @@ def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def invalid(resumed: Resumption) -> str:
-    """The exception about a path without a checkpoint."""
     return f"ValueError: Can't find a valid checkpoint at {resumed.name}"
 
 
@@ -152,7 +144,6 @@ def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def universal(config: TrainerConfig) -> bool:
-    """Whether DeepSpeed loads a converted checkpoint."""
     section = config.deepspeed.values.get("checkpoint") if config.deepspeed is not None else None
     return isinstance(section, dict) and section.get("load_universal") is True
 
@@ -210,14 +201,10 @@ def checkpoint_of_another_form(config: TrainerConfig) -> Iterator[Finding]:
     if form is None or form == asked:
         return
     name, missing = both[0].name, {FULL: f"{FSDP_MODEL}.bin", LOCAL: f"{FSDP_MODEL}_rank0.bin"}.get(asked)
-    yield Finding(
-        both[0].setting,
-        f"`{name}` was saved as {form}, and this run loads {asked}",
-        exception=f"FileNotFoundError: [Errno 2] No such file or directory: '{name}/{missing}'" if missing else UNREADABLE,
-        related=(place,) if place.document is not None else (),
-        depends_on=doubts(both[0]),
-        help=set_key(place.name, form),
-    )
+    message = f"`{name}` was saved as {form}, and this run loads {asked}"
+    text = f"FileNotFoundError: [Errno 2] No such file or directory: '{name}/{missing}'" if missing else UNREADABLE
+    related = (place,) if place.document is not None else ()
+    yield Finding(both[0].setting, message, exception=text, related=related, depends_on=doubts(both[0]), help=set_key(place.name, form))
 
 
 def form_of_state(config: TrainerConfig) -> tuple[str, Setting | None]:
@@ -246,13 +233,9 @@ def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
         f"the global batch size is {then}, not {now}" if then is not None and now is not None else "the global batch size changes with it"
     )
     ends = f", and the run ends at step {resumed.end:,}" if resumed.end is not None else ""
-    yield Finding(
-        setting,
-        f"`{setting.name}` is {setting.value}, but the checkpoint restores {resumed.micro_batch}",
-        related=(resumed.setting,),
-        note=f"{size}{ends}",
-        help=f"change `gradient_accumulation_steps` instead, or edit `train_batch_size` in {resumed.name}/trainer_state.json",
-    )
+    message = f"`{setting.name}` is {setting.value}, but the checkpoint restores {resumed.micro_batch}"
+    remedy = f"change `gradient_accumulation_steps` instead, or edit `train_batch_size` in {resumed.name}/trainer_state.json"
+    yield Finding(setting, message, related=(resumed.setting,), note=f"{size}{ends}", help=remedy)
 
 
 @rule("HFT084")
@@ -265,12 +248,9 @@ def nothing_left_to_train(config: TrainerConfig) -> Iterator[Finding]:
         return
     does = "one more step is made" if resumed.steps_left else "nothing is trained"
     key = "max_steps" if "max_steps" in config.arguments else "num_train_epochs"
-    yield Finding(
-        resumed.setting,
-        f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: {does}",
-        related=(of(config, key),) if key in config.arguments else (),
-        help=f"increase `{key}`, or start without the checkpoint",
-    )
+    message = f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: {does}"
+    remedy = f"increase `{key}`, or start without the checkpoint"
+    yield Finding(resumed.setting, message, related=(of(config, key),) if key in config.arguments else (), help=remedy)
 
 
 @rule("HFT090")
@@ -287,12 +267,9 @@ def moved_in_data(config: TrainerConfig) -> Iterator[Finding]:
     if abs(goes_on - saved) * min(updates, before) < 1:  # less than one step of either run
         return
     does = "skipped" if goes_on > saved else "seen again"
-    yield Finding(
-        resumed.setting,
-        f"`{resumed.name}` was saved at epoch {saved:.2f}, and the run goes on at epoch {goes_on:.2f}: the data between are {does}",
-        note=f"step {begin:,} is counted with {counted(updates, 'step')} per epoch, and the first run had {before:,.0f}",
-        help="keep the global batch size of the first run, by `gradient_accumulation_steps`",
-    )
+    message = f"`{resumed.name}` was saved at epoch {saved:.2f}, and the run goes on at epoch {goes_on:.2f}: the data between are {does}"
+    note = f"step {begin:,} is counted with {counted(updates, 'step')} per epoch, and the first run had {before:,.0f}"
+    yield Finding(resumed.setting, message, note=note, help="keep the global batch size of the first run, by `gradient_accumulation_steps`")
 
 
 @rule("HFT085")
@@ -310,12 +287,8 @@ def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
             continue
         ratio = isinstance(setting.value, float) and setting.value < 1
         if isinstance(setting.value, (int, float)) and setting.value != saved and not ratio:
-            yield Finding(
-                setting,
-                f"`{name}` is {setting.spelled}, but the checkpoint restores {saved:,}",
-                related=(both[0].setting,),
-                help=f"edit `{name}` in {both[0].name}/trainer_state.json",
-            )
+            message = f"`{name}` is {setting.spelled}, but the checkpoint restores {saved:,}"
+            yield Finding(setting, message, related=(both[0].setting,), help=f"edit `{name}` in {both[0].name}/trainer_state.json")
 
 
 @rule("HFT086")
@@ -324,12 +297,9 @@ def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
     if both is None or config.uses_deepspeed or not both[1].names & WEIGHTS or (both[1].has_optimizer and both[1].has_scheduler):
         return
     what = "scheduler.pt" if both[1].has_optimizer else "optimizer.pt"
-    yield Finding(
-        both[0].setting,
-        f"`{both[0].name}` has no `{what}`: the learning-rate schedule starts again, with an empty optimizer",
-        note="the steps are counted on from the checkpoint, so that the schedule does not reach its end",
-        help="resume from a checkpoint that was saved without `save_only_model`",
-    )
+    message = f"`{both[0].name}` has no `{what}`: the learning-rate schedule starts again, with an empty optimizer"
+    note = "the steps are counted on from the checkpoint, so that the schedule does not reach its end"
+    yield Finding(both[0].setting, message, note=note, help="resume from a checkpoint that was saved without `save_only_model`")
 
 
 @rule("HFT092")
@@ -343,14 +313,10 @@ def optimizer_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
     if missing is None or GROUPS not in words:
         return
     saved = [name for name, keys in OPTIMIZER_KEYS.items() if words.issuperset(keys)]
-    yield Finding(
-        both[0].setting,
-        f"`optimizer.pt` of `{both[0].name}` is not of {config.arguments.optimizer}, the optimizer of this run",
-        exception=f"KeyError: '{missing}'",
-        related=(of(config, "optim"),) if "optim" in config.arguments else (),
-        depends_on=doubts(both[0]),
-        help=set_key("optim", saved[0]) if len(saved) == 1 or saved[:1] == ["adamw_torch"] else "set `optim` as in the run that saved it",
-    )
+    message = f"`optimizer.pt` of `{both[0].name}` is not of {config.arguments.optimizer}, the optimizer of this run"
+    related = (of(config, "optim"),) if "optim" in config.arguments else ()
+    remedy = set_key("optim", saved[0]) if len(saved) == 1 or saved[:1] == ["adamw_torch"] else "set `optim` as in the run that saved it"
+    yield Finding(both[0].setting, message, exception=f"KeyError: '{missing}'", related=related, depends_on=doubts(both[0]), help=remedy)
 
 
 @rule("HFT087")

@@ -37,7 +37,6 @@ def warmup_ratio_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def without_number(config: TrainerConfig, name: str, bounds: str) -> Iterator[Finding]:
-    """The finding about a warm-up that is NaN."""
     value = config.arguments[name]
     if isinstance(value, float) and isnan(value):
         text = "ValueError: cannot convert float NaN to integer"
@@ -52,12 +51,9 @@ def warmup_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
         return
     run = steps(config)
     if run.total and run.warmup and run.warmup >= run.total:
-        yield Finding(
-            of(config, "warmup_steps"),
-            f"`warmup_steps` is {run.warmup}, but the run has only {run.total} steps",
-            note="the learning rate does not reach its full value",
-            help=f"set `warmup_steps` below {run.total}",
-        )
+        message = f"`warmup_steps` is {run.warmup}, but the run has only {run.total} steps"
+        remedy = f"set `warmup_steps` below {run.total}"
+        yield Finding(of(config, "warmup_steps"), message, note="the learning rate does not reach its full value", help=remedy)
 
 
 @rule("STP005")
@@ -65,12 +61,9 @@ def overridden_epochs(config: TrainerConfig) -> Iterator[Finding]:
     limit = config.arguments["max_steps"]
     if "num_train_epochs" in config.arguments and is_number(limit) and limit > 0:
         related = (of(config, "max_steps"),)
-        yield Finding(
-            of(config, "num_train_epochs"),
-            f"`num_train_epochs` is overridden by `max_steps` ({limit})",
-            related=related,
-            help=remove_key("num_train_epochs") | remove_key("max_steps"),
-        )
+        message = f"`num_train_epochs` is overridden by `max_steps` ({limit})"
+        remedy = remove_key("num_train_epochs") | remove_key("max_steps")
+        yield Finding(of(config, "num_train_epochs"), message, related=related, help=remedy)
 
 
 @rule("STP006")
@@ -84,11 +77,8 @@ def interval_longer_than_run(config: TrainerConfig) -> Iterator[Finding]:
     for name, consequence in written if total else ():
         every = args[name]
         if is_number(every) and every > total:
-            yield Finding(
-                of(config, name),
-                f"`{name}` is {every}, but the run has only {total} steps, so {consequence}",
-                help=f"set `{name}` to {total} or less",
-            )
+            message = f"`{name}` is {every}, but the run has only {total} steps, so {consequence}"
+            yield Finding(of(config, name), message, help=f"set `{name}` to {total} or less")
 
 
 @rule("STP007")
@@ -100,31 +90,21 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
             of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help=set_key("max_steps", -1, " for no limit")
         )
     if is_number(epochs) and epochs <= 0 and is_number(limit) and limit < 0:
-        yield Finding(
-            of(config, "num_train_epochs"),
-            f"`num_train_epochs` is {epochs}, so no training step is made",
-            help="set `num_train_epochs` to a positive number",
-        )
+        message = f"`num_train_epochs` is {epochs}, so no training step is made"
+        yield Finding(of(config, "num_train_epochs"), message, help="set `num_train_epochs` to a positive number")
     accumulation = accumulation_steps(config)
     if is_number(accumulation.value) and accumulation.value < 0:
-        yield Finding(
-            accumulation,
-            f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer does not check it",
-            note="the number of steps per epoch is negative or 0",
-            help=set_key(ACCUMULATION, 1),
-        )
+        message = f"`{ACCUMULATION}` is {accumulation.value}; it must be positive, but the Trainer does not check it"
+        yield Finding(accumulation, message, note="the number of steps per epoch is negative or 0", help=set_key(ACCUMULATION, 1))
 
 
 @rule("STP008")
 def no_checkpoints(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["save_steps"]
     if config.arguments["save_strategy"] == "steps" and type(value) in (int, float) and value <= 0:
-        yield Finding(
-            of(config, "save_steps"),
-            f"`save_steps` is {value}, so no checkpoint is saved before the end of the run",
-            severity=INFO if value == 0 else None,
-            help='set `save_strategy: "no"` if that is meant, else a positive `save_steps`',
-        )
+        message = f"`save_steps` is {value}, so no checkpoint is saved before the end of the run"
+        remedy = 'set `save_strategy: "no"` if that is meant, else a positive `save_steps`'
+        yield Finding(of(config, "save_steps"), message, severity=INFO if value == 0 else None, help=remedy)
 
 
 @rule("STP009")
@@ -134,12 +114,8 @@ def conflicting_warmup(config: TrainerConfig) -> Iterator[Finding]:
     if not has_field("warmup_ratio", config.version) or not is_number(count) or not is_number(ratio) or count <= 0 or ratio <= 0:
         return
     ignored, used = ("warmup_ratio", "warmup_steps") if config.version < RATIO_TAKEN else ("warmup_steps", "warmup_ratio")
-    yield Finding(
-        of(config, ignored),
-        f"`{ignored}` is overridden by `{used}` ({args[used]})",
-        related=(of(config, used),),
-        help=remove_key(ignored),
-    )
+    message = f"`{ignored}` is overridden by `{used}` ({args[used]})"
+    yield Finding(of(config, ignored), message, related=(of(config, used),), help=remove_key(ignored))
 
 
 @rule("STP010")
@@ -148,11 +124,8 @@ def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
     if config.version >= RATIO_TAKEN and isinstance(value, float) and 1 <= value < INFINITE and (value == 1 or not value.is_integer()):
         count = int(value)
         message = f"`warmup_steps` is {value}, which means {count} step{'s' * (count > 1)}; only a value below 1 is a ratio of the run"
-        yield Finding(
-            of(config, "warmup_steps"),
-            message,
-            help=set_key("warmup_steps", count, " if that is meant") | "a value below 1 for a fraction of the run",
-        )
+        remedy = set_key("warmup_steps", count, " if that is meant") | "a value below 1 for a fraction of the run"
+        yield Finding(of(config, "warmup_steps"), message, help=remedy)
 
 
 @rule("STP011")
@@ -173,12 +146,8 @@ def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
                 )
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
         related = (of(config, "lr_scheduler_type"),)
-        yield Finding(
-            of(config, "lr_scheduler_kwargs"),
-            f"`lr_scheduler_kwargs` is ignored with `lr_scheduler_type: {kind}`",
-            related=related,
-            help=remove_key("lr_scheduler_kwargs"),
-        )
+        message = f"`lr_scheduler_kwargs` is ignored with `lr_scheduler_type: {kind}`"
+        yield Finding(of(config, "lr_scheduler_kwargs"), message, related=related, help=remove_key("lr_scheduler_kwargs"))
 
 
 @rule("STP012")

@@ -102,7 +102,6 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def built_schedule(config: TrainerConfig) -> str:
-    """The schedule whose function receives the arguments; empty if none does."""
     kind, launch = config.arguments["lr_scheduler_type"], config.deepspeed
     known = choices("lr_scheduler_type", config.version)[1]
     if not config.parsed or kind not in known or (launch is not None and "scheduler" in launch.written):
@@ -113,7 +112,6 @@ def built_schedule(config: TrainerConfig) -> str:
 
 
 def unknown_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
-    """The arguments that the function of a schedule does not have, or that the Trainer passes itself."""
     taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
     for key in keywords:
         if key in OWN:
@@ -124,17 +122,12 @@ def unknown_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig)
             message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
         else:
             continue
-        yield Finding(
-            config.setting("lr_scheduler_kwargs", key),
-            message,
-            exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}",
-            on_key=True,
-            help=remove_key(f"lr_scheduler_kwargs.{key}"),
-        )
+        setting = config.setting("lr_scheduler_kwargs", key)
+        remedy = remove_key(f"lr_scheduler_kwargs.{key}")
+        yield Finding(setting, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", on_key=True, help=remedy)
 
 
 def not_numbers(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
-    """The arguments that the function of a schedule computes with although they are not numbers."""
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
         if value is not None and not is_number(value):
@@ -146,7 +139,6 @@ def not_numbers(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> It
 
 
 def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
-    """The argument on which the schedule fails when it is built, or in the first step."""
     rate = config.arguments["learning_rate"]
     if kind not in BUILDS or not keywords or not is_number(rate) or not rate or not config.arguments.known("learning_rate"):
         return
@@ -173,7 +165,6 @@ def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig)
 
 
 def minimal_rate(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    """Check that a schedule with a minimum rate has exactly one of its two arguments."""
     count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
     if count == 0:
         text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
@@ -184,7 +175,6 @@ def minimal_rate(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requ
 
 
 def stable_steps(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    """Check the steps and shapes of warmup_stable_decay."""
     modern = config.version >= STABLE_STEPS_OPTIONAL
     needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
     missing = [key for key in needed if key not in given]
@@ -201,7 +191,6 @@ def stable_steps(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requ
 
 
 def polynomial_end(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    """Check the final rate of a polynomial schedule."""
     rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
     if is_number(rate) and is_number(end) and not rate > end:
         message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
@@ -209,7 +198,6 @@ def polynomial_end(kind: str, given: ConfigMapping, config: TrainerConfig) -> Re
 
 
 def plateau(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    """Check the factor and mode of a schedule that follows a metric."""
     factor = given.get("factor", 0.1)
     if is_number(factor) and factor >= 1:
         yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."

@@ -61,21 +61,13 @@ def streamed_data_without_steps(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def trainer_calls(config: TrainerConfig) -> tuple[TrainerCall, ...]:
-    """The calls of the program that build the trainer of the run."""
     program = config.facts.launch.code
     return program.trainer_calls if program is not None else ()
 
 
 def of_call(call: TrainerCall, key: str, message: str, field: Setting, exception: str, remedy: Remedy | str) -> Finding:
-    """The finding about a keyword of a call that builds a trainer, and a field of its arguments that it requires."""
     node = next((pair for pair in call.document.roots[0].pairs() if pair[0].raw == key), None)
     setting = Setting((key,), call.document.values[key], WRITTEN, call.document, node[1], node[0]) if node is not None else field
-    return Finding(
-        setting,
-        message,
-        exception=exception,
-        related=(field,) if setting is not field else (),
-        depends_on=() if call.is_certain else (IN_BRANCH,),
-        on_key=setting is not field,
-        help=remedy,
-    )
+    related = (field,) if setting is not field else ()
+    doubts = () if call.is_certain else (IN_BRANCH,)
+    return Finding(setting, message, exception=exception, related=related, depends_on=doubts, on_key=setting is not field, help=remedy)

@@ -49,12 +49,9 @@ def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     follows = args["load_best_model_at_end"] or args["lr_scheduler_type"] in ("reduce_lr_on_plateau", "greedy")
     has_best = has_choice("save_strategy", "best", config.version)
     if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and has_best:
-        yield Finding(
-            of(config, "save_strategy"),
-            "`save_strategy: best` requires `metric_for_best_model`",
-            depends_on=config.unset("metric_for_best_model"),
-            help=set_key("metric_for_best_model", "loss"),
-        )
+        message = "`save_strategy: best` requires `metric_for_best_model`"
+        remedy = set_key("metric_for_best_model", "loss")
+        yield Finding(of(config, "save_strategy"), message, depends_on=config.unset("metric_for_best_model"), help=remedy)
 
 
 @rule("HFT041")
@@ -63,12 +60,8 @@ def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
     if "num_steps" in config.accumulation_kwargs and is_number(argument) and argument > 1:
         setting = config.setting("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
         related = (of(config, "gradient_accumulation_steps"),)
-        yield Finding(
-            setting,
-            f"`num_steps` is incompatible with `gradient_accumulation_steps`, which is {argument}",
-            related=related,
-            help=remove_key("accelerator_config.gradient_accumulation_kwargs.num_steps"),
-        )
+        message = f"`num_steps` is incompatible with `gradient_accumulation_steps`, which is {argument}"
+        yield Finding(setting, message, related=related, help=remove_key("accelerator_config.gradient_accumulation_kwargs.num_steps"))
 
 
 @rule("HFT042")
@@ -103,24 +96,17 @@ def unknown_compile_backend(config: TrainerConfig) -> Iterator[Finding]:
         yield mistyped(setting, "a string", not_attribute(value, "upper"), set_key("torch_compile_backend", "inductor"))
     elif value.lower() not in COMPILERS:
         text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
-        yield Finding(
-            setting,
-            f"`torch_compile_backend` is {shown(value)}, which is not a backend of accelerate",
-            exception=text,
-            help=choice("torch_compile_backend", value, COMPILERS),
-        )
+        message = f"`torch_compile_backend` is {shown(value)}, which is not a backend of accelerate"
+        yield Finding(setting, message, exception=text, help=choice("torch_compile_backend", value, COMPILERS))
 
 
 @rule("HFT091")
 def unknown_compile_mode(config: TrainerConfig) -> Iterator[Finding]:
     value, backend = config.arguments["torch_compile_mode"], config.arguments["torch_compile_backend"]
     if isinstance(value, str) and value not in ("", *COMPILE_MODES) and backend in (None, "inductor") and config.deepspeed is None:
-        yield Finding(
-            of(config, "torch_compile_mode"),
-            f"`torch_compile_mode` is {shown(value)}, which is not a mode of torch's compiler",
-            exception=f"RuntimeError: Unrecognized mode={value}, should be one of: {', '.join(COMPILE_MODES)}",
-            help=choice("torch_compile_mode", value, COMPILE_MODES),
-        )
+        message = f"`torch_compile_mode` is {shown(value)}, which is not a mode of torch's compiler"
+        text = f"RuntimeError: Unrecognized mode={value}, should be one of: {', '.join(COMPILE_MODES)}"
+        yield Finding(of(config, "torch_compile_mode"), message, exception=text, help=choice("torch_compile_mode", value, COMPILE_MODES))
 
 
 @rule("HFT044")
@@ -129,12 +115,8 @@ def unknown_tracker(config: TrainerConfig) -> Iterator[Finding]:
     for name in config.arguments.trackers:
         if not isinstance(name, str) or name not in known:
             text = f"ValueError: {name} is not supported, only {', '.join(known)} are supported."
-            yield Finding(
-                of(config, "report_to"),
-                f"`report_to` names {shown(name)}, which is not a supported tracker",
-                exception=text,
-                help=choice("report_to", name, (*known, "none")),
-            )
+            message = f"`report_to` names {shown(name)}, which is not a supported tracker"
+            yield Finding(of(config, "report_to"), message, exception=text, help=choice("report_to", name, (*known, "none")))
 
 
 @rule("HFT045")
@@ -154,12 +136,8 @@ def unsupported_parallelism_config(config: TrainerConfig) -> Iterator[Finding]:
     if value is not None and config.knows("parallelism_config"):
         text = f"AttributeError: '{type(value).__name__}' object has no attribute 'get_device_mesh'"
         message = "`parallelism_config` is not supported in a file: the Trainer requires an object, not a mapping"
-        yield Finding(
-            config.setting("parallelism_config"),
-            message,
-            exception=text,
-            help="remove `parallelism_config`; accelerate's config file can contain one",
-        )
+        remedy = "remove `parallelism_config`; accelerate's config file can contain one"
+        yield Finding(config.setting("parallelism_config"), message, exception=text, help=remedy)
 
 
 @rule("HFT053")
@@ -167,12 +145,8 @@ def negative_noise_alpha(config: TrainerConfig) -> Iterator[Finding]:
     value = config.arguments["neftune_noise_alpha"]
     if is_number(value) and value < 0 and takes_steps(config):
         text = "RuntimeError: uniform_ expects to return a [from, to) range"
-        yield Finding(
-            of(config, "neftune_noise_alpha"),
-            f"`neftune_noise_alpha` is {value}; it must be >= 0",
-            exception=text,
-            help=remove_key("neftune_noise_alpha", " for no noise"),
-        )
+        message = f"`neftune_noise_alpha` is {value}; it must be >= 0"
+        yield Finding(of(config, "neftune_noise_alpha"), message, exception=text, help=remove_key("neftune_noise_alpha", " for no noise"))
 
 
 @rule("HFT054")
@@ -182,12 +156,8 @@ def invalid_deepspeed_value(config: TrainerConfig) -> Iterator[Finding]:
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         if isinstance(value, int):
             text = "OSError: [Errno 9] Bad file descriptor"
-        yield Finding(
-            of(config, "deepspeed"),
-            f"`deepspeed` is {shown(value)}; it must be a mapping or a file name",
-            exception=text,
-            help=remove_key("deepspeed") | "name a DeepSpeed config",
-        )
+        message = f"`deepspeed` is {shown(value)}; it must be a mapping or a file name"
+        yield Finding(of(config, "deepspeed"), message, exception=text, help=remove_key("deepspeed") | "name a DeepSpeed config")
 
 
 @rule("HFT055")

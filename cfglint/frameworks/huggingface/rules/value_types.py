@@ -26,14 +26,9 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
         if cast_by_script(config, setting.value):
             continue
         if failure.field == config.arguments.written(failure.field) or setting.written:
-            yield Finding(
-                setting,
-                f"`{setting.name}` is {described(setting.value)}{required(setting, config.arguments.kind_of(setting.name))}",
-                exception=failure.text,
-                fails_at=failure.fails_at,
-                fix=spelled_as_number(setting, config.arguments.kind_of(setting.name)),
-                depends_on=config.other_parsers,
-            )
+            message = f"`{setting.name}` is {described(setting.value)}{required(setting, config.arguments.kind_of(setting.name))}"
+            fix = spelled_as_number(setting, config.arguments.kind_of(setting.name))
+            yield Finding(setting, message, exception=failure.text, fails_at=failure.fails_at, fix=fix, depends_on=config.other_parsers)
 
 
 def cast_by_script(config: TrainerConfig, value: object) -> bool:
@@ -49,7 +44,6 @@ def cast_by_script(config: TrainerConfig, value: object) -> bool:
 
 
 def described(value: object) -> str:
-    """A value with its type, if its spelling could hide the type."""
     if isinstance(value, str):
         return f"the string {shown(value)}"
     if isinstance(value, (list, dict)):
@@ -88,10 +82,6 @@ def unpointed_exponent(text: str) -> bool:
 
 
 def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
-    """The fix that replaces a string by the number that it spells.
-
-    `kind` is the type of the field as in `FIELDS`.
-    """
     from math import isfinite
 
     if not isinstance(setting.value, str) or kind not in NUMERIC:
@@ -127,14 +117,10 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
 @rule("TYP202")
 def boolean_for_number(config: TrainerConfig) -> Iterator[Finding]:
     for name, value in config.arguments.given.items():
-        if isinstance(value, bool) and config.arguments.kind_of(name) in NUMERIC and not is_refused(config, name):
-            yield Finding(
-                config.setting(name),
-                f"`{name}` is the boolean {shown(value)}, which counts as {int(value)}",
-                help=set_key(name, int(value), " if that is meant"),
-            )
-
-
-def is_refused(config: TrainerConfig, name: str) -> bool:
-    """Whether the framework raises for the type of a field's value, which another rule reports."""
-    return config.parsed and any(failure.field == name for failure in type_failures(config))
+        if (
+            isinstance(value, bool)
+            and config.arguments.kind_of(name) in NUMERIC
+            and not (config.parsed and any(failure.field == name for failure in type_failures(config)))
+        ):
+            message = f"`{name}` is the boolean {shown(value)}, which counts as {int(value)}"
+            yield Finding(config.setting(name), message, help=set_key(name, int(value), " if that is meant"))
