@@ -8,7 +8,6 @@ from cfglint.frameworks import ADDED, detect, forks_named_in, framework, takes_a
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import imported
 from cfglint.frameworks.launch_facts import Launched, LaunchFacts
-from cfglint.launch.kinds import is_trainer
 from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
@@ -364,8 +363,10 @@ class Discovery:
         consumer = facts.launch.consumer
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
-        has_engine = ENGINE in read_by or document.find((ENGINE,))[1] is not None
-        packages += [LAUNCHER] if has_engine and any(map(is_trainer, read_by)) else []  # which determines when the engine takes a step
+        if ENGINE in read_by or document.find((ENGINE,))[1] is not None:
+            from cfglint.launch.kinds import is_trainer
+
+            packages += [LAUNCHER] if any(map(is_trainer, read_by)) else []  # which determines when the engine takes a step
         # Its config may be written inside a file of another kind, as accelerate's `deepspeed_config` is.
         packages += [ENGINE] if ENGINE not in packages and any(ENGINE in each.text for each in documents) else []
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from cfglint.batch.nodes import Size
 from cfglint.findings.setting import integer
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks.base import Config
@@ -21,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from cfglint.batch.nodes import Size
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.setting import Batch, Layout
     from cfglint.frameworks.training_data.samples import Samples
@@ -101,7 +101,11 @@ class LoadedRun:
         size = self.configs[0].own_size if self.configs else None
         if size is not None or line is None:
             return size or next((config.stated_size for config in self.configs if config.stated_size is not None), None)
-        return Size(line.gpus_per_node, line.nodes) if line.gpus_per_node is not None and line.nodes is not None else None
+        if line.gpus_per_node is None or line.nodes is None:
+            return None
+        from cfglint.batch.nodes import Size
+
+        return Size(line.gpus_per_node, line.nodes)
 
     @property
     def launch(self) -> Launch:
