@@ -57,12 +57,6 @@ def blank_name(word: Text) -> str:
     return {"\r": "a carriage return (a Windows line end)", "\t": "a tab"}.get(word.string[0], "a blank")
 
 
-def leave_out_blanks(line: LaunchLine, arguments: list[Argument]) -> None:
-    """Remove the blanks that broken continuations pass from the values of options that have others."""
-    for argument in arguments if line.call.blanks else ():
-        argument.texts[1:] = [word for word in argument.texts[1:] if not is_stray(word, line)]
-
-
 def is_stray(word: Text, line: LaunchLine) -> bool:
     """Whether a word is a blank that a broken continuation passes, or a word of the comment that it begins."""
     call = line.call

@@ -262,7 +262,8 @@ class Reader:
             take_processes(line)
         arguments, alone = read_arguments(line.arguments)
         if not launcher.kind or launcher.refused_words:  # else its parser says what it refuses
-            continuations.leave_out_blanks(line, arguments)
+            for argument in arguments if line.call.blanks else ():  # they are no words of options that have others
+                argument.texts[1:] = [word for word in argument.texts[1:] if not continuations.is_stray(word, line)]
         line.given = arguments
         self.name_files(line, arguments, alone)
         if line.program is not None and not line.module and line.program.value:

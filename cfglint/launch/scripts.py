@@ -112,10 +112,31 @@ class Scripts:
     # -- programs
 
     def program_of(self, line: LaunchLine) -> Found | None:
-        return find(line, self.project(line.call.path))
+        """The program of a line, if it is a Python file of the project."""
+        project = self.project(line.call.path)
+        name = line.program.value if line.program is not None else None
+        if not name:
+            return None
+        folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
+        path, package = line.program_path, ""
+        if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
+            folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]
+            elsewhere = checkouts(line, name.partition(".")[0], project) if "." in name else ()
+            inside, above = name.replace(".", "/"), name.rpartition(".")[0]
+            ends = ((f"{inside}.py", above), (f"{inside}/__main__.py", name))
+            files = ((os.path.normpath(os.path.join(top, end)), of) for top in chain(folders, elsewhere) for end, of in ends)
+            path, package = next((file for file in files if project.is_file(file[0])), (None, ""))
+        if path is None or not path.endswith(".py"):
+            return None
+        start = folder if line.module else os.path.dirname(path)
+        folders = [each for each in (start, folder, *roots(project)) if each is not None]
+        return Found(path, package, list(dict.fromkeys(folders)), project.read, line.entry)
 
     def program_at(self, path: str) -> Found:
-        return program_at(path, self.project(path))
+        """A program that is started from the top of its project."""
+        project = self.project(path)
+        folders = [os.path.dirname(path) or ".", *roots(project)]
+        return Found(path, "", list(dict.fromkeys(folders)), project.read)
 
     def facts(self, program: Found) -> ProgramFacts | None:
         key = program.path, program.package, tuple(program.folders), program.entry
@@ -234,31 +255,6 @@ class Found(Record):
     folders: list[str]
     read: Callable[[str], str | None]
     entry: str = ""
-
-
-def find(line: LaunchLine, project: Project) -> Found | None:
-    name = line.program.value if line.program is not None else None
-    if not name:
-        return None
-    folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
-    path, package = line.program_path, ""
-    if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
-        folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]
-        elsewhere = checkouts(line, name.partition(".")[0], project) if "." in name else ()
-        inside, above = name.replace(".", "/"), name.rpartition(".")[0]
-        ends = ((f"{inside}.py", above), (f"{inside}/__main__.py", name))
-        files = ((os.path.normpath(os.path.join(top, end)), of) for top in chain(folders, elsewhere) for end, of in ends)
-        path, package = next((file for file in files if project.is_file(file[0])), (None, ""))
-    if path is None or not path.endswith(".py"):
-        return None
-    start = folder if line.module else os.path.dirname(path)
-    folders = [each for each in (start, folder, *roots(project)) if each is not None]
-    return Found(path, package, list(dict.fromkeys(folders)), project.read, line.entry)
-
-
-def program_at(path: str, project: Project) -> Found:
-    folders = [os.path.dirname(path) or ".", *roots(project)]
-    return Found(path, "", list(dict.fromkeys(folders)), project.read)
 
 
 def roots(project: Project) -> list[str]:

@@ -61,7 +61,10 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
     options = line.options
     if named is not None and file is None:
         line.unsure("gpus_per_node", *(named.reasons or (NO_CONFIG,)))
-    type_of = launch_type(line, file)
+    # The launcher that runs: that of a flag, else the `distributed_type` of the file; empty for a single process.
+    flags = [name for name in ("use_deepspeed", "use_fsdp", *TYPES) if name in options]
+    kind = str((file or {}).get("distributed_type", ""))
+    type_of = flags[0] if flags else "multi_gpu" if kind in SEVERAL else ENGINES.get(kind, "")
     if named is not None and file is None and not type_of:
         processes, machines = options.text("num_processes"), options.text("num_machines")
         total = None if processes is None else number(processes, None, machine, line, "processes")
@@ -111,15 +114,6 @@ def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None
         word = option.word if option is not None else line.call.words[0]
         message = f"`num_processes` is {total}, not a multiple of `num_machines` ({machines}): {line.processes} processes start"
         line.report("LCH004", "warning", word, "--num_processes", message, remedy=("num_processes", line.processes))
-
-
-def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:
-    """The launcher that runs: that of a flag, else the `distributed_type` of the file; empty for a single process."""
-    given = [name for name in TYPES if name in line.options]
-    if given:
-        return "use_deepspeed" if "use_deepspeed" in given else "use_fsdp" if "use_fsdp" in given else given[0]
-    kind = str((file or {}).get("distributed_type", ""))
-    return "multi_gpu" if kind in SEVERAL else ENGINES.get(kind, "")
 
 
 def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Machine) -> int | None:

@@ -95,7 +95,6 @@ class ProgramEvaluation(TrainingLoops):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
-        self.is_complete = False
         self.others: dict[ast.Call, MadeCall] = {}  # of further objects of training loops
         self.parts: dict[ast.Call, MadeCall] = {}  # of models: they, and the configs of their quantization and adapters
         self.attached: dict[ast.Call, MadeCall] = {}  # of adapters that are put on models
@@ -310,7 +309,7 @@ class ProgramEvaluation(TrainingLoops):
             value = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
             self.made_accelerators += [value.data] if kind == ACCELERATOR else []
             return value
-        return library.external(self, name, given, named, node)
+        return library.external(self, name, given, named)
 
     def _record_object(self, name: str, kind: str, given: Given, named: Named, node: ast.AST) -> MadeCall | None:
         """Record a call that makes an object of a training loop, with the names of the arguments that it gives by position."""

@@ -48,15 +48,7 @@ class ClassParser(Record):
     """A `HfArgumentParser` or a parser derived from it, with the classes that it fills."""
 
     classes: list[Value]
-    node: ast.Call | None
-    frame: Any
     defaults: dict[str, Value] = {}
-
-
-def class_parser(given: Given, named: Named, node: ast.AST, run: Interpreter) -> ClassParser:
-    types = given[0] if given else named.get("dataclass_types", unknown())
-    classes = list(types.data.items) if isinstance(types.data, Sequence) and not types.data.is_open else [types]
-    return ClassParser(classes, node if isinstance(node, ast.Call) else None, run.site[1] if run.site is not None else None)
 
 
 def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named: Named) -> Value:
@@ -65,7 +57,7 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         file: dict[str, Any] = {}
         if name != "parse_args_into_dataclasses":
             file, is_open = with_config(run, words, is_open)
-        values = [made_by(run, parser, value, words, is_open, file, casts=True) for value in parser.classes]
+        values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
         if name == "parse" and len(values) == 1:
             return values[0]
@@ -75,7 +67,7 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         syntax = "json" if "json" in name else "yaml"
         content = plain(config_files.loaded(run, syntax, Value(OpenFile(source))) if name != "parse_dict" else source)
         file = content if isinstance(content, dict) else {}
-        values = [made_by(run, parser, value, (), not isinstance(content, dict), file) for value in parser.classes]
+        values = [made_by(run, value, (), not isinstance(content, dict), file, parser.defaults) for value in parser.classes]
         return Value(Sequence(values, "tuple"))
     return unknown()
 
@@ -93,7 +85,7 @@ def with_config(run: Interpreter, words: Words, is_open: bool) -> tuple[dict[str
 
 
 def made_by(
-    run: Interpreter, parser: ClassParser, kind: Value, words: Words, is_open: bool, file: dict[str, Any], casts: bool = False
+    run: Interpreter, kind: Value, words: Words, is_open: bool, file: dict[str, Any], defaults: Named, casts: bool = False
 ) -> Value:
     """The object of one class that a parser makes of the words of a line and of a file.
 
@@ -115,7 +107,7 @@ def made_by(
         if value is None and name in file:
             words_of_file = [file[name]] if casts and isinstance(file[name], str) else None
             value = field_value(run, data, name, line, scope, (f"--{name}", *words_of_file)) if words_of_file else wrapped(file[name])
-        value = value or parser.defaults.get(name)
+        value = value or defaults.get(name)
         if value is not None:
             named[name] = value
         elif is_open:

@@ -78,9 +78,9 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
         path = source.data.path if isinstance(source.data, OpenFile) else source
         file = file_of(run, path)
         if syntax == "json" and (file is None or len(file[1]) > LARGEST):
-            rows = data_file(run, path, file[1] if file is not None else "")
-            if rows is not None:
-                return rows
+            name, names = text_of_path(path), data_sets.names_of(path)  # the rows of a file that is too large for a config
+            if isinstance(name, str) and len(names) == 1 and ((file is not None and file[1]) or run.context.has(name)):
+                return data_sets.list_of(DataRecipe(data_sets.LIST, names))
         if file is None:
             return unknown(Reason("file", spelled(path), "it is not read"))
         place, text = file
@@ -93,13 +93,6 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
     if place and syntax in ("yaml", "json"):
         locate(value, LoadedFile(place, text, "json" if syntax == "json" else "yaml"), ())
     return value
-
-
-def data_file(run: Interpreter, path: Value, text: str) -> Value | None:
-    """The rows of a JSON file that is too large for a config; None if it is not in the project."""
-    name, names = text_of_path(path), data_sets.names_of(path)
-    is_there = isinstance(name, str) and len(names) == 1 and (bool(text) or run.context.has(name))
-    return data_sets.list_of(DataRecipe(data_sets.LIST, names)) if is_there else None
 
 
 def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:

@@ -103,6 +103,7 @@ class Interpreter(Branches):
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
+        self.is_complete = False
         self.goes_on = False  # whether an exception that the program raises does not end it
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
@@ -145,13 +146,18 @@ class Interpreter(Branches):
 
     # -- modules
 
-    def run_main(self, module: ProgramModule, entry: str = "") -> None:
-        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one."""
+    def run_main(self, module: ProgramModule, entry: str = "") -> bool:
+        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one; whether to the end."""
         frame = self.frames[module.path] = self._frame(module, module.path if entry else "__main__")
-        with contextlib.suppress(Signal, RecursionError):
-            self.block(module.tree.body, frame)
-            if entry in frame.slots:
-                self.called(frame.slots[entry], [], {}, module.tree)
+        try:
+            with contextlib.suppress(Signal, RecursionError):
+                self.block(module.tree.body, frame)
+                if entry in frame.slots:
+                    self.called(frame.slots[entry], [], {}, module.tree)
+        except Exhausted:
+            return False
+        self.is_complete = True
+        return True
 
     def _frame(self, module: ProgramModule, name: str) -> Frame:
         frame = Frame(module)

@@ -76,7 +76,7 @@ GPUS = Reason("machine", "the number of GPUs")
 NO_DEFAULT = Reason("argument", "a field without a default")
 
 
-def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
+def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     package, _, last = name.rpartition(".")
     passed = loop_objects.passed_on(name, given)
     if passed is not None:
@@ -129,7 +129,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         if loaded is not None:
             return loaded
     value = config_files.external(run, name, given)
-    value = line_parsers.external(run, name, given, named, node) if value is None else value
+    value = line_parsers.external(run, name, given, named) if value is None else value
     if value is not None:
         return value
     return Value(Opaque(name))
@@ -429,7 +429,16 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     if name == "fields" and isinstance(first, External):
         return Value(External(first.name + PARAMETERS[1]))
     if name == "fields" and made_of is not None:
-        return dataclass_fields(run, made_of)
+        fields: dict[str, Value] = {}  # each with `name`, `type` and `default`
+        for cls in reversed(made_of.line()):
+            if not isinstance(cls, Class):
+                return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
+            as_text = cls.frame.module.imports.get("annotations") == "__future__.annotations"
+            for field, line in annotated(cls.node):
+                kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, cls.frame)
+                default = run.of_class(made_of, field, None) or Value(External("dataclasses.MISSING"))
+                fields[field] = Value(Instance(slots=slots_of({"name": Value(field), "type": kind, "default": default})))
+        return Value(Sequence(fields.values(), "tuple"))
     if name in ("asdict", "vars") and isinstance(first, Instance):
         mapping = Mapping()
         for key, value in first.slots.items():
@@ -444,21 +453,6 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
             run.run_function(after.data, [], {})
         return made
     return unknown()
-
-
-def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
-    """The fields of a dataclass, each with `name`, `type` and `default`; unknown if a base class is not of the program."""
-    found: dict[str, Value] = {}
-    for each in reversed(made_of.line()):
-        if not isinstance(each, Class):
-            return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
-        module = each.frame.module
-        for name, line in annotated(each.node):
-            as_text = module.imports.get("annotations") == "__future__.annotations"
-            kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, each.frame)
-            default = run.of_class(made_of, name, None) or Value(External("dataclasses.MISSING"))
-            found[name] = Value(Instance(slots=slots_of({"name": Value(name), "type": kind, "default": default})))
-    return Value(Sequence(found.values(), "tuple"))
 
 
 def by_attribute(given: Given, named: Named) -> Value:

@@ -14,7 +14,6 @@ from cfglint.launch.programs.class_parsers import (
     LINE,
     WORD,
     ClassParser,
-    class_parser,
     field_of_words,
     filled,
     made_by,
@@ -60,7 +59,7 @@ MOST = 100  # words of an argument that states their number
 PLAIN: Any = {"add_help": False, "conflict_handler": "resolve", "argument_default": argparse.SUPPRESS}
 
 
-def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value | None:
+def external(run: Interpreter, name: str, given: Given, named: Named) -> Value | None:
     """The result of a function of a library that parses arguments; None for other functions."""
     package, _, last = name.rpartition(".")
     if name == "argparse.ArgumentParser" or last in ("ArgParser", "ArgumentParser"):
@@ -74,7 +73,9 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
             given[0].data.arguments.append(ParserArgument(option, [f"--{option}"], settings))
         return given[0]
     if last in HF_PARSERS:
-        return Value(class_parser(given, named, node, run))
+        types = given[0] if given else named.get("dataclass_types", unknown())
+        is_known = isinstance(types.data, Sequence) and not types.data.is_open
+        return Value(ClassParser(list(types.data.items) if is_known else [types]))
     if name in SIGNATURES:
         return from_signature(run, name, given, named)
     if last == "SchedulerType" and given:
@@ -233,8 +234,7 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
     if isinstance(data, Class):
         if name == FIRE:
             return unknown()
-        holder = class_parser([target], {}, run.here(), run)
-        return made_by(run, holder, target, words, is_open, {})
+        return made_by(run, target, words, is_open, {}, {})
     if isinstance(data, Mapping):
         place = next((place for place, each in enumerate(words) if each in data.items), None)
         data = data.items[words[place]].data if place is not None else None

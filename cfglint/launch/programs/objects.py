@@ -408,7 +408,11 @@ def plain(value: Value, depth: int = 0, known: dict[int, Any] | None = None) -> 
     """The content as Python's own numbers, strings, lists and dicts; unknown if a part is. `known` are those of shared containers."""
     data, known = value.data, known if known is not None else {}
     if isinstance(data, Unknown):
-        return told(data)
+        # One of several is told with them, if they are numbers, strings or switches.
+        reasons = [Reason(each.kind, each.what, each.why, each.file, each.line, name=each.name) for each in data.reasons]
+        options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
+        is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
+        return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
     if isinstance(data, PLAIN):
         return Unknown(FOLDER) if isinstance(data, str) and "\0" in data else data
     if isinstance(data, FilePath):
@@ -426,14 +430,6 @@ def plain(value: Value, depth: int = 0, known: dict[int, Any] | None = None) -> 
         else:
             known[id(data)] = parts if doubt is None else doubt
     return known[id(data)]
-
-
-def told(data: Unknown) -> Unknown:
-    """An unknown content; one of several is told with them, if they are numbers, strings or switches."""
-    reasons = [Reason(reason.kind, reason.what, reason.why, reason.file, reason.line, name=reason.name) for reason in data.reasons]
-    options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
-    is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
-    return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
 
 
 def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:

@@ -59,7 +59,12 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     for _, value in made.arguments.values() if made is not None else ():
         if isinstance(value.data, LoopObject) and value.data.kind == PLUGIN and value.data.made is not None:
             plugins[value.data.made.name] = document_of_call(value.data.made, program)
-    steps = training_steps(evaluation)
+    # The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found.
+    batches = [event for event in evaluation.events if event.name == TRAIN_BATCH and event.place.loops]
+    backward = {id(loop) for event in evaluation.events if event.name == BACKWARD for loop in event.place.loops}
+    called = [event for event in evaluation.events if event.name == STEP and is_of_optimizer(event)]
+    events = batches or [step for step in called if any(id(loop) in backward for loop in step.place.loops)]
+    steps = events or [event for event in evaluation.events if event.name == BACKWARD and event.place.loops]
     if not steps:
         missing = "no training loop was found"
         return OwnLoop(None, plugins, None, why=missing, lacks_loader=missing, prepares_no_loader=prepares_no_loader(evaluation))
@@ -169,15 +174,6 @@ def the_same(calls: list[MadeCall]) -> MadeCall | None:
 
 def alike(one: tuple[ast.AST, Value] | None, other: tuple[ast.AST, Value] | None) -> bool:
     return one is other if one is None or other is None else same(one[1], other[1])
-
-
-def training_steps(evaluation: ProgramEvaluation) -> list[Event]:
-    """The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found."""
-    batches = [event for event in evaluation.events if event.name == TRAIN_BATCH and event.place.loops]
-    backward = {id(loop) for event in evaluation.events if event.name == BACKWARD for loop in event.place.loops}
-    steps = [event for event in evaluation.events if event.name == STEP and is_of_optimizer(event)]
-    events = batches or [step for step in steps if any(id(loop) in backward for loop in step.place.loops)]
-    return events or [event for event in evaluation.events if event.name == BACKWARD and event.place.loops]
 
 
 def is_of_optimizer(event: Event) -> bool:

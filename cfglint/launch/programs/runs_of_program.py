@@ -12,7 +12,7 @@ from cfglint.launch.programs.objects import SharedChanged
 from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable, Sequence
-from cfglint.source.budget import STEPS, Budget, Exhausted
+from cfglint.source.budget import STEPS, Budget
 
 MOST = 32  # evaluations of one program that are remembered
 MOST_COMMANDS = 8  # subcommands of a program whose line is not known
@@ -127,30 +127,21 @@ def evaluated_once(
     """`evaluated`; raises SharedChanged if the program changes an object that it shares."""
     evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
     evaluation.shares = shares
-    complete = ran(evaluation, main, entry)
+    complete = evaluation.run_main(main, entry)
     for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
         if complete or evaluation.costly is None or evaluation.made:
             break
         left_out = evaluation.left_out | {evaluation.costly}
         evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
         evaluation.left_out = left_out
-        complete = ran(evaluation, main, entry)
+        complete = evaluation.run_main(main, entry)
     if 0 < len(evaluation.commands) <= MOST_COMMANDS:
         lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
         others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
         for other in others:
             other.shares = shares
-        add_commands(evaluation, [other for other in others if ran(other, main, entry)])
+        add_commands(evaluation, [other for other in others if other.run_main(main, entry)])
     return evaluation, complete
-
-
-def ran(evaluation: ProgramEvaluation, main: ProgramModule, entry: str) -> bool:
-    try:
-        evaluation.run_main(main, entry)
-        evaluation.is_complete = True
-    except (Exhausted, RecursionError):
-        return False
-    return True
 
 
 def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluation]) -> None:
@@ -179,20 +170,17 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
     Calls that an evaluation with the arguments of the line does not reach are left out.
     """
     every = range(len(calls))
-    reached = [each for each in every if calls[each].call in evaluated.made] if evaluated.complete else []
+    reached = [place for place in every if calls[place].call in evaluated.made] if evaluated.complete else []
+    sides = {place: branches(calls[place]) for place in reached or every}
     found: list[list[int]] = []
-    for position in reached or every:
-        group = next((each for each in found if all(exclude_each_other(calls[position], calls[other]) for other in each)), None)
+    for place, own in sides.items():  # one excludes another in a different branch of one condition
+        excluded = {other for other in sides if any(own.get(test, side) != side for test, side in sides[other].items())}
+        group = next((group for group in found if excluded.issuperset(group)), None)
         if group is None:
-            found.append([position])
+            found.append([place])
         else:
-            group.append(position)
+            group.append(place)
     return found
-
-
-def exclude_each_other(call: BuiltCall, other: BuiltCall) -> bool:
-    sides = branches(call)
-    return any(sides.get(condition, side) != side for condition, side in branches(other).items())
 
 
 def branches(call: BuiltCall) -> dict[ast.If | ast.IfExp, bool]:

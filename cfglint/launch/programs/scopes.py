@@ -30,7 +30,9 @@ class Scope:
         self.nodes = list(inside(node, is_main))
         self.imports: dict[str, str] = {}
         self.values: dict[str, ast.expr] = {}
-        self.bound: set[str] = parameters(node)
+        arguments = node.args if isinstance(node, FUNCTIONS) else ast.arguments([], [], None, [], [], None, [])
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        self.bound = {parameter.arg for parameter in parameters if parameter is not None}
         self._calls: dict[str, list[ast.Call]] = {}  # by the last part of the name of what they call
         for each in self.nodes:
             if isinstance(each, (ast.Import, ast.ImportFrom)):
@@ -177,14 +179,6 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
 
 def is_main_guard(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test))
-
-
-def parameters(node: ast.AST) -> set[str]:
-    if not isinstance(node, FUNCTIONS):
-        return set()
-    arguments = node.args
-    nodes = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    return {each.arg for each in nodes if each is not None}
 
 
 def dotted(node: ast.expr) -> list[str]:

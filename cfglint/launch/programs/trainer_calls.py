@@ -13,7 +13,7 @@ from cfglint.launch.programs.calls import MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ
 from cfglint.launch.programs.data_sets import recipe_of
 from cfglint.launch.programs.documents import add, document_of_call
-from cfglint.launch.programs.modules import External, Modules, ProgramModule
+from cfglint.launch.programs.modules import External, ProgramModule
 from cfglint.launch.programs.objects import (
     CALLBACKS,
     IS_TRAINED,
@@ -50,7 +50,7 @@ def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.
     calls: list[TrainerCall] = []
     for call in evaluated.trainers.values():
         package = call.origin.partition(".")[0]
-        is_modelled = package in PACKAGES and EXPERIMENTAL not in call.origin and not is_copied(package, program)
+        is_modelled = package in PACKAGES and EXPERIMENTAL not in call.origin and program.modules.named(package) is None
         is_for_release = any(compares_releases(test, call.module) for test, _ in call.conditions)
         if is_modelled and not is_for_release and is_given(call, evaluated, node):
             calls.append(trainer_call(call, program))
@@ -169,7 +169,8 @@ def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[Importe
             continue
         imported = [(node.module or "", node.names)] if isinstance(node, ast.ImportFrom) else [(name.name, [name]) for name in node.names]
         for package, aliases in imported:
-            if package.partition(".")[0] not in PACKAGES or is_copied(package.partition(".")[0], program):
+            first = package.partition(".")[0]
+            if first not in PACKAGES or program.modules.named(first) is not None:  # a copy in the project has names of its own
                 continue
             document = CallDocument(module.path, module.text, "import", *module.offsets.span(node))  # whose keys are the names
             for name in aliases:
@@ -187,9 +188,3 @@ def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
     names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
     values = [given for name in names for given in module.givers.get(name, ())]
     return any(COMPARES_RELEASES.search(ast.unparse(each)) for each in (test, *values) if each is not None)
-
-
-def is_copied(package: str, program: ProgramFacts) -> bool:
-    """Whether the program may import a package from a copy in the project, whose names are its own."""
-    modules: Modules = program.modules
-    return modules.named(package) is not None

@@ -21,37 +21,32 @@ ELSEWHERE = frozenset(("parse_dict", "open", "load", "loads", "safe_load", "full
 
 def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reason, ...]:
     """The parsers of a program that are not understood, so that the values of its arguments are not known."""
-    of_classes = [construction for construction in made if construction.kind in HF_PARSERS]
     if facts.parser == ARGPARSE or not made:
         return ()
+    of_classes = [construction for construction in made if construction.kind in HF_PARSERS]
+    parser = (of_classes or made)[0]
+    path, line = parser.scope.module.path, getattr(parser.call, "lineno", 0)
+    why = ""
     if len(made) > 1:  # each of which may take a part of the line
-        facts.parser = of_classes[0].kind if of_classes else ""
-        return (parser_at(facts, (of_classes or made)[0], "it has several parsers"),)
-    [parser] = made
-    if parser.kind not in HF_PARSERS:
-        return (parser_at(facts, parser, "its parser is not modelled"),)
-    own = next(own_source(parser), None)
-    if own is not None:
-        module, node, name = own
-        return (
-            Reason("program", arguments_of(facts.path), f"own parser `{name}` in `{module.path}`", module.path, node.lineno, opens=True),
-        )
-    if {method for method, _ in parser.uses()} == {"parse_dict"}:
-        return (parser_at(facts, parser, "the program makes the mapping that it parses"),)
-    types = parser.types()
-    lost = next((each for each in types if is_outside(parser, each)), None) if types is not None else parser.call
-    if lost is not None:
-        why = f"`{shown(lost)}` is not found in the project" if types is not None else "its classes are computed"
-        return (parser_at(facts, parser, why),)
-    return ()
-
-
-def is_outside(parser: Construction, node: ast.expr) -> bool:
-    """Whether a class that a parser fills, and that may be that of a framework's arguments, is neither the framework's nor found."""
-    found = linearized(parser.scope.modules, parser.scope.resolve(node))
-    roots = [each for each in found if not isinstance(each, Definition)]
-    known = [root for root in roots if isinstance(root, External) and root.name.partition(".")[0] in FRAMEWORKS]
-    return bool(roots) and not known
+        facts.parser = parser.kind if of_classes else ""
+        why = "it has several parsers"
+    elif not of_classes:
+        why = "its parser is not modelled"
+    elif (own := next(own_source(parser), None)) is not None:
+        module, method, name = own
+        path, line, why = module.path, method.lineno, f"own parser `{name}` in `{module.path}`"
+    elif {method for method, _ in parser.uses()} == {"parse_dict"}:
+        why = "the program makes the mapping that it parses"
+    elif (types := parser.types()) is None:
+        why = "its classes are computed"
+    else:
+        for node in types:  # a class that may be that of a framework's arguments, and is neither the framework's nor found
+            bases = linearized(parser.scope.modules, parser.scope.resolve(node))
+            roots = [base for base in bases if not isinstance(base, Definition)]
+            if roots and not any(isinstance(root, External) and root.name.partition(".")[0] in FRAMEWORKS for root in roots):
+                why = f"`{shown(node)}` is not found in the project"
+                break
+    return (Reason("program", arguments_of(facts.path), why, path, line, opens=True),) if why else ()
 
 
 def unread_training(name: str, program: ProgramFacts) -> Reason:
@@ -84,21 +79,11 @@ def unread_at(name: str, made: MadeCall, why: str) -> Reason:
     return Reason("program", f"the arguments of `{name}`", why, made.module.path, made.node.lineno, opens=True)
 
 
-def parser_at(facts: ProgramFacts, parser: Construction, why: str) -> Reason:
-    return Reason("program", arguments_of(facts.path), why, parser.scope.module.path, getattr(parser.call, "lineno", 0), opens=True)
-
-
 def own_source(parser: Construction) -> Iterator[tuple[ProgramModule, ast.FunctionDef | ast.AsyncFunctionDef, str]]:
     """The methods of a parser of the project that take values from elsewhere, each with its module and the name of the class."""
-    found = linearized(parser.scope.modules, parser.scope.resolve(parser.call.func)) if parser.is_own else []
-    for each in found:
-        if not isinstance(each, Definition) or not isinstance(each.node, ast.ClassDef):
-            continue
-        for line in each.node.body:
-            if isinstance(line, FUNCTIONS) and calls_any(line):
-                yield each.module, line, each.node.name
-
-
-def calls_any(node: ast.AST) -> bool:
-    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any((dotted(call) or [getattr(call, "attr", "")])[-1] in ELSEWHERE for call in calls)
+    for cls in linearized(parser.scope.modules, parser.scope.resolve(parser.call.func)) if parser.is_own else ():
+        if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef):
+            for method in (line for line in cls.node.body if isinstance(line, FUNCTIONS)):
+                calls = (node.func for node in ast.walk(method) if isinstance(node, ast.Call))
+                if any((dotted(call) or [getattr(call, "attr", "")])[-1] in ELSEWHERE for call in calls):
+                    yield cls.module, method, cls.node.name

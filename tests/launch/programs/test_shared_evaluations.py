@@ -33,7 +33,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noted(self: ProgramEvaluation, module: object, entry: str) -> None:
         found.append(module.path)
-        run_main(self, module, entry)
+        return run_main(self, module, entry)
 
     monkeypatch.setattr(ProgramEvaluation, "run_main", noted)
     return found
