@@ -42,11 +42,6 @@ def trainer_of_class(name: str) -> str | None:
     return kind_named(kind).argument_classes()[name] or None if kind else None
 
 
-def is_script_class(name: str) -> bool:
-    """Whether a class is one of a framework's classes for the script, used together with the class of the training arguments."""
-    return any(name in kind.script_classes() for _, kind in every_kind())
-
-
 def fields_of_class(name: str) -> set[str]:
     """The fields that a framework's class has in any modelled release, beyond those of its base."""
     return set().union(*(kind.fields_of_class(name) for _, kind in every_kind()))

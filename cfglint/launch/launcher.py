@@ -56,6 +56,7 @@ class Launcher:
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
     shares_devices = False  # whether each process takes its part of all visible devices
     devices_option = ""  # the option with the list of devices
+    size_variable = ""  # the variable with the processes of a node, if no option sets them
     nodes_variable = ""  # the variable with the number of nodes
     nodes_option = "--nnodes"  # the option with the number of nodes
     batch_source = ""  # the files from which it takes the batch, in words
@@ -80,10 +81,6 @@ class Launcher:
         """(key of the launcher's config file, option, value if it differs from that of the option) for flags that override the file."""
         return []
 
-    def size_variables(self, line: LaunchLine) -> Collection[str]:
-        """The variables from which it takes the processes of a node."""
-        return ()
-
     def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         """Further values of a line that set the number of processes."""
         return iter(())
@@ -103,13 +100,11 @@ class OfVariables(Launcher):
     """A command that takes the processes of a node from `NPROC_PER_NODE`, and the nodes from `NNODES`."""
 
     always_trains = True
+    size_variable = SIZE_VARIABLE
     nodes_variable = "NNODES"
 
     def for_nodes(self, line: LaunchLine, nodes: int) -> str:
         return f"put `{self.nodes_variable}={nodes}` and the address of the first node before the command"
-
-    def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
-        return (SIZE_VARIABLE,)
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         per_node = wanted.per_node

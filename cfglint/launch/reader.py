@@ -154,7 +154,11 @@ class Reader:
             return runs[folders[0]], True
         looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
-        best = self.nearest({each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)})
+        alike = {each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)}
+        # The one nearest to the script that has all programs of the first one, else that.
+        first, *others = alike
+        programs = self.programs(alike[first], first) if others else set()
+        best = next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
         for call in runs[best].calls:  # in the place of an undecided start folder
             if call.folder is not None and call.folder.startswith(HERE):
                 call.folder = os.path.normpath(best + call.folder[len(HERE) :])
@@ -178,28 +182,23 @@ class Reader:
         Raises NothingToFind, after some steps, for a script that cannot start a training.
         """
         left, spent = self.budget.left, self.budget.spent
-        try:
-            return self.interpreted(script, folder, name, text, folders, WORTH_A_LOOK)
-        except Suspended:
-            if not self.may_launch(script.text):
-                raise NothingToFind from None
-        self.budget.left, self.budget.spent = left, spent
-        return self.interpreted(script, folder, name, text, folders)
-
-    def interpreted(
-        self, script: Script, folder: str, name: str, text: str, folders: Sequence[str], limit: int | None = None
-    ) -> ShellInterpreter:
-        """The interpreted script; raises Suspended after the given number of steps."""
-        interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
-        interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
         head = job_of(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
-        interpreter.state.variables.update(variables)
-        interpreter.state.exported.update(variables)
-        interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
-        interpreter.follow(script)
-        return interpreter
+        limit: int | None = WORTH_A_LOOK
+        while True:
+            interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
+            interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
+            interpreter.state.variables.update(variables)
+            interpreter.state.exported.update(variables)
+            interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
+            try:
+                interpreter.follow(script)
+                return interpreter
+            except Suspended:
+                if not self.may_launch(script.text):
+                    raise NothingToFind from None
+            self.budget.left, self.budget.spent, limit = left, spent, None
 
     def may_launch(self, text: str) -> bool:
         """Whether a script may start a training, by its words and those of the files of the project that it may source or call."""
@@ -215,12 +214,6 @@ class Reader:
 
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
         return sum(count * (3 if name.endswith(".py") else 2) for (start, name), count in names.items() if self.has(folder, start, name))
-
-    def nearest(self, alike: dict[str, dict[tuple[str, str], int]]) -> str:
-        """Of folders with as many of the named files, the one nearest to the script that has all programs of the first one, else that."""
-        first, *others = alike
-        programs = self.programs(alike[first], first) if others else set()
-        return next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
 
     def programs(self, names: dict[tuple[str, str], int], folder: str) -> set[str]:
         return {name for start, name in names if start.startswith(HERE) and name.endswith(".py") and self.has(folder, start, name)}
@@ -342,21 +335,15 @@ class Reader:
             return self.python(call, rest if name.startswith(PYTHON) else words)
         launcher = launchers_by("commands").get(name)
         if launcher is None:
-            return self.installed(call, name, rest)
+            script = self.console_scripts.get(name)  # a command that the project installs, which runs its module
+            line = self.python(call, [literal("-m"), literal(script.module), *rest]) if script is not None else None
+            if line is not None and script is not None:
+                line.entry = script.function
+            return line
         following = launcher.commands[name]
         if following and (not rest or rest[0].value != following):
             return None
         return self.read(launcher, call, rest[1:] if following else rest)
-
-    def installed(self, call: StartedCall, name: str, words: list[Text]) -> LaunchLine | None:
-        """The line of a command that the project installs, as one that runs its module; None for another command."""
-        script = self.console_scripts.get(name)
-        if script is None:
-            return None
-        line = self.python(call, [literal("-m"), literal(script.module), *words])
-        if line is not None:
-            line.entry = script.function
-        return line
 
     def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
         line = LaunchLine(call, name or launcher.name)

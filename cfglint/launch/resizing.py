@@ -49,10 +49,9 @@ def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         if option is not None and not option.in_file and option.value is not None and option.value.string.isdigit():
             yield SizePlace(written(option), option.value, str(count))
     yield from launcher.size_places(line, wanted)
-    for variable in launcher.size_variables(line):
-        text = line.call.environment.get(variable)
-        if text is not None and text.string.isdigit():
-            yield SizePlace(variable, text, str(wanted.per_node))
+    text = line.call.environment.get(launcher.size_variable) if "nproc_per_node" not in line.options else None
+    if text is not None and text.string.isdigit():
+        yield SizePlace(launcher.size_variable, text, str(wanted.per_node))
     if line.nodes is None or line.nodes == wanted.nodes:
         return
     for name in NODES:

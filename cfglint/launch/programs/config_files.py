@@ -160,7 +160,19 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         is_open = first is None and run.context.is_open
         if not isinstance(words, (list, tuple)) or None in words or is_open:
             return Value(Mapping({OPEN: True}, by_attribute=True))
-        return from_words([str(word) for word in words])
+        mapping = Mapping(None, by_attribute=True)
+        for word in map(str, words):
+            name, mark, text = word.lstrip("-").partition("=")
+            read = values("words", f"x: {text}", omega=True) if mark else None  # as OmegaConf reads it
+            inside, steps = mapping, name.split(".")
+            for step in steps[:-1]:
+                inner = inside.slots.get(step)
+                if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
+                    inner = inside.slots[step] = Value(Mapping(None, by_attribute=True))
+                inside = inner.data
+            inside.slots[steps[-1]] = wrapped(read["x"] if isinstance(read, dict) else REFUSED, True) if mark else unknown()
+        share_root(mapping, mapping)
+        return Value(mapping)
     if name in ("to_container", "to_object") and first is not None and isinstance(first.data, Mapping):
         return resolved(run, first)
     if name == "select" and len(given) > 1 and isinstance(given[1].data, str):
@@ -213,22 +225,6 @@ def merge_into(found: Mapping, other: Mapping) -> None:
             found.slots[key] = Value(inside)
         else:
             found.slots[key] = value
-
-
-def from_words(words: list[str]) -> Value:
-    mapping = Mapping(None, by_attribute=True)
-    for word in words:
-        name, mark, text = word.lstrip("-").partition("=")
-        value = values("words", f"x: {text}", omega=True) if mark else None  # as OmegaConf reads it
-        inside, steps = mapping, name.split(".")
-        for step in steps[:-1]:
-            inner = inside.slots.get(step)
-            if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
-                inner = inside.slots[step] = Value(Mapping(None, by_attribute=True))
-            inside = inner.data
-        inside.slots[steps[-1]] = wrapped(value["x"] if isinstance(value, dict) else REFUSED, True) if mark else unknown()
-    share_root(mapping, mapping)
-    return Value(mapping)
 
 
 def resolved(run: Interpreter, value: Value) -> Value:

@@ -11,7 +11,7 @@ import ast
 from cfglint.evaluate import Unknown
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, Field, ProgramFacts
-from cfglint.launch.programs import hydra, unsloth
+from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.modules import Definition, External, targets_of
@@ -165,11 +165,6 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
         lines = (line for cls in classes if isinstance(cls, ast.ClassDef) for line in cls.body)
         made.complete = dataclass.complete and not any(isinstance(line, FUNCTIONS) and line.name in OWN_INIT for line in lines)
         yield made
-
-
-def instantiations(scopes: list[Scope]) -> set[ast.Call]:
-    resolved = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
-    return {call for call, named in resolved if isinstance(named, External) and named.name in hydra.INSTANTIATING}
 
 
 def trainers(scopes: list[Scope]) -> tuple[set[str], set[str]]:

@@ -247,7 +247,18 @@ def method(data: Container, name: str, given: Given, named: Named) -> Value | No
         sets = {key: value.data for key, value in made.items() if value is not None and isinstance(value.data, DataSet)}
         return Value(DataSplits(sets)) if sets and len(sets) == len(made) else None
     if isinstance(data, Table):
-        return method_of_table(data, name, given, named)
+        if plain(named.get("inplace", NONE)) not in (None, False):
+            data.slots[OPEN] = True
+            return None
+        if name in AS_LIST:
+            return list_of(data.recipe)
+        by_column = "columns" in named or plain(named.get("axis", NONE)) in (1, "columns")
+        if name in SAME_TABLE or (name == "drop" and by_column) or (name == "sample" and plain(named.get("frac", NONE)) == 1):
+            return Value(data)
+        if name in ("head", "sample") and "frac" not in named:
+            rows = given[0] if given else named.get("n", Value(HEAD if name == "head" else 1))
+            return upto(data, rows)
+        return then(data, "filter", None) if name in FEWER else None
     if not isinstance(data, DataSet):
         return None
     if name in SAME_ROWS:
@@ -274,21 +285,6 @@ def method(data: Container, name: str, given: Given, named: Named) -> Value | No
         parts = split_in_two(data, given[0] if given else named.get("test_size", NONE), named.get("train_size", NONE))
         return Value(DataSplits(dict(zip(("train", "test"), parts, strict=True)))) if parts else None
     return None
-
-
-def method_of_table(data: Table, name: str, given: Given, named: Named) -> Value | None:
-    if plain(named.get("inplace", NONE)) not in (None, False):
-        data.slots[OPEN] = True
-        return None
-    if name in AS_LIST:
-        return list_of(data.recipe)
-    by_column = "columns" in named or plain(named.get("axis", NONE)) in (1, "columns")
-    if name in SAME_TABLE or (name == "drop" and by_column) or (name == "sample" and plain(named.get("frac", NONE)) == 1):
-        return Value(data)
-    if name in ("head", "sample") and "frac" not in named:
-        rows = given[0] if given else named.get("n", Value(HEAD if name == "head" else 1))
-        return upto(data, rows)
-    return then(data, "filter", None) if name in FEWER else None
 
 
 def table(function: str, given: Given, named: Named) -> Value | None:

@@ -62,7 +62,7 @@ ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate them
+EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate the others
 TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set"))
 ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, OpenFile, Built)
 
@@ -138,20 +138,32 @@ class Expressions:
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Value:
         self.budget.spend()
-        if isinstance(node, ast.Constant):
-            return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
-        method = getattr(self, EXPRESSIONS[type(node)], None)
-        value: Value = method(node, frame) if method is not None else unknown()
-        if isinstance(value.data, Unknown):
-            data = value.data
+        match node:
+            case ast.Constant():
+                return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
+            case ast.Name():
+                value = self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
+            case ast.Attribute():
+                value = self.attribute(self.evaluate(node.value, frame), node.attr)
+            case ast.BinOp():
+                value = self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
+            case ast.Lambda():
+                value = Value(Function(node, frame))
+            case ast.Await():
+                value = self.evaluate(node.value, frame)
+            case ast.NamedExpr():
+                value = self.evaluate(node.value, frame)
+                self.write(frame.slots, node.target.id, value)
+            case _:
+                method = getattr(self, EXPRESSIONS[type(node)], None)
+                value = method(node, frame) if method is not None else unknown()
+        data = value.data
+        if isinstance(data, Unknown):
             if not data.reasons or not all(reason.line for reason in data.reasons):
                 reasons = [reason.at(frame.module.path, node.lineno) for reason in data.reasons] or [Computed(node, frame.module)]
                 value.data = Choice(data.options, *reasons) if isinstance(data, Choice) else Unknown(*reasons)
             value.node = value.node or node
         return value
-
-    def _name(self, node: ast.Name, frame: Frame) -> Value:
-        return self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
 
     def lookup(self, name: str, frame: Frame) -> Value | None:
         """The value of a name, as Python finds it; None if no code that was evaluated assigns it."""
@@ -162,9 +174,6 @@ class Expressions:
                 return value
             inside = inside.closure
         return self.global_name(name, frame)
-
-    def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
-        return self.attribute(self.evaluate(node.value, frame), node.attr)
 
     def attribute(self, owner: Value, name: str) -> Value:
         data = owner.data
@@ -292,9 +301,6 @@ class Expressions:
             slot = at.slots.get(step) if isinstance(at, Mapping) else None
             at = slot.data if slot is not None else None
         return self.interpolated(slot, inside, depth + 1) if slot is not None else unknown()
-
-    def _binop(self, node: ast.BinOp, frame: Frame) -> Value:
-        return self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
 
     def operated(self, operation: ast.operator, left: Value, right: Value) -> Value:
         """The result of an operation with two values."""
@@ -496,17 +502,6 @@ class Expressions:
             return Value(format(data, form.data)) if not MANY_DIGITS.search(form.data) else unknown()
         except (ValueError, TypeError):
             return unknown()
-
-    def _lambda(self, node: ast.Lambda, frame: Frame) -> Value:
-        return Value(Function(node, frame))
-
-    def _namedexpr(self, node: ast.NamedExpr, frame: Frame) -> Value:
-        value = self.evaluate(node.value, frame)
-        self.write(frame.slots, node.target.id, value)
-        return value
-
-    def _await(self, node: ast.Await, frame: Frame) -> Value:
-        return self.evaluate(node.value, frame)
 
     # -- comprehensions
 

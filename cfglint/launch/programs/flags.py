@@ -61,7 +61,24 @@ class Flags:
             above = scope.module.parent(node)
             call = called(scope.module.parent(above)) if isinstance(above, ast.Attribute) else None
             if isinstance(above, ast.Attribute) and call is not None and call.func is above:
-                self._method(scope, above.attr, call, depth)
+                name = above.attr
+                if call in self._calls:
+                    continue
+                self._calls.add(call)
+                if name == "add_argument":
+                    self._add(scope, call)
+                elif name in GROUPS:
+                    groups = assigned_names(scope.module.parent(call))
+                    self.complete = self.complete and bool(groups)
+                    self._follow(scope, groups, depth)
+                elif name == "parse_args":
+                    self.parses.append(not call.args and not call.keywords and not in_try(scope, call))
+                elif name.startswith("parse"):
+                    self.parses.append(False)
+                elif name == "set_defaults":
+                    self._reset.update(node.arg for node in call.keywords)
+                elif name not in HARMLESS:
+                    self.complete = False
             elif isinstance(above, ast.Call) and node in above.args:
                 function, position = scope.resolve(above.func), above.args.index(node)
                 if isinstance(function, External) and function.name == "deepspeed.add_config_arguments":
@@ -76,25 +93,6 @@ class Flags:
                     self.complete = False
             elif not (isinstance(above, ast.Return) and depth):
                 self.complete = False
-
-    def _method(self, scope: Scope, name: str, call: ast.Call, depth: int) -> None:
-        if call in self._calls:
-            return
-        self._calls.add(call)
-        if name == "add_argument":
-            self._add(scope, call)
-        elif name in GROUPS:
-            groups = assigned_names(scope.module.parent(call))
-            self.complete = self.complete and bool(groups)
-            self._follow(scope, groups, depth)
-        elif name == "parse_args":
-            self.parses.append(not call.args and not call.keywords and not in_try(scope, call))
-        elif name.startswith("parse"):
-            self.parses.append(False)
-        elif name == "set_defaults":
-            self._reset.update(node.arg for node in call.keywords)
-        elif name not in HARMLESS:
-            self.complete = False
 
     def _add(self, scope: Scope, call: ast.Call) -> None:
         options = [value_of(node, scope) for node in call.args]
@@ -122,7 +120,12 @@ def flag(scope: Scope, call: ast.Call) -> Field:
     if keyword(call, "default") is not None and not required:
         default = value_of(keyword(call, "default"), scope)
     action = value_of(keyword(call, "action"), scope) if keyword(call, "action") is not None else None
-    takes = words(scope, call)
+    number = value_of(keyword(call, "nargs"), scope)
+    takes = "1" if keyword(call, "nargs") is None else number if number is not COMPUTED and number in ("?", "+", "*") else ""
+    if action in WITHOUT_VALUE or is_optional_boolean(call):
+        takes = "0"
+    elif keyword(call, "action") is not None and action not in ("store", "append", "extend"):
+        takes = ""
     if takes == "0":
         stored: Any = COMPUTED
         if action in STORED or is_optional_boolean(call):
@@ -141,19 +144,6 @@ def flag(scope: Scope, call: ast.Call) -> Field:
         value = converted(typed, default)
         default = COMPUTED if value is None else value
     return Field(typed, default, *place, takes, choices)
-
-
-def words(scope: Scope, call: ast.Call) -> str:
-    if keyword(call, "action") is not None:
-        name = value_of(keyword(call, "action"), scope)
-        if name in WITHOUT_VALUE or is_optional_boolean(call):
-            return "0"
-        if name not in ("store", "append", "extend"):
-            return ""
-    if keyword(call, "nargs") is None:
-        return "1"
-    number = value_of(keyword(call, "nargs"), scope)
-    return number if number is not COMPUTED and number in ("?", "+", "*") else ""
 
 
 def engine_values(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:

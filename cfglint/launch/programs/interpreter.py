@@ -67,7 +67,9 @@ DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
 PATH_PARTS = {"os.pardir": "..", "os.path.pardir": "..", "os.curdir": ".", "os.path.curdir": ".", "os.sep": "/", "os.path.sep": "/"}
-STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
+STATEMENTS = {
+    each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()
+}  # the methods that evaluate those with a body or a target
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -225,21 +227,35 @@ class Interpreter(Branches):
     def block(self, body: list[ast.stmt], frame: Frame) -> None:
         for node in body:
             self.budget.spend()
-            method = getattr(self, STATEMENTS[type(node)], None)
-            if method is not None:
-                method(node, frame)
-
-    def _do_expr(self, node: ast.Expr, frame: Frame) -> None:
-        self.evaluate(node.value, frame)
+            match node:
+                case ast.Expr():
+                    self.evaluate(node.value, frame)
+                case ast.AnnAssign():
+                    if node.value is not None:
+                        self.assign(node.target, self.evaluate(node.value, frame), frame)
+                case ast.Global():
+                    frame.globals.update(node.names)
+                case ast.Return():
+                    raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
+                case ast.Break():
+                    raise Break
+                case ast.Continue():
+                    raise Continue
+                case ast.Raise():
+                    if not self.goes_on:
+                        raise End
+                case ast.Assert():
+                    if self.holds(node.test, frame) is False and not self.goes_on:
+                        raise End
+                case _:
+                    method = getattr(self, STATEMENTS[type(node)], None)
+                    if method is not None:
+                        method(node, frame)
 
     def _do_assign(self, node: ast.Assign, frame: Frame) -> None:
         value = self.evaluate(node.value, frame)
         for target in node.targets:
             self.assign(target, value, frame)
-
-    def _do_annassign(self, node: ast.AnnAssign, frame: Frame) -> None:
-        if node.value is not None:
-            self.assign(node.target, self.evaluate(node.value, frame), frame)
 
     def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
         before = self.evaluate(node.target, frame)
@@ -264,9 +280,6 @@ class Interpreter(Branches):
                 else:
                     self.opened(owner)
 
-    def _do_global(self, node: ast.Global, frame: Frame) -> None:
-        frame.globals.update(node.names)
-
     def _do_nonlocal(self, node: ast.Nonlocal, frame: Frame) -> None:
         for name in node.names:
             above = frame.closure
@@ -274,23 +287,6 @@ class Interpreter(Branches):
                 above = above.closure
             if above is not None:
                 self.write(above.slots, name, unknown())
-
-    def _do_return(self, node: ast.Return, frame: Frame) -> None:
-        raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
-
-    def _do_raise(self, node: ast.Raise, frame: Frame) -> None:
-        if not self.goes_on:
-            raise End
-
-    def _do_break(self, node: ast.Break, frame: Frame) -> None:
-        raise Break
-
-    def _do_continue(self, node: ast.Continue, frame: Frame) -> None:
-        raise Continue
-
-    def _do_assert(self, node: ast.Assert, frame: Frame) -> None:
-        if self.holds(node.test, frame) is False and not self.goes_on:
-            raise End
 
     def _do_if(self, node: ast.If, frame: Frame) -> None:
         value = self.evaluate(node.test, frame)

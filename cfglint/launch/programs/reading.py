@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import os
 
-from cfglint.launch.kinds import fields_of_class, is_script_class, kind_named, kind_of_class
+from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.programs import hydra
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, linearized, read_class
 from cfglint.launch.programs.constructors import (
@@ -18,7 +19,6 @@ from cfglint.launch.programs.constructors import (
     changed_fields,
     constructor,
     constructors,
-    instantiations,
     spread_over_gpus,
     trainers,
 )
@@ -37,6 +37,7 @@ from cfglint.launch.programs.scopes import (
     Scope,
     called,
     code_of,
+    dotted,
     named_in,
     reachable,
     value_of,
@@ -88,7 +89,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.evaluations = Evaluations(modules, scopes[0].module, entry)
     calls: list[BuiltCall] = [*constructors(scopes, made)]
     bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
-    instantiating = instantiations(scopes) if not calls else set()
+    named = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if not calls and dotted(call.func)[-1:])
+    instantiating = {call for call, function in named if isinstance(function, External) and function.name in hydra.INSTANTIATING}
     for call in facts.evaluations.under(bare).made.values() if instantiating else ():
         if call.node in instantiating:
             cls = read_class(modules, External(f"{PACKAGE_OF_NAMES}.{call.name}"))
@@ -157,7 +159,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             changed_here = {*changed_fields(scopes, names), *dataclass.assigned}
             facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
-            if is_script_class(dataclass.base):
+            if any(dataclass.base in kind.script_classes() for _, kind in every_kind()):
                 classes.append(dataclass.base)
             elif dataclass.base:
                 facts.complete = False

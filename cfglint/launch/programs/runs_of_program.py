@@ -112,36 +112,31 @@ def evaluated(
     """The evaluation of a program, and whether it came to the end; `shares`: it may have modules in common with other programs."""
     before, files = (budget.left, budget.spent) if budget is not None else (0, 0), len(context.files)
     try:
-        return evaluated_once(modules, main, entry, context, budget, shares=shares)
-    except SharedChanged as changed:
+        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
+        evaluation.shares = shares
+        complete = evaluation.run_main(main, entry)
+        for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
+            if complete or evaluation.costly is None or evaluation.made:
+                break
+            left_out = evaluation.left_out | {evaluation.costly}
+            evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
+            evaluation.left_out = left_out
+            complete = evaluation.run_main(main, entry)
+        if 0 < len(evaluation.commands) <= MOST_COMMANDS:
+            lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
+            others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
+            for other in others:
+                other.shares = shares
+            add_commands(evaluation, [other for other in others if other.run_main(main, entry)])
+        return evaluation, complete
+    except SharedChanged as changed:  # it changes an object that it shares
+        if not shares:
+            raise
         SHARED.leave_out(changed.module)
     del context.files[files:]
     if budget is not None:
         budget.left, budget.spent = before
-    return evaluated_once(modules, main, entry, context, budget, shares=False)
-
-
-def evaluated_once(
-    modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None, *, shares: bool
-) -> tuple[ProgramEvaluation, bool]:
-    """`evaluated`; raises SharedChanged if the program changes an object that it shares."""
-    evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-    evaluation.shares = shares
-    complete = evaluation.run_main(main, entry)
-    for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
-        if complete or evaluation.costly is None or evaluation.made:
-            break
-        left_out = evaluation.left_out | {evaluation.costly}
-        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-        evaluation.left_out = left_out
-        complete = evaluation.run_main(main, entry)
-    if 0 < len(evaluation.commands) <= MOST_COMMANDS:
-        lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
-        others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
-        for other in others:
-            other.shares = shares
-        add_commands(evaluation, [other for other in others if other.run_main(main, entry)])
-    return evaluation, complete
+    return evaluated(modules, main, entry, context, budget, shares=False)
 
 
 def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluation]) -> None:

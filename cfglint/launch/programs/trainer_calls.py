@@ -29,7 +29,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.runs_of_program import Evaluated, scope_around
 from cfglint.launch.programs.scopes import is_caught
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator
 from cfglint.source.document import SCALAR, Node
 from cfglint.source.python.call import CallDocument
 
@@ -48,22 +48,17 @@ def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.
     if evaluated is None or unsloth.is_imported(program.modules):
         return ()
     calls: list[TrainerCall] = []
+    by_result = {id(result): call for call, made in evaluated.made.items() for result in made.results}
     for call in evaluated.trainers.values():
         package = call.origin.partition(".")[0]
         is_modelled = package in PACKAGES and EXPERIMENTAL not in call.origin and program.modules.named(package) is None
         is_for_release = any(compares_releases(test, call.module) for test, _ in call.conditions)
-        if is_modelled and not is_for_release and is_given(call, evaluated, node):
+        key = call.arguments.get("args")
+        value = key[1].data if key is not None else None  # one whose arguments are unknown belongs to the first that are made
+        owner = by_result.get(id(value)) if isinstance(value, Built) else next(iter(evaluated.made), None)
+        if is_modelled and not is_for_release and (node is None or owner is None or owner is node):
             calls.append(trainer_call(call, program))
     return tuple(calls)
-
-
-def is_given(made: MadeCall, evaluated: Evaluated, node: ast.AST | None) -> bool:
-    """Whether a trainer is given the arguments that are made at a node; one whose arguments are unknown belongs to the first."""
-    key = made.arguments.get("args")
-    value = key[1].data if key is not None else None
-    by_result = {id(result): call for call, each in evaluated.made.items() for result in each.results}
-    of_trainer = by_result.get(id(value)) if isinstance(value, Built) else next(iter(evaluated.made), None)
-    return node is None or of_trainer is None or of_trainer is node
 
 
 def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
@@ -90,27 +85,18 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
     data = arguments.get("train_dataset")
     is_streamed = data is not None and isinstance(data.data, Opaque) and data.data.name == STREAMED
     recipe = recipe_of(data) if data is not None else None
-    return TrainerCall(name, package, document, certain, fields, callbacks(made), is_streamed, base, resumes(made), recipe)
-
-
-def callbacks(made: MadeCall) -> tuple[str, ...]:
-    """The classes of transformers of the callbacks of a trainer that is trained, without those that only some branches add."""
     trained = [result for result in made.results if result.slots.get(IS_TRAINED) is True and not result.is_open]
-    listed = made.arguments["callbacks"][1].data if "callbacks" in made.arguments else None
+    listed = arguments["callbacks"].data if "callbacks" in arguments else None
     values = list(listed.items) if isinstance(listed, Sequence) else []
-    for each in trained:
-        added = each.slots.get(CALLBACKS)
+    for result in trained:
+        added = result.slots.get(CALLBACKS)
         values += added if isinstance(added, tuple) else ()
-    names = (value.data.name.split(".") for value in values if isinstance(value.data, (Opaque, External)))
-    return tuple(name[-1] for name in names if name[0] == "transformers") if trained else ()
-
-
-def resumes(made: MadeCall) -> ConfigValue:
-    """The checkpoint that `train` is given: a path, true for the last one, None for none; `Unknown` if that is not known."""
-    trained = [result for result in made.results if RESUMES in result.slots and not result.is_open]
-    slot = trained[0].slots[RESUMES] if len(trained) == 1 else None
-    value = plain(slot) if isinstance(slot, Value) else Unknown()
-    return value if value is None or isinstance(value, (bool, str)) else Unknown()
+    names_of_callbacks = (value.data.name.split(".") for value in values if isinstance(value.data, (Opaque, External)))
+    callbacks = tuple(parts[-1] for parts in names_of_callbacks if parts[0] == "transformers") if trained else ()
+    resumed = [result.slots[RESUMES] for result in made.results if RESUMES in result.slots and not result.is_open]
+    resumes = plain(resumed[0]) if len(resumed) == 1 and isinstance(resumed[0], Value) else Unknown()
+    resumes = resumes if resumes is None or isinstance(resumes, (bool, str)) else Unknown()
+    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe)
 
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:

@@ -31,7 +31,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     run_main = ProgramEvaluation.run_main
 
-    def noted(self: ProgramEvaluation, module: object, entry: str) -> None:
+    def noted(self: ProgramEvaluation, module: object, entry: str) -> bool:
         found.append(module.path)
         return run_main(self, module, entry)
 
