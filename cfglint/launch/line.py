@@ -116,8 +116,7 @@ class LaunchLine:
     """
 
     def __init__(self, call: StartedCall, launcher: str) -> None:
-        self.call = call
-        self.launcher = launcher
+        self.call, self.launcher = call, launcher
         self.script_path = call.path
         self.sourced: list[str] = []  # files that the script sources, which may set what the line uses
         self.program: Text | None = None

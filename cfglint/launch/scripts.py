@@ -45,10 +45,7 @@ class Scripts:
         named: Container[str] = (),
         evaluations: ScriptEvaluations | None = None,
     ) -> None:
-        self.source = source
-        self.machine = machine
-        self.environment = environment
-        self.named = named
+        self.source, self.machine, self.environment, self.named = source, machine, environment, named
         self.evaluations = evaluations or ScriptEvaluations()
         if type(source) is FileSource and not source.texts:
             self.evaluations.names = cache(listed_below)

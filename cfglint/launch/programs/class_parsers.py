@@ -59,9 +59,7 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
             file, is_open = with_config(run, words, is_open)
         values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
-        if name == "parse" and len(values) == 1:
-            return values[0]
-        return Value(Sequence([*values, *rest], "tuple"))
+        return values[0] if name == "parse" and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
     if name in ("parse_yaml_file", "parse_json_file", "parse_dict"):
         source = given[0] if given else next(iter(named.values()), unknown())
         syntax = "json" if "json" in name else "yaml"

@@ -43,9 +43,7 @@ def external(run: Interpreter, name: str, given: Given) -> Value | None:
     """The result of a function that loads or joins configs; None for other functions."""
     if name in PARSED and given:
         return loaded(run, PARSED[name], given[0])
-    if name.startswith(OMEGACONF):
-        return omegaconf(run, name.removeprefix(OMEGACONF), given)
-    return None
+    return omegaconf(run, name.removeprefix(OMEGACONF), given) if name.startswith(OMEGACONF) else None
 
 
 def content(run: Interpreter, path: Value) -> Value:
@@ -180,9 +178,7 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         for step in given[1].data.split("."):
             value = run.item(value, Value(step))
         return value
-    if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver"):
-        return Value(None)
-    return unknown()
+    return Value(None) if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver") else unknown()
 
 
 def structured(run: Interpreter, value: Value) -> Value:

@@ -27,13 +27,9 @@ class Context:
         spelled: tuple[str, ...] = (),
         exists: Callable[[str], bool | None] = lambda path: None,
     ) -> None:
-        self.words = words
-        self.is_open = is_open
+        self.words, self.is_open = words, is_open
         self.environment = environment or {}
-        self.gpus = gpus
-        self.read = read
-        self.folders = folders
-        self.exists = exists
+        self.gpus, self.read, self.folders, self.exists = gpus, read, folders, exists
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
 

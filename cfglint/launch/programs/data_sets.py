@@ -87,8 +87,7 @@ class RowCount(Opaque):
 
     def __init__(self, recipe: DataRecipe, expression: tuple[ConfigValue, ...] = COUNT) -> None:
         super().__init__("len")
-        self.recipe = recipe
-        self.expression = expression
+        self.recipe, self.expression = recipe, expression
 
 
 def external(name: str, given: Given, named: Named) -> Value | None:

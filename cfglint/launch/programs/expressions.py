@@ -77,8 +77,7 @@ class Expressions:
     alternatives: Callable[[ast.AST, list[Callable[[], Value]]], list[Value]]  # of expressions of which only one is evaluated
 
     def __init__(self, modules: Modules, budget: Budget) -> None:
-        self.modules = modules
-        self.budget = budget
+        self.modules, self.budget = modules, budget
         self.journal: list[tuple[Slots, Any, Any]] = []
         self.environment = Mapping()  # the variables that the program sets
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
@@ -281,9 +280,7 @@ class Expressions:
             return unknown()
         if isinstance(data, Sequence) and not data.is_open and -len(data.items) <= key.data < len(data.items):
             return data.items[key.data]
-        if isinstance(data, str) and -len(data) <= key.data < len(data):
-            return Value(data[key.data])
-        return unknown()
+        return Value(data[key.data]) if isinstance(data, str) and -len(data) <= key.data < len(data) else unknown()
 
     def interpolated(self, value: Value, inside: Mapping, depth: int = 0) -> Value:
         """The value of a key of an OmegaConf config, in which `${a.b}` refers to another key."""

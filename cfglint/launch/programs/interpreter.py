@@ -172,9 +172,7 @@ class Interpreter(Branches):
             self.entered.append(module.path)
             return self.frames[module.path]
         has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
-        if not self.shares or has_state:
-            return self.evaluated_module(module)
-        return SHARED.frame(self, module)
+        return self.evaluated_module(module) if not self.shares or has_state else SHARED.frame(self, module)
 
     def evaluated_module(self, module: ProgramModule) -> Frame:
         frame = self.frames[module.path] = self._frame(module, module.path)

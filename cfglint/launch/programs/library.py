@@ -130,9 +130,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
             return loaded
     value = config_files.external(run, name, given)
     value = line_parsers.external(run, name, given, named) if value is None else value
-    if value is not None:
-        return value
-    return Value(Opaque(name))
+    return value if value is not None else Value(Opaque(name))
 
 
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
@@ -175,9 +173,7 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
                 run.write(slots, key, unknown(Reason("program", "what `exec` may assign")))
     if name in ("print", "exec"):
         return NONE
-    if name == "object":
-        return Value(Instance())
-    return unknown()
+    return Value(Instance()) if name == "object" else unknown()
 
 
 def evaluated_literal(value: Value) -> Value:

@@ -190,9 +190,7 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
 
 def typed(run: Interpreter, argument: ParserArgument, word: str | None) -> Value:
     kind = argument.kind
-    if kind is None or kind.data is None or word is None:
-        return Value(word)
-    return run.called(kind, [Value(word)], {}, run.here())
+    return Value(word) if kind is None or kind.data is None or word is None else run.called(kind, [Value(word)], {}, run.here())
 
 
 def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
@@ -232,9 +230,7 @@ def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> V
     words, is_open = words_of(run, [], {key: value for key, value in named.items() if key == "args"})
     data = target.data
     if isinstance(data, Class):
-        if name == FIRE:
-            return unknown()
-        return made_by(run, target, words, is_open, {}, {})
+        return unknown() if name == FIRE else made_by(run, target, words, is_open, {}, {})
     if isinstance(data, Mapping):
         place = next((place for place, each in enumerate(words) if each in data.items), None)
         data = data.items[words[place]].data if place is not None else None
@@ -311,8 +307,7 @@ class ParserArgument:
     """An argument of a parser: the name of its result, its options, and what `add_argument` says about it."""
 
     def __init__(self, name: str, options: list[str], given: dict[Any, Value]) -> None:
-        self.name = name
-        self.options = options
+        self.name, self.options = name, options
         self.default = given.get("default", NONE)
         self.required = given.get("required", NONE).data is True
         self.kind = given.get("type")

@@ -131,9 +131,7 @@ def method(data: LoopObject, name: str, given: Given) -> Value:
         return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
     if name == "accumulate":
         return Value(Opaque(ACCUMULATE))
-    if name in SAME and given:
-        return given[0]
-    return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+    return given[0] if name in SAME and given else unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
 
 
 def loaders_in(value: Value) -> Iterator[LoopObject]:

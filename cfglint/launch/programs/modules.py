@@ -50,11 +50,7 @@ class ProgramModule:
     """
 
     def __init__(self, path: str, package: str, text: str, tree: ast.Module, notebook: Notebook | None = None) -> None:
-        self.path = path
-        self.notebook = notebook
-        self.package = package
-        self.text = text
-        self.tree = tree
+        self.path, self.notebook, self.package, self.text, self.tree = path, notebook, package, text, tree
         self.names: dict[str, ast.AST] = {}
         self.imports: dict[str, str] = {}
         self.stars: list[str] = []
@@ -216,8 +212,7 @@ class Modules:
     """The modules that a program may import, searched in `folders`; `read` returns the content of a file, or None."""
 
     def __init__(self, folders: list[str], read: Callable[[str], str | None]) -> None:
-        self.folders = folders
-        self.read = read
+        self.folders, self.read = folders, read
         self._by_path: dict[str, ProgramModule | None] = {}  # None for a path without a module
         self._by_name: dict[str, ProgramModule | None] = {}  # by dotted names
         self.count = 0  # of the files that were read

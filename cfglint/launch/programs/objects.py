@@ -77,10 +77,7 @@ class Value:
     __slots__ = ("argument", "data", "module", "node", "sources", "written")
 
     def __init__(self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, argument: str = "") -> None:
-        self.data = data
-        self.node = node
-        self.module = module
-        self.argument = argument
+        self.data, self.node, self.module, self.argument = data, node, module, argument
         self.written: FilePlace | None = None
         self.sources: tuple[Value, ...] = ()
 
@@ -243,8 +240,7 @@ class Frame(Container):
 
     def __init__(self, module: ProgramModule, closure: Frame | None = None) -> None:
         super().__init__()
-        self.module = module
-        self.closure = closure
+        self.module, self.closure = module, closure
         self.globals: set[str] = set()
         self.returned: list[Value] = []
         self.owner: tuple[Class, Value] | None = None  # the class of a method, and its object
@@ -278,9 +274,7 @@ class Class(Container):
 
     def __init__(self, node: ast.ClassDef, frame: Frame, bases: list[Value]) -> None:
         super().__init__()
-        self.node = node
-        self.frame = frame
-        self.bases = bases
+        self.node, self.frame, self.bases = node, frame, bases
 
     def line(self) -> list[Class | External | None]:
         """The class and its bases, itself first; None for an unknown one."""
@@ -330,8 +324,7 @@ class LoopObject(Opaque):
 
     def __init__(self, name: str, kind: str, made: Any) -> None:
         super().__init__(name)
-        self.kind = kind
-        self.made = made
+        self.kind, self.made = kind, made
 
 
 class MadeObject(Opaque):
@@ -362,9 +355,7 @@ class Built(Container):
 
     def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None) -> None:
         super().__init__()
-        self.name = name
-        self.arguments = arguments
-        self.made_of = made_of
+        self.name, self.arguments, self.made_of = name, arguments, made_of
 
 
 class ModuleObject(Record):

@@ -24,9 +24,7 @@ class Evaluations:
     """The evaluations of a program, by their circumstances. `entry` is its function that is called, if it is not run itself."""
 
     def __init__(self, modules: Modules, main: ProgramModule, entry: str = "") -> None:
-        self.modules = modules
-        self.main = main
-        self.entry = entry
+        self.modules, self.main, self.entry = modules, main, entry
         self.budget = Budget(MOST_STEPS)
         self._known: dict[tuple[object, ...], Evaluated] = {}
 

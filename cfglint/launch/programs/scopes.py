@@ -24,9 +24,7 @@ class Scope:
     """The statements of a function, or of the top level of a module, with the names that they bind."""
 
     def __init__(self, modules: Modules, module: ProgramModule, node: ast.AST, *, is_main: bool = False) -> None:
-        self.modules = modules
-        self.module = module
-        self.node = node
+        self.modules, self.module, self.node = modules, module, node
         self.nodes = list(inside(node, is_main))
         self.imports: dict[str, str] = {}
         self.values: dict[str, ast.expr] = {}
@@ -94,9 +92,7 @@ class BuiltCall:
     trainer: str | None = None
 
     def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
-        self.name = name
-        self.call = call
-        self.scope = scope
+        self.name, self.call, self.scope = name, call, scope
         self.node = node or call
 
     @property

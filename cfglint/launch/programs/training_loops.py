@@ -31,10 +31,7 @@ class OpenLoop:
     """
 
     def __init__(self, node: Loop, module: ProgramModule, depth: int, loaders: list[LoopObject]) -> None:
-        self.node = node
-        self.module = module
-        self.depth = depth
-        self.loaders = loaders
+        self.node, self.module, self.depth, self.loaders = node, module, depth, loaders
         self.turns: tuple[ast.expr, Value] | None = None
 
 
