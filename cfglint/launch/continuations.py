@@ -67,7 +67,6 @@ def is_stray(word: Text, line: LaunchLine) -> bool:
 
 
 def refused_blanks(line: LaunchLine, launch: Launch) -> None:
-    """Make the blanks that broken continuations pass an error where the launcher's parser accepts no further words."""
     raised = launcher_of(line).refused_words
     words = [word for word in line.arguments if is_stray(word, line)] if line.call.blanks else []
     if raised and words and launch.is_main:

@@ -71,7 +71,6 @@ def visible_devices(line: LaunchLine) -> None:
 
 
 def offered_gpus(line: LaunchLine, gpus: int | None, source: str, here: bool) -> None:
-    """Report a line that starts more processes than the GPUs that `source` names."""
     if gpus is None or line.processes is None or line.machine or line.processes <= gpus:
         return
     several = f" ({Size(line.gpus_per_node, line.nodes)})" if line.gpus_per_node and line.nodes and line.nodes > 1 else ""
@@ -200,7 +199,6 @@ def is_page(line: LaunchLine) -> bool:
 
 
 def severity_of(line: LaunchLine) -> Severity:
-    """The severity of a problem with which the line does not start; a line of a page may be shortened."""
     return WARNING if is_page(line) else ERROR
 
 
@@ -251,7 +249,6 @@ def flag_of(file: NamedFile) -> str:
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:
-    """Whether another part of the script mentions a file, and so may create it."""
     last = name.rpartition("/")[2]
     if any(path.rpartition("/")[2] == last for path in written):
         return True

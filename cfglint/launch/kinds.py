@@ -23,7 +23,6 @@ def every_kind() -> Iterator[tuple[str, LaunchedKind]]:
 
 
 def is_trainer(kind: str) -> bool:
-    """Whether the arguments of a kind are TrainingArguments, or extend them."""
     return bool(kind) and TRAINER in (kind, kind_named(kind).base)
 
 
@@ -32,7 +31,6 @@ def argument_classes() -> set[str]:
 
 
 def kind_of_class(name: str) -> str:
-    """The kind of the files and arguments from which a parser fills a class; empty for a class of no framework."""
     return next((found for found, kind in every_kind() if name in kind.argument_classes()), "")
 
 

@@ -32,7 +32,6 @@ CLEAR = 3  # characters that distinguish the composed name of a file from other 
 
 
 def listed_below(root: str) -> dict[str, list[str]] | None:
-    """The paths of each file name below a folder; None above the limit."""
     found: dict[str, list[str]] = {}
     count = 0
     for folder, folders, names in os.walk(root):
@@ -74,7 +73,6 @@ def may_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], 
 
 @cache
 def words_of_launchers() -> re.Pattern[str]:
-    """A pattern that finds the name of a launcher."""
     records = [launcher for launcher in launchers().values() if launcher.name != PYTHON]
     parts = "|".join(re.escape(mark) for record in records for mark in record.marks)
     words = "|".join(re.escape(word) for record in records for word in record.words)

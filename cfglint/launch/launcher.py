@@ -131,12 +131,10 @@ def launchers_by(of: str) -> dict[str, Launcher]:
 
 @cache
 def marks(least: int = 0) -> tuple[str, ...]:
-    """Strings one of which every launch line contains, of at least so many characters."""
     return tuple(mark for launcher in launchers().values() for mark in (*launcher.marks, *launcher.words) if len(mark) >= least)
 
 
 def launcher_of(line: LaunchLine) -> Launcher:
-    """The launcher of a line; one without any properties for arguments that are given by hand."""
     return launchers().get(line.launcher, UNKNOWN)
 
 
@@ -146,7 +144,6 @@ def names_config(word: Text) -> bool:
 
 
 def is_command(name: str) -> bool:
-    """Whether a command may start a program that names files."""
     return name.startswith(PYTHON) or name in launchers_by("commands")
 
 
@@ -158,12 +155,10 @@ def integer(text: str) -> int | None:
 
 
 def not_an_integer(name: str, text: str) -> str:
-    """The message of argparse about a value that `int` does not accept; empty if it accepts the value."""
     return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
 
 
 def device_list(numbers: list[int], count: int) -> str:
-    """So many devices: the first of the current ones, or these and the lowest others."""
     chosen = [*dict.fromkeys(numbers)][:count]
     free = (number for number in range(count) if number not in chosen)
     if len(chosen) < count:

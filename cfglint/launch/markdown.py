@@ -68,7 +68,6 @@ def without_prompts(text: str) -> str:
 
 
 def as_words(text: str, placeholder: re.Pattern[str]) -> str:
-    """Commands of the same length in which each placeholder is a part of its word."""
     return placeholder.sub(lambda match: "x" * len(match.group()), text)
 
 

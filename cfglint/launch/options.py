@@ -8,7 +8,6 @@ from cfglint.source.shell.placed_text import Text, after_mark
 
 
 def read_options(words: list[Text], flags: Collection[str], short: dict[str, str]) -> Options:
-    """Parse the options up to the program; `flags` have no value, every other option has one. `short` maps short names to long ones."""
     options = Options()
     index = 0
     while index < len(words):

@@ -160,7 +160,6 @@ def followed_alone(values: Any) -> Any:
 
 
 def refers(values: object) -> bool:
-    """Whether a string in the values is an interpolation that can be resolved here."""
     if isinstance(values, dict):
         return any(refers(value) for value in values.values())
     if isinstance(values, list):

@@ -224,7 +224,6 @@ class Reader:
         return bool(self.project.exists(os.path.normpath(f"{here}/{name}")))
 
     def line(self, call: StartedCall, known: bool) -> LaunchLine | None:
-        """The launch line for a command; None if it does not start a training."""
         wrappers, environment, words = unwrapped(call.words)
         if not words:
             return None
@@ -383,7 +382,6 @@ class Reader:
             file.known = file.known and around.has_folder_of(written)
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
-        """The config files among the arguments, with their roles."""
         taken = {file.word.string for file in line.files}
         if launcher_of(line).lists_files:
             return
@@ -412,7 +410,6 @@ class Reader:
 
 
 def job_of(path: str, text: str) -> Header:
-    """What the job of a script requests."""
     if path.lower().endswith(TASKS):
         from cfglint.launch import skypilot
 
@@ -451,14 +448,12 @@ def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
 
 
 def named_files(words: list[Text]) -> list[str]:
-    """The program, also as a module, and the configs that the words of a command name."""
     strings = [word.value.rpartition("=")[2] if word.value.startswith("-") else word.value for word in words if word.value]
     modules = [f"{module.replace('.', '/')}.py" for flag, module in pairwise(strings) if flag == "-m"]
     return [*(string for string in strings if string.endswith((".py", *findings.CONFIG_ENDS))), *modules]
 
 
 def folders_down_to(path: str) -> list[str]:
-    """The project's top and every folder down to that of a file."""
     parts = path.split("/")[:-1]
     if ".." in parts:
         return [ROOT]

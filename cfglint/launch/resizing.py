@@ -41,7 +41,6 @@ def around_command(line: LaunchLine, wanted: Size, before: Size) -> Iterator[Siz
 
 
 def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-    """The options and variables that set the number of processes, and that of nodes, if another number of them is asked for."""
     given, launcher = line.options.given, launcher_of(line)
     counts = (("nproc_per_node", wanted.per_node), ("num_gpus", wanted.per_node), ("num_processes", wanted.processes))
     for name, count in counts:
@@ -65,7 +64,6 @@ def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
 
 
 def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-    """The lists of devices that show fewer GPUs than processes start, or that set the number of processes themselves."""
     for name in DEVICES:
         text = line.call.environment.get(name)
         if text is None or not text.value or (text.place is None and line.header.gpus_option):  # set by Slurm, for the header

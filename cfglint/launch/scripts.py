@@ -144,13 +144,11 @@ class Scripts:
         return self._programs[key]
 
     def note_further(self, program: ProgramFacts) -> None:
-        """Record the calls of a program that become no runs because there are too many."""
         if program.further:
             count = len(program.built)
             self.unchecked[program.path] = f"{count} of {count + program.further} calls that build arguments checked"
 
     def note_too_large(self, program: Found) -> None:
-        """Record a program that was not read although it can be parsed."""
         from cfglint.launch.programs.modules import MOST_MODULES, Modules
         from cfglint.launch.programs.scopes import MOST_SCOPES
 
@@ -184,7 +182,6 @@ class Scripts:
 
 
 def read_found(program: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
-    """A program, parsed with other contents for some of its files."""
     from cfglint.launch.programs.reading import read_program
 
     read = with_texts(program.read, texts) if texts else program.read
@@ -212,7 +209,6 @@ def identity_of(line: LaunchLine) -> tuple[object, ...]:
 
 
 def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines that include a line of the file, or that it starts by calling their script."""
     exact = [line for line in lines if line.call.line == number and not line.is_sourced]
     exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
     exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
@@ -230,7 +226,6 @@ def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) 
 
 
 def refuse_sourced(line: LaunchLine) -> None:
-    """Raise EditRefused for a launch in another file than its script."""
     if line.is_sourced:
         place = f"{line.call.path}:{line.call.line}"
         if line.call.called_from is not None:
@@ -255,7 +250,6 @@ class Found(Record):
 
 
 def roots(project: Project) -> list[str]:
-    """The folders of a project that its packages are imported from: its top, and those of packages with a setup file of their own."""
     names = [name for name in project.names(project.root) if "." not in name]
     inside = [os.path.join(project.root, name) for name in names[:MOST_NAMES]]
     own = [each for each in inside if any(project.is_file(os.path.join(each, name)) for name in SETUP)]

@@ -65,7 +65,6 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
-    """Whether the program is in the project and calls a function that trains, or builds a trainer with its arguments."""
     path = line.program_path
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:

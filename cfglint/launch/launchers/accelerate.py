@@ -98,7 +98,6 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
 
 
 def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None:
-    """Distribute processes over machines; the remainder of the division is dropped."""
     if total is None or machines is None:
         line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
         if machines is None:
@@ -137,7 +136,6 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
 
 
 def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: Releases) -> None:
-    """Report what some releases refuse about the file that a line names."""
     word = line.options.given["config_file"].word
     line.refuse("LCH008", word, "--config_file", message, raised, remedy=remedy, releases=releases)
 

@@ -193,7 +193,6 @@ class DeepSpeedLauncher(Launcher):
             line.report("LCH005", "warning", word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
 
     def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-        """The slots of `--include`."""
         included = line.options.text("include")
         if included is None or included.value is None:
             return

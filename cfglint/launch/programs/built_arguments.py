@@ -64,7 +64,6 @@ class BuiltArguments:
 
     @property
     def not_known(self) -> tuple[Reason, ...]:
-        """The important fields whose final values are unknown."""
         return not_known(self.document.unknown, self.program.changed, known_fields(self.program.arguments))
 
 
@@ -114,7 +113,6 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
 
 
 def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
-    """The training loop of a program that makes an engine of DeepSpeed, or an `Accelerator` and no trainer; None without one."""
     evaluated = evaluation_of(program, context)
     if not evaluated.engines and (not evaluated.accelerators or evaluated.trainers):
         return None
@@ -156,7 +154,6 @@ def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, no
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:
-    """The arguments that the parser of a program fills; None if it fills none of a trainer."""
     fills = program.parser in HF_PARSERS and program.arguments and not program.built
     return ParsedArguments(program, reread, context) if fills else None
 
@@ -171,7 +168,6 @@ def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread
 
 
 def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> ProgramCall:
-    """The document of one of the calls that build arguments, with the values of the others."""
     evaluated = evaluation_of(program, context)
     documents = [call_document(call, program, evaluated) for call in program.built]
     found, call = documents[which], program.built[which]

@@ -200,7 +200,6 @@ class ProgramEvaluation(TrainingLoops):
         return self.run_function(function, given, named)
 
     def _super_call(self, node: ast.Call, frame: Frame) -> Value | None:
-        """The result of `super().method(...)`; None for other calls."""
         path = node.func
         if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Call) or dotted(path.value.func) != ["super"]:
             return None
@@ -264,7 +263,6 @@ class ProgramEvaluation(TrainingLoops):
         return value
 
     def fill(self, data: Instance, made_of: Class, given: Given, named: Named) -> None:
-        """Set the fields of an object of a dataclass."""
         names = field_names(made_of)
         for place, name in enumerate(names):
             if place < len(given):
@@ -282,7 +280,6 @@ class ProgramEvaluation(TrainingLoops):
                 data.slots[name] = value
 
     def external(self, name: str, given: Given, named: Named, node: ast.AST) -> Value:
-        """The result of a call of something outside of the program."""
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
             return self._framework_object(name, given, named, node, None)
@@ -312,7 +309,6 @@ class ProgramEvaluation(TrainingLoops):
         return library.external(self, name, given, named)
 
     def _record_object(self, name: str, kind: str, given: Given, named: Named, node: ast.AST) -> MadeCall | None:
-        """Record a call that makes an object of a training loop, with the names of the arguments that it gives by position."""
         among = self.engines if kind == ENGINE else self.accelerators if kind == ACCELERATOR else self.others
         call = self.record(among, name if kind == ENGINE else name.rpartition(".")[2], given, named, node)
         if call is not None:
@@ -346,7 +342,6 @@ class ProgramEvaluation(TrainingLoops):
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""
     ) -> MadeCall | None:
-        """Record a call with its arguments; None if it is only tried."""
         if self.trial or self.site is None or not isinstance(node, ast.Call):
             return None
         call, frame = self.site
@@ -379,7 +374,6 @@ class ProgramEvaluation(TrainingLoops):
 
 
 def imports_only(node: ast.stmt, packages: tuple[str, ...]) -> bool:
-    """Whether a statement is an import of some packages alone."""
     if isinstance(node, ast.ImportFrom):
         return not node.level and (node.module or "").partition(".")[0] in packages
     return isinstance(node, ast.Import) and all(name.name.partition(".")[0] in packages for name in node.names)

@@ -146,7 +146,6 @@ def field_of_words(kind: str, takes: str, words: list[str | None]) -> Value:
 
 
 def words_behind(words: Words, name: str) -> list[str | None] | None:
-    """The words behind the last option of a name; None without it."""
     found: list[str | None] | None = None
     current = False
     for word in words:

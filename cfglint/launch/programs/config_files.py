@@ -40,7 +40,6 @@ OMEGACONF = "omegaconf.OmegaConf."
 
 
 def external(run: Interpreter, name: str, given: Given) -> Value | None:
-    """The result of a function that loads or joins configs; None for other functions."""
     if name in PARSED and given:
         return loaded(run, PARSED[name], given[0])
     return omegaconf(run, name.removeprefix(OMEGACONF), given) if name.startswith(OMEGACONF) else None
@@ -69,7 +68,6 @@ def spelled(path: Value) -> str:
 
 
 def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) -> Value:
-    """The values of a config that a program loads from an open file, a path or a text."""
     if isinstance(source.data, str):
         text, place = source.data, source.written.file.path if source.written is not None else ""
     else:
@@ -94,7 +92,6 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
 
 
 def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:
-    """Give the values of a loaded config their places in the file."""
     value.written = FilePlace(file, path)
     data = value.data
     inside = data.items.items() if isinstance(data, Mapping) else enumerate(data.items) if isinstance(data, Sequence) else ()
@@ -113,7 +110,6 @@ def entries(content: object, count: int) -> int:
 
 
 def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> Any:
-    """The values of a content; unknown if its parser refuses it."""
     if len(text) > LARGEST:
         return REFUSED
     if syntax in ("toml", "json"):
@@ -206,7 +202,6 @@ def share_root(mapping: Mapping, root: Mapping) -> None:
 
 
 def merge_into(found: Mapping, other: Mapping) -> None:
-    """Take the keys of another config, mapping by mapping."""
     if other.is_open:
         for key in found.items:
             found.slots[key] = unknown(Reason("file", "another config"))

@@ -90,7 +90,6 @@ class Constructor(BuiltCall):
         )
 
     def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
-        """The fields that code sets after the call, or that a subclass sets in its own methods; not in the code that was evaluated."""
         names = self._names()
         for scope in scopes:
             for node in scope.nodes:
@@ -115,7 +114,6 @@ class Constructor(BuiltCall):
         return isinstance(self.scope.module.parent(self.call), ast.Expr) or self._names() == {"_"}
 
     def _is_copied(self, scopes: list[Scope]) -> bool:
-        """Whether code creates other arguments from these, or changes them all at once."""
         names = self._names()
         for call in (call for scope in scopes for call in scope.calls()):
             path, first = dotted(call.func), call.args[0] if call.args else None
@@ -154,7 +152,6 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
 
 
 def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
-    """A call as a constructor, if it can be analysed."""
     resolved = scope.resolve(call.func)
     if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
         return

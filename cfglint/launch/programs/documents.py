@@ -22,7 +22,6 @@ MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries 
 
 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> ProgramCall:
-    """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
     document = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
     for repeated_keyword in made.module.repeated_keywords:
@@ -91,7 +90,6 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
 
 
 def put(document: CallDocument, key: Node, value: Value, written: ast.expr | None, span: tuple[int, int], offsets: Offsets) -> Any:
-    """Add a value at the literal that it is written as, else at the span of the expression that gives it; return its content."""
     content = plain(value)
     if isinstance(content, Unknown):
         line = document.position(span[0])[0]
@@ -208,7 +206,6 @@ def is_unknown_config(call: MadeCall) -> bool:
 
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:
-    """The mapping that is passed to `deepspeed.initialize` as a document; a key whose value has unknown parts is unknown."""
     config = given_mapping(call) or Value(Mapping())
     module = call.module
     offsets = module.offsets

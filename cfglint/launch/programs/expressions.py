@@ -85,7 +85,6 @@ class Expressions:
     # -- changes
 
     def extend(self, data: Sequence, items: Iterable[Value], is_open: bool = False) -> None:
-        """Add items to a list; those of one that becomes too long are unknown."""
         values = (*data.items, *items)
         self.write(data.slots, ITEMS, values[:LONGEST])
         if is_open or len(values) > LONGEST:
@@ -165,7 +164,6 @@ class Expressions:
         return value
 
     def lookup(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name, as Python finds it; None if no code that was evaluated assigns it."""
         inside: Frame | None = frame
         while inside is not None:
             value: Value | None = inside.slots.get(name)
@@ -206,7 +204,6 @@ class Expressions:
         return Value(Method(owner, name)) if owner.known else unknown_from(owner)
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
-        """An attribute of an object of the program's own classes."""
         slot = data.slots.get(name)
         if isinstance(slot, Value):
             return slot
@@ -220,7 +217,6 @@ class Expressions:
         return inherited if inherited is not None and isinstance(inherited.data, Function) else unknown()
 
     def of_class(self, made_of: Class, name: str, owner: Value | None) -> Value | None:
-        """An attribute that a class or one of its bases defines, bound to an object."""
         for each in made_of.line():
             if not isinstance(each, Class):
                 return None
@@ -257,7 +253,6 @@ class Expressions:
         return self.item(owner, self.evaluate(node.slice, frame))
 
     def item(self, owner: Value, key: Value) -> Value:
-        """The value behind a key or a position."""
         data = owner.data
         if isinstance(data, Choice):
             return one_of([self.item(value, key) for value in owner.objects if isinstance(value.data, Container)], *data.reasons)
@@ -300,7 +295,6 @@ class Expressions:
         return self.interpolated(slot, inside, depth + 1) if slot is not None else unknown()
 
     def operated(self, operation: ast.operator, left: Value, right: Value) -> Value:
-        """The result of an operation with two values."""
         one, other = left.data, right.data
         if not left.known or not right.known:
             return with_unknown(operation, left, right)
@@ -629,7 +623,6 @@ class Expressions:
 
 
 def are_parameters(value: Value) -> bool:
-    """Whether a value stands for the parameters of a class outside of the program."""
     return isinstance(value.data, External) and value.data.name.endswith(PARAMETERS)
 
 

@@ -52,7 +52,6 @@ class Flags:
         self.refuses = bool(self.parses) and all(self.parses) and not changes_words(scope)
 
     def _follow(self, scope: Scope, names: set[str], depth: int) -> None:
-        """Analyse the uses of the parser under some names in a scope."""
         for node in ast.walk(scope.node):
             if not isinstance(node, ast.Name) or node.id not in names or not isinstance(node.ctx, ast.Load):
                 continue

@@ -43,7 +43,6 @@ def overrides_of(context: Context) -> tuple[list[str] | None, list[str]]:
 
 
 def composed(run: Interpreter, folder: Value, name: Value, words: object, module: ProgramModule, unknown_keys: Iterable[str] = ()) -> Value:
-    """The config of a program; `words` are its overrides, None if they are unknown; other overrides have `unknown_keys`."""
     if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
         return unknown(Reason("file", "the config of Hydra"))
     given = [word for word in words if word]
@@ -93,7 +92,6 @@ def makes_objects(value: Value) -> bool:
 
 
 def leave_open(config: Value, path: list[str]) -> None:
-    """Make the value at a path of a config unknown."""
     for step in path[:-1]:
         inner = config.data.slots.get(step) if isinstance(config.data, Mapping) else None
         if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
@@ -105,7 +103,6 @@ def leave_open(config: Value, path: list[str]) -> None:
 
 @lru_cache(MOST_FILES)
 def content(path: str, text: str) -> ConfigValue:
-    """The values of a config file, which many launch lines compose with others."""
     values: ConfigValue = config_files.values(path, text, "yaml", omega=True)
     return {} if values is None else values
 
@@ -123,7 +120,6 @@ class ProjectFiles:
         }
 
     def load(self, path: str) -> Source | None:
-        """The file at a path; raises CompositionError if it is not a mapping."""
         found = self._found(path.removesuffix(".yaml"))
         if found is None:
             return None
@@ -137,7 +133,6 @@ class ProjectFiles:
         return Source(found[0], values, defaults, PACKAGES.get(package, package) if package else None)
 
     def is_group(self, path: str) -> bool:
-        """Whether an override chooses a file of this group."""
         return path in self._groups
 
     def options(self, group: str) -> list[str]:

@@ -134,7 +134,6 @@ class Interpreter(Branches):
         return self.argv
 
     def variable(self, name: Value) -> Value:
-        """A variable of the environment: unknown, unless it is given."""
         if not isinstance(name.data, str):
             return unknown()
         slot, outside = self.environment.slots.get(name.data), self.context.variable(name.data)
@@ -167,7 +166,6 @@ class Interpreter(Branches):
         return frame
 
     def module_frame(self, module: ProgramModule) -> Frame:
-        """The names of a module of the project, whose top level is evaluated the first time."""
         if module.path in self.frames:
             self.entered.append(module.path)
             return self.frames[module.path]
@@ -189,7 +187,6 @@ class Interpreter(Branches):
         return frame
 
     def of_package(self, name: str) -> Value:
-        """A module, a definition of the project, or a name of a package, by its dotted name."""
         first = name.partition(".")[0]
         if name == "sys.argv":
             return self.words()
@@ -209,7 +206,6 @@ class Interpreter(Branches):
         return Value(external(name))
 
     def global_name(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name that a module takes from an `import *`, or of a function of Python."""
         for star in frame.top.module.stars:
             module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
             if module is not None and module is not frame.top.module:
@@ -383,7 +379,6 @@ class Interpreter(Branches):
         self._leave(signal, goes_on, ways, node, frame)
 
     def _lists_filled(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> list[tuple[Sequence, DataRecipe]]:
-        """The lists that a loop through rows adds a row to in its turns, with the rows that they have then."""
         parsed = isinstance(value.data, OpenFile) and parses_lines(*node.body)
         rows = data_sets.rows_through(value, parsed)
         if rows is None:
@@ -404,7 +399,6 @@ class Interpreter(Branches):
         return lists
 
     def _signal(self, body: list[ast.stmt], frame: Frame) -> Signal | None:
-        """Evaluate statements: the signal that ended them."""
         try:
             self.block(body, frame)
         except Signal as signal:

@@ -177,7 +177,6 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def evaluated_literal(value: Value) -> Value:
-    """The result of `ast.literal_eval`, which raises an exception for what is no literal."""
     try:
         literal_eval = ast.literal_eval(value.data)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -379,7 +378,6 @@ def path_of(given: Given) -> Value:
 
 
 def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
-    """A copy of a container and of all that is in it; what is in it twice is one object in the copy, too."""
     data, found = value.data, known if known is not None else {}
     if not isinstance(data, (Mapping, Sequence, Instance, Built)):
         return value
@@ -393,7 +391,6 @@ def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
 
 
 def shallow_copy(value: Value) -> Value:
-    """A copy of a container with the same content; other values are their own copies."""
     data = value.data
     copy: Mapping | Sequence | Instance | Built
     if isinstance(data, Mapping):
@@ -412,7 +409,6 @@ def shallow_copy(value: Value) -> Value:
 
 
 def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`field`, `fields`, `asdict`, `replace` of dataclasses, pydantic and attrs."""
     if name in ("field", "Field", "HfArg", "ib", "attrib", "Factory"):
         if "default" in named:
             return named["default"]

@@ -60,7 +60,6 @@ PLAIN: Any = {"add_help": False, "conflict_handler": "resolve", "argument_defaul
 
 
 def external(run: Interpreter, name: str, given: Given, named: Named) -> Value | None:
-    """The result of a function of a library that parses arguments; None for other functions."""
     package, _, last = name.rpartition(".")
     if name == "argparse.ArgumentParser" or last in ("ArgParser", "ArgumentParser"):
         parser = LineParser()
@@ -225,7 +224,6 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
 
 
 def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """The result of a library that makes options of the parameters of a function, or of the fields of a class."""
     target = given[0] if given else next((named[each] for each in ("component", "config_class", "f") if each in named), unknown())
     words, is_open = words_of(run, [], {key: value for key, value in named.items() if key == "args"})
     data = target.data
@@ -285,7 +283,6 @@ def positional_words(name: str, words: Words, parameters: list[ast.arg], default
 
 
 def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[str | None], function: Function) -> Value:
-    """The words of an option as the parameter that they are for."""
     if name == FIRE:
         if None in words or len(words) > 1:
             return unknown()
@@ -385,7 +382,6 @@ def with_unknown(words: list[str]) -> list[str | None]:
 
 
 def with_arguments(real: WordParser, parser: LineParser) -> WordParser:
-    """A parser with the arguments of the program; each takes strings, none is required."""
     for argument in parser.arguments:
         options = [] if argument.is_positional else [option for option in argument.options if option.startswith("-")]
         named: Any = {"dest": argument.name} if options else {}

@@ -71,7 +71,6 @@ PASSING = (
 
 
 def kind_of(name: str) -> str:
-    """The kind of the object that a call outside of the program makes, by the dotted name of what it calls; empty for other ones."""
     last = name.rpartition(".")[2]
     if name == ENGINE_CALL:
         return ENGINE
@@ -116,7 +115,6 @@ def made(name: str, kind: str, call: object, named: Named, context: Context) -> 
 
 
 def method(data: LoopObject, name: str, given: Given) -> Value:
-    """The result of a method: what is prepared stays what it is."""
     if data.kind == ENGINE and name in ENGINE_KEYS and data.made is not None:
         arguments = data.made.arguments
         config = next((arguments[key][1].data for key in ("config", "config_params") if key in arguments), None)
@@ -135,7 +133,6 @@ def method(data: LoopObject, name: str, given: Given) -> Value:
 
 
 def loaders_in(value: Value) -> Iterator[LoopObject]:
-    """The data loaders that a loop may go through: one, one of several, or several at once."""
     if isinstance(value.data, LoopObject):
         yield from (value.data,) if value.data.kind == LOADER else ()
     elif isinstance(value.data, Choice):
@@ -147,7 +144,6 @@ def loaders_in(value: Value) -> Iterator[LoopObject]:
 
 
 def passed_on(name: str, given: Given) -> Value | None:
-    """What a function outside of the program goes through, if that may be a data loader; None for other functions."""
     if name not in PASSING:
         return None
     values = [value for value in given if any(True for _ in loaders_in(value))]

@@ -121,7 +121,6 @@ class ProgramModule:
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
-        """The keywords that a call of the module has twice: the parser accepts them, and the compiler of Python does not."""
         nodes: list[ast.keyword] = []
         for call in ast.walk(self.tree):
             seen: set[str] = set()
@@ -172,12 +171,10 @@ def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) 
 
 
 def targets_of(node: ast.AST | None) -> list[ast.expr]:
-    """The targets of an assignment; none for another node."""
     return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
 
 
 def assigned_names(node: ast.AST | None) -> set[str]:
-    """The names that an assignment binds, without those of unpacking."""
     return {target.id for target in targets_of(node) if isinstance(target, ast.Name)}
 
 
@@ -189,7 +186,6 @@ class ParsedModules:
         self._size = 0
 
     def get(self, path: str, package: str, text: str) -> ProgramModule | None:
-        """The module in a content; None if it cannot be parsed."""
         known = self._known.pop((path, package), ("", None))
         self._size -= len(known[0])
         if known[0] != text:
@@ -220,7 +216,6 @@ class Modules:
         self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> ProgramModule | None:
-        """The module of a file; None if there is none, or it cannot be parsed."""
         if path not in self._by_path:
             text = self.read(path)
             if text is not None and self.count >= MOST_MODULES:
@@ -270,7 +265,6 @@ class Modules:
         return None
 
     def dotted(self, name: str, depth: int = 0) -> Definition | External | None:
-        """The definition that a dotted name refers to; `External` if the project has no such module."""
         parts = name.split(".")
         if parts[0] in FRAMEWORKS or depth > DEEPEST:
             return External(name)

@@ -53,7 +53,6 @@ STRING_METHODS = frozenset(
 
 
 def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value:
-    """The result of a method of an object that is not of the program's own classes."""
     data, name = found.owner.data, found.name
     if isinstance(data, str):
         written = found.owner.written

@@ -109,7 +109,6 @@ class Value:
 
 
 def computed(value: Value, *sources: Value) -> Value:
-    """A number with the values that it is computed from."""
     if isinstance(value.data, int):
         value.sources = sources
     return value
@@ -138,7 +137,6 @@ def text_of_path(value: Value) -> Any:
 
 
 def slots_of(named: dict[Any, Value]) -> dict[Any, Any]:
-    """Named arguments as the slots of a container: None stands for unknown names."""
     return {OPEN if name is None else name: name is None or value for name, value in named.items()}
 
 
@@ -277,7 +275,6 @@ class Class(Container):
         self.node, self.frame, self.bases = node, frame, bases
 
     def line(self) -> list[Class | External | None]:
-        """The class and its bases, itself first; None for an unknown one."""
         found: list[Class | External | None] = [self]
         for base in self.bases:
             content = base.data

@@ -115,7 +115,6 @@ def is_of_kind(value: Value, *kinds: str) -> bool:
 
 
 def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramFacts, owners: list[LoopObject]) -> None:
-    """Add the optimizer and the schedule of a loop: those that it steps, else the only ones that the program makes."""
     calls = [owner.made for owner in owners if owner.kind == OPTIMIZER and owner.made is not None]
     of_kind = {kind: [other for other in evaluation.others.values() if other.kind == kind] for kind in (OPTIMIZER, SCHEDULE)}
     optimizer = the_same(calls or of_kind[OPTIMIZER])
@@ -209,7 +208,6 @@ def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall
 
 
 def how_it_steps(evaluation: ProgramEvaluation, steps: list[Event]) -> Stepping:
-    """The turns of the loop between two steps of the optimizer."""
     found: Stepping | None = None
     for event in {event.place.node: event for event in steps}.values():  # the last evaluation of each call
         each = stepping_of(event, evaluation)
@@ -280,7 +278,6 @@ def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) ->
 def numbers_of(
     evaluation: ProgramEvaluation, steps: list[Event], loops: list[OpenLoop | None], stepping: Stepping, found: OwnLoop
 ) -> dict[str, tuple[ast.expr, Value]]:
-    """The turns between two steps of the optimizer, the epochs, and the number that ends the loop."""
     numbers: dict[str, tuple[ast.expr, Value]] = {}
     if stepping.turns is not None:
         numbers["turns"] = stepping.turns
@@ -344,7 +341,6 @@ def counts_steps(place: Place, backward: Place | None, loop: OpenLoop, own: set[
 
 
 def first_number(loop: OpenLoop, counter: str) -> int | None:
-    """The first number of `for counter, batch in enumerate(loader, start)`; None if the loop does not count by itself."""
     node = loop.node
     if isinstance(node, ast.While) or not isinstance(node.target, ast.Tuple) or ast.unparse(node.target.elts[0]) != counter:
         return None

@@ -139,7 +139,6 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
 
 
 def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, position: int | None = None) -> bool:
-    """Whether a parameter has the wanted value, by default or explicitly."""
     if any(each.arg is None for each in call.keywords) or (position is not None and len(call.args) > position):
         return False
     node = keyword(call, name)

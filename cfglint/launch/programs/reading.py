@@ -112,7 +112,6 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 
 def with_own_folders(main: ProgramModule, folders: list[str], read: Callable[[str], str | None]) -> list[str]:
-    """The search path of imports with the folders that the top level of a program adds to it: `sys.path.append(...)`."""
     if not any(SEARCHED in ast.unparse(node) for node in main.tree.body if isinstance(node, ast.Expr)):
         return folders
     evaluation = ProgramEvaluation(Modules([], read), Budget(MOST_OF_PATHS), Context((), True, read=read, folders=tuple(folders[:1])))

@@ -138,7 +138,6 @@ def evaluated(
 
 
 def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluation]) -> None:
-    """Add what the subcommands of a program make, each of which may be the one that a line names."""
     for which in ("made", "trainers", "engines", "accelerators"):
         found: dict[ast.Call, MadeCall] = {}
         for of_command in of_commands:
@@ -177,7 +176,6 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
 
 
 def branches(call: BuiltCall) -> dict[ast.If | ast.IfExp, bool]:
-    """The conditions around a call in its function, each with whether it has to be true."""
     found: dict[ast.If | ast.IfExp, bool] = {}
     inside: ast.AST = call.node
     for above in call.scope.module.above(inside):

@@ -50,7 +50,6 @@ class Scope:
         return any(isinstance(each, (ast.If, ast.IfExp, ast.For, ast.While, ast.Try)) and not is_main_guard(each) for each in around)
 
     def resolve(self, node: ast.expr) -> Definition | External | None:
-        """The definition that an expression refers to: a name, or a path of attributes from an imported module."""
         parts = dotted(node)
         if not parts:
             return None
@@ -72,7 +71,6 @@ class Scope:
         return (node for node in self.nodes if isinstance(node, ast.Call))
 
     def calls_of(self, name: str) -> list[ast.Call]:
-        """The calls of the scope whose function has this name, alone or as the last of its attributes."""
         if not self._calls:
             self._calls[""] = []  # so that a scope without calls is not searched again
             for call in self.calls():
@@ -178,7 +176,6 @@ def is_main_guard(node: ast.AST) -> bool:
 
 
 def dotted(node: ast.expr) -> list[str]:
-    """The parts of `a.b.c`; empty for any other expression."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
@@ -187,7 +184,6 @@ def dotted(node: ast.expr) -> list[str]:
 
 
 def reachable(modules: Modules, main: ProgramModule, entry: str = "") -> list[Scope] | None:
-    """The scopes that a program may run, its own first, then that of its `entry`; None above the limit."""
     scopes = [Scope(modules, main, main.tree, is_main=not entry)]
     called = code_of(Definition(main, main.names[entry])) if entry in main.names else None
     scopes += [Scope(modules, main, called)] if called is not None else []
@@ -233,7 +229,6 @@ def literal(node: ast.expr | None) -> Any:
 
 
 def arithmetic(node: ast.expr) -> Any:
-    """The value of `2 * 8` and `1 / 3`: an operation on two numbers."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, EXACT):
         return COMPUTED
     left, right = literal(node.left), literal(node.right)

@@ -62,7 +62,6 @@ def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.
 
 
 def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
-    """A call with the keywords that are written in it, not those of mappings."""
     module, offsets, arguments = made.module, made.module.offsets, {name: value for name, (_, value) in made.arguments.items()}
     package, name = made.origin.partition(".")[0], made.origin.rpartition(".")[2]
     document = CallDocument(module.path, module.text, name, *offsets.span(made.node))
@@ -169,7 +168,6 @@ def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[Importe
 
 
 def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
-    """Whether the condition of a statement is about the release of a package, itself or by the value of a name."""
     test = getattr(node, "test", None)
     names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
     values = [given for name in names for given in module.givers.get(name, ())]

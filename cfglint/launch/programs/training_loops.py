@@ -131,7 +131,6 @@ class TrainingLoops(Interpreter):
             self.accumulated.append(self.place(node, frame))
 
     def _undecided(self, node: ast.If, value: Value, frame: Frame) -> None:
-        """Note what a condition asks of the turns of a loop."""
         if not self.loops or self.trial:
             return
 

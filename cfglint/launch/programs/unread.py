@@ -50,7 +50,6 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
 
 
 def unread_training(name: str, program: ProgramFacts) -> Reason:
-    """The training of a program in which no call was found that builds its arguments: none that is modelled, or its class is computed."""
     calls = (node for scope in program.scopes for node in scope.nodes if isinstance(node, ast.Call))
     named = next(((call, each) for call in calls for each in dotted(call.func)[-1:] if kind_of_class(each)), None)
     if named is None:
@@ -60,7 +59,6 @@ def unread_training(name: str, program: ProgramFacts) -> Reason:
 
 
 def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[Reason, ...]:
-    """What may set further values of what a call builds."""
     if not complete:
         what = f"the code of `{program.path.rpartition('/')[2]}`"
         return (Reason("program", what, "its evaluation stopped at the limit of steps", program.path, opens=True),)
