@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 from cfglint.launch.arguments import further_arguments, known_words
@@ -85,7 +85,14 @@ class Scripts:
         Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
         """
         lines = self.lines(path, text)
-        wanted = at_line(lines, only, text) if only is not None else lines
+        wanted = lines
+        if only is not None:  # those that include the line of the file, or that it starts by calling their script
+            wanted = [line for line in lines if line.call.line == only and not line.is_sourced]
+            wanted = wanted or [line for line in lines if line.call.called_from == (line.script_path, only)]
+            wanted = wanted or [line for line in lines if line.call.line == only and line.call.called_from is None]
+            spans = [(line, line.call.start, line.call.end) for line in lines if not line.is_sourced]
+            count = partial(text.count, "\n", 0)
+            wanted = wanted or [line for line, start, end in spans if count(start) < only <= count(end) + 1]
         if not again:
             wanted = [line for line in wanted if line.call.called_from is None or self.is_first(line, (path, lines.index(line)))]
         checked = wanted[:MOST]
@@ -206,16 +213,6 @@ def identity_of(line: LaunchLine) -> tuple[object, ...]:
     left = {id(word) for argument in names for word in (argument.word, *argument.texts)}
     words = [(word.string, word.known) for word in call.words if id(word) not in left and not is_all_of_caller(word)]
     return call.path, call.line, call.folder, line.processes, *environment, *words
-
-
-def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    exact = [line for line in lines if line.call.line == number and not line.is_sourced]
-    exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
-    exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
-    if exact:
-        return exact
-    launch_lines = [line for line in lines if not line.is_sourced]
-    return [line for line in launch_lines if text.count("\n", 0, line.call.start) < number <= text.count("\n", 0, line.call.end) + 1]
 
 
 def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) -> LaunchLine:

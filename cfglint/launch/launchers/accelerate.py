@@ -10,10 +10,9 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
 from cfglint.launch.accelerate_options import FLAGS, is_option
-from cfglint.launch.launcher import Launcher, integer, not_an_integer
+from cfglint.launch.launcher import Launcher, integer, not_an_integer, read_options
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, Surroundings, number, visible
-from cfglint.launch.options import read_options
 from cfglint.source.annotations import Any
 from cfglint.source.shell.placed_text import Text
 

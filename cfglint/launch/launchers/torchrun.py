@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.launch.launcher import Launcher, integer
+from cfglint.launch.launcher import Launcher, complete, integer, read_options
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine, Surroundings, number, visible
-from cfglint.launch.options import complete, read_options
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
 

@@ -26,14 +26,8 @@ def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) 
     document = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
     for repeated_keyword in made.module.repeated_keywords:
         message = f"keyword argument repeated: {repeated_keyword.arg}"
-        document.problems.append(
-            Problem(
-                *made.module.offsets.span(repeated_keyword),
-                message,
-                exception=f"SyntaxError: {message}",
-                remedy=f"remove one `{repeated_keyword.arg}`",
-            )
-        )
+        span, remedy = made.module.offsets.span(repeated_keyword), f"remove one `{repeated_keyword.arg}`"
+        document.problems.append(Problem(*span, message, exception=f"SyntaxError: {message}", remedy=remedy))
     return document
 
 
