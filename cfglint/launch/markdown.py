@@ -1,4 +1,6 @@
-"""Fenced shell blocks of a Markdown file."""
+"""Fenced shell blocks of a Markdown file, and placeholders such as `<path>`: in a page a reader fills them in; in a script the shell reads
+them as redirections.
+"""
 
 from __future__ import annotations
 

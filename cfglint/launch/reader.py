@@ -6,7 +6,7 @@ import os
 from itertools import pairwise
 
 from cfglint.evaluate import Reason
-from cfglint.launch import continuations, findings
+from cfglint.launch import findings
 from cfglint.launch.arguments import behind_dashes, read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
@@ -255,7 +255,7 @@ class Reader:
         arguments, alone = read_arguments(line.arguments)
         if not launcher.kind or launcher.refused_words:  # else its parser says what it refuses
             for argument in arguments if line.call.blanks else ():  # they are no words of options that have others
-                argument.texts[1:] = [word for word in argument.texts[1:] if not continuations.is_stray(word, line)]
+                argument.texts[1:] = [word for word in argument.texts[1:] if not findings.is_stray(word, line)]
         line.given = arguments
         self.name_files(line, arguments, alone)
         if line.program is not None and not line.module and line.program.value:
@@ -270,8 +270,8 @@ class Reader:
             self.locate(file, line, known)
         if line.deepspeed_word is not None:
             line.deepspeed_word.known = known and line.folder is not None
-        continuations.lost_arguments(line)
-        continuations.joined_words(line, arguments)
+        findings.lost_arguments(line)
+        findings.joined_words(line, arguments)
         findings.behind_program(line, arguments)
         findings.unknown_options(line)
         findings.visible_devices(line)

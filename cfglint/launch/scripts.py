@@ -1,4 +1,6 @@
-"""The launch lines in the scripts of projects, and the programs that these start; each script and program is read once."""
+"""The launch lines in the scripts of projects, and the programs that these start with the folders that they import from; each script and
+program is read once.
+"""
 
 from __future__ import annotations
 

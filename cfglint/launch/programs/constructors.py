@@ -1,4 +1,4 @@
-"""Calls that build a trainer's arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses.
+"""Calls that build a trainer or its arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses, `Trainer(...)`.
 
 Source: transformers 5.23.0 training_args.py (a dataclass: every field is a parameter of `__init__`, `output_dir` the first one),
 trl 1.16.0 trainer/*_config.py.
@@ -16,10 +16,9 @@ from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, assigned_fields,
 from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.modules import Definition, External, targets_of
 from cfglint.launch.programs.objects import plain
-from cfglint.launch.programs.parsers import Construction
+from cfglint.launch.programs.parsers import Construction, unread_at, unread_call
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, AcceleratorCall, BuiltCall, Scope, dotted, keyword, value_of
-from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Collection, Container, Iterator
 from cfglint.source.record import changed
 

@@ -12,7 +12,6 @@ from cfglint.launch.program import OwnLoop, ProgramFacts
 from cfglint.launch.programs.branches import LOOP_LEFT
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call
-from cfglint.launch.programs.loop_objects import ENGINE_CALL
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
@@ -31,7 +30,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.training_loops import BACKWARD, PREPARE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
+from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL, PREPARE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record, changed
 

@@ -7,7 +7,7 @@ import os
 
 from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
-from cfglint.launch.programs import hydra
+from cfglint.launch.programs import config_files
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, linearized, read_class
 from cfglint.launch.programs.constructors import (
@@ -24,10 +24,18 @@ from cfglint.launch.programs.constructors import (
 )
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, trains
-from cfglint.launch.programs.flags import Flags, engine_values
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
 from cfglint.launch.programs.objects import PROJECT
-from cfglint.launch.programs.parsers import FROM_FILE, Construction, constructions, is_strict, result_names
+from cfglint.launch.programs.parsers import (
+    FROM_FILE,
+    Construction,
+    Flags,
+    constructions,
+    engine_values,
+    is_strict,
+    result_names,
+    unread_parsers,
+)
 from cfglint.launch.programs.runs_of_program import Evaluations, scope_around
 from cfglint.launch.programs.scopes import (
     FUNCTIONS,
@@ -42,7 +50,6 @@ from cfglint.launch.programs.scopes import (
     reachable,
     value_of,
 )
-from cfglint.launch.programs.unread import unread_parsers
 from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget
 from cfglint.source.record import changed
@@ -90,7 +97,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     calls: list[BuiltCall] = [*constructors(scopes, made)]
     bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
     named = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if not calls and dotted(call.func)[-1:])
-    instantiating = {call for call, function in named if isinstance(function, External) and function.name in hydra.INSTANTIATING}
+    instantiating = {call for call, function in named if isinstance(function, External) and function.name in config_files.INSTANTIATING}
     for call in facts.evaluations.under(bare).made.values() if instantiating else ():
         if call.node in instantiating:
             cls = read_class(modules, External(f"{PACKAGE_OF_NAMES}.{call.name}"))

@@ -1,4 +1,4 @@
-"""The code that a program runs: its top level, and the functions of the project that it names."""
+"""The code that a program runs: its top level, and the functions of the project that it names; the literals and constants in it."""
 
 from __future__ import annotations
 
