@@ -1,4 +1,4 @@
-"""What is around the command of a launch: the numbers that depend on the machine, the environment or the caller, and the project's files."""
+"""What is around the command of a launch: numbers that depend on the machine, the environment or the caller, and the project's files."""
 
 from __future__ import annotations
 

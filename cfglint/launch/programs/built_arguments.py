@@ -241,23 +241,16 @@ def trace(expression: ast.expr, module: ProgramModule, modules: Modules) -> tupl
         if source in found:
             continue
         found[source] = None
-        for each in ast.walk(node):
-            if isinstance(each, (ast.Name, ast.Attribute)):
-                waiting.extend(values_of(each, where, modules))
+        for name in ast.walk(node):
+            if isinstance(name, ast.Attribute):
+                waiting += [(value, known) for known in modules.known() for value in known.givers.get(name.attr, ())]
+            elif isinstance(name, ast.Name):
+                waiting += [(value, where) for value in where.givers.get(name.id, ())]
+                behind = modules.lookup(where, name.id) if name.id in where.imports else None
+                value = getattr(behind.node, "value", None) if isinstance(behind, Definition) else None
+                if isinstance(behind, Definition) and isinstance(value, ast.expr):
+                    waiting.append((value, behind.module))
     return tuple(sorted(found))
-
-
-def values_of(node: ast.Name | ast.Attribute, module: ProgramModule, modules: Modules) -> Iterator[tuple[ast.expr, ProgramModule]]:
-    """The expressions that give a name or an attribute its value, each with its module."""
-    if isinstance(node, ast.Attribute):
-        for known in modules.known():
-            yield from ((value, known) for value in known.givers.get(node.attr, ()))
-        return
-    yield from ((value, module) for value in module.givers.get(node.id, ()))
-    behind = modules.lookup(module, node.id) if node.id in module.imports else None
-    value = getattr(behind.node, "value", None) if isinstance(behind, Definition) else None
-    if isinstance(behind, Definition) and isinstance(value, ast.expr):
-        yield value, behind.module
 
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:

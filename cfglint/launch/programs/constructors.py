@@ -89,7 +89,7 @@ class Constructor(BuiltCall):
         )
 
     def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
-        names = self._names()
+        names = self.names
         for scope in scopes:
             for node in scope.nodes:
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in evaluated:
@@ -105,15 +105,13 @@ class Constructor(BuiltCall):
             if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef):
                 yield from assigned_fields(cls.node)
 
-    def _names(self) -> set[str]:
+    @property
+    def names(self) -> set[str]:
+        """The names and attributes that the result is assigned to."""
         return {part for target in targets_of(self.scope.module.parent(self.call)) for part in dotted(target)[-1:]}
 
-    @property
-    def is_discarded(self) -> bool:
-        return isinstance(self.scope.module.parent(self.call), ast.Expr) or self._names() == {"_"}
-
     def _is_copied(self, scopes: list[Scope]) -> bool:
-        names = self._names()
+        names = self.names
         for call in (call for scope in scopes for call in scope.calls()):
             path, first = dotted(call.func), call.args[0] if call.args else None
             if ".".join(path) in COPIES and isinstance(first, ast.Name) and first.id in names:
@@ -147,7 +145,8 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
             return []
     calls = ((scope, call) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
     found = [made for scope, call in calls for made in constructor(scope, call)]
-    return [made for made in found if not made.is_discarded] or found
+    kept = [made for made in found if made.names != {"_"} and not isinstance(made.scope.module.parent(made.call), ast.Expr)]
+    return kept or found
 
 
 def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:

@@ -81,7 +81,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value |
     if last == "initialize" and package.endswith("hydra"):
         run.hydra_folder = named.get("config_path") or (given[0] if given else NONE)
         return NONE
-    if name in ("config_files.compose", "config_files.experimental.compose"):
+    if name in ("hydra.compose", "hydra.experimental.compose"):
         overrides = plain(named["overrides"]) if "overrides" in named else []
         folder = run.hydra_folder
         frame = run.here_frame()
@@ -192,8 +192,8 @@ def typed(run: Interpreter, argument: ParserArgument, word: str | None) -> Value
 def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
     """The arguments with which a library calls a function that it has made a command; None for other functions."""
     marks = function.marks
-    if "config_files.main" in marks:
-        values, named = marks["config_files.main"][0]
+    if "hydra.main" in marks:
+        values, named = marks["hydra.main"][0]
         folder = named.get("config_path") or (values[0] if values else NONE)
         name = named.get("config_name") or (values[1] if len(values) > 1 else NONE)
         words, unknown_keys = config_files.overrides_of(run.context)
@@ -411,7 +411,12 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         words, is_open = words_of(run, given, named)
         file: dict[str, Any] = {}
         if name != "parse_args_into_dataclasses":
-            file, is_open = with_config(run, words, is_open)
+            place = next((index for index, word in enumerate(words) if word == "--config"), None)
+            path = words[place + 1] if place is not None and place + 1 < len(words) else None
+            path = path or next((word.partition("=")[2] for word in words if word is not None and word.startswith("--config=")), None)
+            content = plain(config_files.loaded(run, "yaml", Value(OpenFile(Value(path))))) if path is not None else {}
+            is_open = is_open or (path is None and place is not None) or not isinstance(content, dict)
+            file = content if isinstance(content, dict) else {}
         values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
         rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
         return values[0] if name == "parse" and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
@@ -423,18 +428,6 @@ def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named
         values = [made_by(run, value, (), not isinstance(content, dict), file, parser.defaults) for value in parser.classes]
         return Value(Sequence(values, "tuple"))
     return unknown()
-
-
-def with_config(run: Interpreter, words: Words, is_open: bool) -> tuple[dict[str, Any], bool]:
-    """(the keys of the file of `--config`, whether there may be further arguments)."""
-    place = next((index for index, word in enumerate(words) if word == "--config"), None)
-    path = words[place + 1] if place is not None and place + 1 < len(words) else None
-    inline = next((word.partition("=")[2] for word in words if word is not None and word.startswith("--config=")), None)
-    path = path or inline
-    if path is None:
-        return {}, is_open or place is not None
-    content = plain(config_files.loaded(run, "yaml", Value(OpenFile(Value(path)))))
-    return (content, is_open) if isinstance(content, dict) else ({}, True)
 
 
 def made_by(

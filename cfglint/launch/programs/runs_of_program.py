@@ -125,7 +125,16 @@ def evaluated(
             others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
             for other in others:
                 other.shares = shares
-            add_commands(evaluation, [other for other in others if other.run_main(main, entry)])
+            others = [other for other in others if other.run_main(main, entry)]
+            for which in ("made", "trainers", "engines", "accelerators"):  # any of the commands may be the one that a line names
+                found: dict[ast.Call, MadeCall] = {}
+                for call, made in (pair for other in others for pair in getattr(other, which).items()):
+                    if call in found:
+                        found[call].add(made)
+                    else:
+                        found[call] = made
+                getattr(evaluation, which).update(found)
+            evaluation.stores.update(*(other.stores for other in others))
         return evaluation, complete
     except SharedChanged as changed:  # it changes an object that it shares
         if not shares:
@@ -135,19 +144,6 @@ def evaluated(
     if budget is not None:
         budget.left, budget.spent = before
     return evaluated(modules, main, entry, context, budget, shares=False)
-
-
-def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluation]) -> None:
-    for which in ("made", "trainers", "engines", "accelerators"):
-        found: dict[ast.Call, MadeCall] = {}
-        for of_command in of_commands:
-            for call, made in getattr(of_command, which).items():
-                if call in found:
-                    found[call].add(made)
-                else:
-                    found[call] = made
-        getattr(evaluation, which).update(found)
-    evaluation.stores.update(*(of_command.stores for of_command in of_commands))
 
 
 def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:
