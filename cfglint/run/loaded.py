@@ -293,7 +293,7 @@ def modelled(facts: LaunchFacts, path: str) -> LaunchFacts:
     other = {package: release for package, release in nearest.items() if release is not None}
     if not other:
         return facts
-    from cfglint.project.package_source import PLACES, folders, may_open
+    from cfglint.project.installed import PLACES, folders, may_open
 
     asked = {package: facts.target[package] for package in other}
     for package, version in asked.items():
