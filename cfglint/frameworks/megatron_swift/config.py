@@ -8,9 +8,8 @@ from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import megatron_arguments
-from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document
 

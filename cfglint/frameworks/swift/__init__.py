@@ -60,7 +60,7 @@ class Swift(SwiftCommands):
     parts = {
         "exceptions": "rows.refusals.row_exceptions",
         "config": "swift.config.SwiftConfig",
-        "words": "swift.command_line.OPTIONS",
+        "words": "swift.parsed_command.OPTIONS",
         "loaded": "swift.batch.loaded",
         "batches_because": "swift.batch.batches_because",
         "operations": "huggingface.field_operations.OPERATIONS",
