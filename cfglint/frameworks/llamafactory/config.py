@@ -74,7 +74,6 @@ class LlamaFactoryConfig(TrainerConfig):
         super().__init__(documents, within(facts, accepted), kinds)
 
     def parsed_arguments(self) -> Arguments:
-        """The values that are fields of the Trainer."""
         return TrainerArguments(self.values, self.version, self.own_version)
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
@@ -108,12 +107,10 @@ class LlamaFactoryConfig(TrainerConfig):
 
     @property
     def method(self) -> Operand:
-        """Which weights are trained."""
         return self.own("finetuning_type")
 
     @property
     def trains(self) -> bool:
-        """Whether the trainer trains at all."""
         return bool(self.arguments["do_train"])
 
     @property

@@ -77,5 +77,4 @@ def added_in(name: object, release: Version) -> Version:
 
 
 def library(package: str, release: Version) -> str:
-    """The newest version of a package that a release accepts."""
     return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)

@@ -48,7 +48,6 @@ def samples(config: LlamaFactoryConfig) -> Samples | None:
 
 
 def read(path: str) -> ConfigMapping | None:
-    """The description of the data sets."""
     import json
 
     try:

@@ -13,7 +13,6 @@ METHOD = (("stage", "stage"), ("fine-tuning", "finetuning_type"))
 
 
 def account(config: LlamaFactoryConfig) -> Summary:
-    """The lines about what is trained, followed by those about the Trainer."""
     summary = trainer_account(config)
     if not config.parsed:
         return summary

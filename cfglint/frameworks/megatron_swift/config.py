@@ -37,11 +37,9 @@ class MegatronSwiftConfig(CommandConfig):
         self.unread = {words.name for words in self.refused if words.why == INVALID}
 
     def checked(self) -> list[Refusal]:
-        """The checks of ms-swift that fail."""
         return self.part("failing", [])
 
     def own(self, name: str) -> Operand:
-        """The value of a field; None if the release does not have it, or if it is unknown."""
         if name not in self.known or name in self.unread:
             return None
         value = self.values.get(name, self.known[name].default)

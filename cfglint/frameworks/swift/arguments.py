@@ -48,15 +48,12 @@ class SwiftArguments(Arguments):
         self._derive_rest()
 
     def release_defaults(self, version: Version) -> ConfigTable:
-        """The fields of the command with their defaults."""
         return {name: option.default for name, option in self.of_command.items()}
 
     def kind_of(self, name: str) -> str:
-        """The type of a field."""
         return self.of_command[name].type
 
     def exists(self, name: str) -> bool:
-        """Whether any release has a field of this name."""
         return exists(name)
 
     @property

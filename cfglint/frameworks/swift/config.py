@@ -45,7 +45,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         super().__init__(documents, facts, kinds)
 
     def parsed_arguments(self) -> SwiftArguments:
-        """The values of the fields, as ms-swift leaves them."""
         refused = {words.name: Unknown(REFUSED) for words in self.refused if words.why == INVALID}
         files = config_files(self.own_version)
         return SwiftArguments({**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, files)
@@ -63,11 +62,9 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         return setting
 
     def checked(self) -> list[Refusal]:
-        """The checks of ms-swift that fail."""
         return self.part("failing", [])
 
     def own(self, name: str) -> Operand:
-        """The value of a field; None if the release does not have it, or if it is unknown."""
         return self.arguments[name] if name in self.known and self.arguments.known(name) else None
 
     def is_unset(self, name: str) -> bool:
@@ -144,11 +141,9 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES, "grpo", "gkd")
 
     def loaded(self) -> tuple[int | None, Operand]:
-        """(samples per epoch, samples that one process takes from the loader at a time)."""
         return self.part("loaded", (None, None))
 
     def batches_because(self) -> str:
-        """How samples become the batches of one process."""
         if self.trainer not in (*OWN_LOADER, *OWN_LOADER_TYPES) or self.facts.num_examples is None:
             return self.part("batches_because", "")
         return f"{self.facts.num_examples:,} samples / data parallel, rounded down, / micro batch"

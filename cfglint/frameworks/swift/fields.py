@@ -49,13 +49,11 @@ def arguments_of(command: str, release: Version, transformers: Version) -> Argum
 
 
 def megatron_arguments(command: str, release: Version) -> Arguments:
-    """The arguments of a command of Megatron-SWIFT: `sft`, `pt` or `rlhf`."""
     sections = dict.fromkeys((f"megatron {COMMON}", f"megatron {command}"))
     return {name: own(row) for section in sections for name, row in HISTORY.fields(section, release).items()}
 
 
 def own(row: tuple[Any, ...]) -> Option:
-    """An argument that ms-swift defines."""
     return option(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
 
 

@@ -62,7 +62,6 @@ class CommandConfig(OptionsConfig):
         return self.parse_words(words, overrides, spellings)
 
     def exists(self, key: str) -> bool:
-        """Whether a command of any release has an argument of this name."""
         return exists(key)
 
     @property
@@ -94,7 +93,6 @@ class CommandConfig(OptionsConfig):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all arguments of the command are known."""
         return super().is_whole and not (self.facts.launch.line is not None and CONFIG in self.root)
 
 

@@ -103,7 +103,6 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
 
 
 def words_of(config: CommandConfig) -> Words:
-    """What findings say besides the rows."""
     flags = {name for name, option in config.known.items() if option.type == "bool"}
     return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, PLACES, {(WORLD,): "process"})
 

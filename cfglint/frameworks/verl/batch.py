@@ -33,7 +33,6 @@ def batch(config: VerlConfig) -> Batch:
 
 
 def numbers(config: VerlConfig) -> dict[str, int | None]:
-    """The numbers beyond the batch: steps, and the samples of a step and of an update."""
     sizes = config.sizes
     return {
         "steps_per_epoch": sizes.steps_per_epoch,

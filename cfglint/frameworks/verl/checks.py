@@ -92,7 +92,6 @@ def leaves(part: Any) -> Iterator[str]:
 
 @functools.cache
 def pages() -> RowPages:
-    """The pages of verl's checks."""
     return RowPages(KIND)
 
 
@@ -151,7 +150,6 @@ def failed(tree: ComposedConfig, sizes: Sizes) -> list[Refusal]:
 
 
 def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
-    """What the rows refuse."""
     numbers = {"use_critic": uses_critic(tree), "use_reference_policy": uses_reference(tree), WORLD: sizes.gpus}
     values = {**tree.resolved, **{name: unknown_field("a number") if value is None else value for name, value in numbers.items()}}
     values[ROWS] = unknown_field(ROWS) if sizes.steps_per_epoch is None else range(sizes.steps_per_epoch)

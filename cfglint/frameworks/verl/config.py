@@ -192,7 +192,6 @@ class VerlConfig(Config):
 
     @property
     def is_own(self) -> bool:
-        """Whether all files of the composition are those of the project."""
         return self.location is not None and self.location.is_own
 
     @property
@@ -241,12 +240,10 @@ class VerlConfig(Config):
         return super().other_defaults if self.facts.launch.further else ()
 
     def value(self, key: str, default: ConfigValue = None) -> Operand:
-        """The resolved value of a dotted key; see `ComposedConfig.value`."""
         return self.tree.value(key, default)
 
     @property
     def failing(self) -> list[Refusal]:
-        """The failing checks, in the order in which a run reaches them."""
         if self._failing is None:
             raised = (refusal for refusal in self.failed() if self.is_raised(refusal) is not False)
             self._failing = [*raised]
@@ -255,7 +252,6 @@ class VerlConfig(Config):
         return self._failing
 
     def failed(self) -> list[Refusal]:
-        """The checks of the release that fail."""
         from cfglint.frameworks.verl.checks import failed
 
         return failed(self.tree, self.sizes)

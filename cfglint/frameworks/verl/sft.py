@@ -107,7 +107,6 @@ def numbers(config: VerlConfig) -> dict[str, int | None]:
 
 
 def account(config: VerlConfig) -> Summary:
-    """The lines about length and learning rate."""
     sizes, summary = SftSizes(config), Summary(config.release)
     if config.origins:
         summary.add(RATE, "learning rate", config.setting("optim.lr"))
@@ -146,7 +145,6 @@ def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) ->
 
 
 def checks(sizes: SftSizes) -> Iterator[Refusal]:
-    """The failing checks of an SFT run, in their order."""
     tree, rows, parallel, per_rank, micro = sizes.tree, sizes.batch, sizes.data_parallel, sizes.per_rank, sizes.micro
     multiple = (f"set `{BATCH}` to a multiple of {parallel}",)
     if not sizes.on_engine:

@@ -24,7 +24,6 @@ SETTINGS = (
 
 
 def account(config: VerlConfig) -> Summary:
-    """The lines about launch, samples, length and learning rate."""
     summary, sizes = Summary(config.release), config.sizes
     for group, label, key in SETTINGS if config.origins else ():
         summary.add(group, label, config.setting(key))

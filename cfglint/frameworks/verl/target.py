@@ -103,7 +103,6 @@ def accepted(config: VerlConfig, size: Size, batch: int, max_micro: int | None) 
 
 
 def chosen(config: VerlConfig, values: dict[str, int]) -> ChosenSizes:
-    """The result for values that verl accepts."""
     tree = config.tree.replaced(values)
     sizes = Sizes(tree)
     names = {MINI: "mini batch", MICRO: "micro batch"}

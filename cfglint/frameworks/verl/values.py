@@ -54,7 +54,6 @@ class ComposedConfig:
         return {key: resolved(item, (key,)) for key, item in self.values.items()}
 
     def has(self, key: str) -> bool:
-        """Whether there is a dotted key."""
         return self._resolver.has(tuple(key.split(".")))
 
     def is_missing(self, key: str) -> bool:
@@ -89,7 +88,6 @@ class ComposedConfig:
         return None if isinstance(value, Unknown) else bool(value)
 
     def since(self, *release: int) -> bool:
-        """Whether the release is this one or a later one."""
         return self.release >= release
 
     def problem(self, path: tuple[Any, ...]) -> str:

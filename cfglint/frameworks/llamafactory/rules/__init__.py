@@ -12,7 +12,6 @@ STREAMED = ("LLF012", "streaming")  # whose remedy is the number of steps of an 
 
 
 def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
-    """The refusals of a page."""
     for refusal in config.refusals:
         if refusal.kind == code:
             if (code, refusal.key) == STREAMED:
