@@ -186,19 +186,14 @@ class Document:
             if node is None:
                 return None, None
             node = node.resolved()
-            if node.kind == MAPPING and len(node.children) > LONG:
-                key, node = self._looked_up(node, step)
-            else:
-                key, node = child(node, step)
+            if node.kind == MAPPING and len(node.children) > LONG:  # by an index: a rule may look up every key
+                if places := self.places(node, step):
+                    key, node = node.children[places[-1]]
+                    continue
+                if not self.places(node, "<<"):
+                    return None, None
+            key, node = child(node, step)
         return (key, node) if node is not None else (None, None)
-
-    def _looked_up(self, mapping: Node, step: str | int) -> tuple[Node | None, Node | None]:
-        """`child` of a long mapping, by an index: a rule may look up every key."""
-        places = self.places(mapping, step)
-        if places:
-            key, value = mapping.children[places[-1]]
-            return key, value
-        return child(mapping, step) if self.places(mapping, "<<") else (None, None)
 
     def places(self, mapping: Node, name: str | int) -> list[int]:
         """The positions, among the pairs of a mapping, of those with a key of this name; cached."""
@@ -291,23 +286,16 @@ class Part(Document):
 def child(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
     """The (key, value) of a step in a path; YAML merge keys are searched last."""
     if node.kind == SEQUENCE:
-        if isinstance(step, int) and 0 <= step < len(node.children):
-            return None, node.children[step]
-        return None, None
-    return entry(node, step) if node.kind == MAPPING else (None, None)
-
-
-def entry(node: Node, name: str | int) -> tuple[Node | None, Node | None]:
-    """The (key, value) of a name in a mapping, or in mappings included by merge keys, outer before inner; each is searched once."""
+        return None, node.children[step] if isinstance(step, int) and 0 <= step < len(node.children) else None
     seen: set[int] = set()
-    waiting = [node]
+    waiting = [node] if node.kind == MAPPING else []  # mappings, outer before inner; each is searched once
     while waiting:
         mapping = waiting.pop()
         if id(mapping) in seen:
             continue
         seen.add(id(mapping))
         for key, value in reversed(mapping.children):
-            if key.raw == name:
+            if key.raw == step:
                 return key, value
         sources = [source for key, value in mapping.children if key.raw == "<<" and not key.style for source in merged(value)]
         waiting.extend(reversed(sources))

@@ -141,7 +141,10 @@ def is_part(words: list[str], more: list[str]) -> bool:
 
 def edits(one: str, other: str, limit: int) -> int:
     """Edit distance in which a swap of neighbouring letters counts once; `limit` + 1 if it is more than `limit`."""
-    one, other = without_common_ends(one, other)
+    shorter = min(len(one), len(other))
+    start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
+    end = next((place for place in range(shorter - start) if one[-1 - place] != other[-1 - place]), shorter - start)
+    one, other = one[start : len(one) - end], other[start : len(other) - end]  # without the letters that both begin or end with
     most = limit + 1
     if abs(len(one) - len(other)) > limit:
         return most
@@ -161,14 +164,6 @@ def edits(one: str, other: str, limit: int) -> int:
         if min(row) > limit:
             return most
     return min(row[-1], most)
-
-
-def without_common_ends(one: str, other: str) -> tuple[str, str]:
-    """Two strings without the letters that both begin with, and those that both end with."""
-    most = min(len(one), len(other))
-    start = next((place for place in range(most) if one[place] != other[place]), most)
-    end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)
-    return one[start : len(one) - end], other[start : len(other) - end]
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

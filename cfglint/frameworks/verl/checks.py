@@ -38,7 +38,7 @@ from cfglint.source.annotations import Any, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.rows.expressions import Row
+    from cfglint.frameworks.rows.expressions import Path, Row
     from cfglint.frameworks.rows.reasons import Condition
 
 STAGES = (CONFIG, INIT, STEP)
@@ -195,6 +195,8 @@ class RunCheck(Check):
 
             self.failures[id(refusal)] = pages()(raised.row, raised.kind)
             self.place(refusal, Condition(raised.row, self.plan.rows, raised.state, self.written))
+        else:
+            refusal.paths = [self.written_path(path, raised.state.values) for path in refusal.paths]
         path = refusal.paths[0] if refusal.paths else ()
         used = value_at(raised.state.values, path) if path else None
         if isinstance(used, str) and used != value_at(self.written, path):
@@ -208,6 +210,12 @@ class RunCheck(Check):
             refusal.paths = [tuple(key.split(".")) for key in PLACES.get(refusal.kind, (STRATEGY,))]
         return refusal
 
+    def written_path(self, path: Path, values: Any) -> Path:
+        """A key, or its former name, which has no first section, where the program took the value from there."""
+        used, former = value_at(values, path), path[1:]
+        is_former = used is not None and used != value_at(self.written, path) and used == value_at(self.written, former)
+        return former if is_former else path
+
     def place(self, refusal: Refusal, condition: Condition) -> None:
         """Place a refusal where Python fails at the values of its arithmetic that are not numbers."""
         row, values, page = condition.row, condition.run.values, self.failures[id(refusal)]
@@ -217,7 +225,7 @@ class RunCheck(Check):
                 continue
             for operand in part[1:]:
                 paths.update(dict.fromkeys(path for path in number_paths(operand, condition) if path not in MACHINE))
-        wrong = [path for path in paths if not isinstance(value_at(values, path), int)]
+        wrong = [self.written_path(path, values) for path in paths if not isinstance(value_at(values, path), int)]
         first = PLACES.get(page, ())
         refusal.paths = wrong or sorted(paths, key=lambda path: ".".join(path) not in first)
         if not refusal.paths:

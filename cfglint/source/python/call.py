@@ -117,9 +117,15 @@ class Keywords(Loader):
         return dict(document.values)
 
     def value_of(self, node: Node) -> ConfigValue:
-        from cfglint.source.python.literals import scalar_value
+        import ast
 
-        return node.raw if node.style else scalar_value(node.raw)
+        if node.style:
+            return node.raw
+        try:
+            value: ConfigValue = ast.literal_eval(node.raw)
+            return value
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return node.raw
 
 
 KEYWORDS = Keywords()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 
-from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, line_starts
 from cfglint.source.python.notebook import Notebook
 
@@ -75,12 +74,3 @@ def node_of(expression: ast.expr, offsets: Offsets) -> Node:
     if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
         return Node(SCALAR, start, end, expression.value, offsets.source(start, end)[:1])
     return Node(SCALAR, start, end, offsets.source(start, end))
-
-
-def scalar_value(text: str) -> ConfigValue:
-    """The value of a literal; the source itself if it is not one."""
-    try:
-        value: ConfigValue = ast.literal_eval(text)
-        return value
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text

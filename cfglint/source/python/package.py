@@ -79,16 +79,12 @@ class Module:
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
             self.assigned[statement.target.id] = statement.value
         elif isinstance(statement, ast.ImportFrom):
-            self._note_import(statement)
+            self.imported.update(self.names_of(statement))
+            if any(alias.name == "*" for alias in statement.names):
+                self.starred.append(self.absolute(statement))
         elif isinstance(statement, (ast.Try, ast.With, ast.If)):
             for inner in statement.body:
                 self._note(inner)
-
-    def _note_import(self, statement: ast.ImportFrom) -> None:
-        for found, name in self.names_of(statement).items():
-            self.imported[found] = name
-        if any(alias.name == "*" for alias in statement.names):
-            self.starred.append(self.absolute(statement))
 
     def names_of(self, statement: ast.ImportFrom) -> dict[str, tuple[str, str]]:
         """Local name -> (module, name there) of an import statement."""
@@ -162,28 +158,19 @@ class Module:
         if isinstance(node, ast.JoinedStr):
             return "".join(str(self.constant(part.value if isinstance(part, ast.FormattedValue) else part)) for part in node.values)
         if isinstance(node, ast.Name):
-            return self._named_constant(node)
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pp_int":
-            return int(self.constant(node.args[0]))  # DeepSpeed's integer that only prints itself in another way
-        raise self.refuse(node, "not a constant")
-
-    def _named_constant(self, node: ast.Name) -> Any:
-        found = self.find(node.id)
-        if found is None or isinstance(found[1], (ast.FunctionDef, ast.ClassDef)):
-            raise self.refuse(node, "not a constant")
-        return found[0].constant(found[1])
-
-    def _attribute(self, node: ast.Attribute) -> Any:
-        if isinstance(node.value, ast.Name):
+            found = self.find(node.id)
+            if found is not None and isinstance(found[1], ast.expr):
+                return found[0].constant(found[1])
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if (node.value.id, node.attr) == ("sys", "maxsize"):
                 return sys.maxsize
-            attribute = self.find(node.value.id)
-            if attribute is not None and isinstance(attribute[1], ast.ClassDef):
-                for statement in attribute[1].body:
+            found = self.find(node.value.id)
+            if found is not None and isinstance(found[1], ast.ClassDef):
+                for statement in found[1].body:
                     if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.attr for t in statement.targets):
-                        return attribute[0].constant(statement.value)
+                        return found[0].constant(statement.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pp_int":
+            return int(self.constant(node.args[0]))  # DeepSpeed's integer that only prints itself in another way
         raise self.refuse(node, "not a constant")
 
     def keys_of(self, node: ast.expr) -> list[str]:
@@ -236,19 +223,15 @@ class Module:
     def mentions(self, key: str) -> bool:
         """Whether the source has the key as a text, also by the name of a constant."""
         if self._mentioned is None:
-            self._mentioned = set(self._mentions())
+            self._mentioned = set()
+            for node in ast.walk(self.syntax):
+                found = self.find(node.id) if isinstance(node, ast.Name) else None
+                value = node if found is None else found[1]
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    self._mentioned.add(value.value)
+                elif isinstance(node, ast.Attribute):
+                    self._mentioned.add(node.attr)
         return key in self._mentioned
-
-    def _mentions(self) -> Iterator[str]:
-        for node in ast.walk(self.syntax):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
-            elif isinstance(node, ast.Attribute):
-                yield node.attr
-            elif isinstance(node, ast.Name):
-                found = self.find(node.id)
-                if found is not None and isinstance(found[1], ast.Constant) and isinstance(found[1].value, str):
-                    yield found[1].value
 
 
 def release(text: str) -> tuple[int, ...]:
