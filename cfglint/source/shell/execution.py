@@ -76,12 +76,6 @@ def way_of(end: EarlyEnd) -> str:
     return way if end.levels == 1 else f"{way} {end.levels}"
 
 
-def seen_outside(way: str) -> str:
-    """A way out of a loop as the loop around it sees it."""
-    name, _, levels = way.partition(" ")
-    return way if not levels else name if levels == "2" else f"{name} {int(levels) - 1}"
-
-
 class Execution:
     """The abstract execution of a script from a working folder.
 
@@ -173,23 +167,18 @@ class Execution:
             handler = self.handlers.get(node.type)
             if handler is not None:
                 status = self.loop(handler, node) if node.type in LOOPS else handler(self, node)
-                self.keep_status(node, status)
+                # `$?`: programs are assumed to succeed, and a compound statement has the status of its last one.
+                if not isinstance(status, Unknown):
+                    self.state.unclear_status = not status
+                elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):
+                    self.state.unclear_status = True
+                elif node.type in PROGRAMS:
+                    self.state.unclear_status = False
                 return status
             return self.block(node) if node.type in ("program", "do_group", "ERROR") else UNCLEAR
         finally:
             self.depth -= 1
             self.node = outer
-
-    def keep_status(self, node: SyntaxNode, status: Truth) -> None:
-        """Store the value of `$?` after a statement; programs are assumed to succeed, and a compound statement has the status of its
-        last one.
-        """
-        if not isinstance(status, Unknown):
-            self.state.unclear_status = not status
-        elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):
-            self.state.unclear_status = True
-        elif node.type in PROGRAMS:
-            self.state.unclear_status = False
 
     def loop(self, handler: Handler, node: SyntaxNode) -> Truth:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
@@ -203,7 +192,10 @@ class Execution:
             self.loops -= 1
             self.conditional = before
             self.join_ways(first, BREAK)
-            self.ways_out[first:] = [(seen_outside(way), state) for way, state in self.ways_out[first:]]
+            for place, (way, state) in enumerate(self.ways_out[first:], first):  # as the loop around it sees it
+                name, _, levels = way.partition(" ")
+                outside = name if levels == "2" else f"{name} {int(levels) - 1}" if levels else way
+                self.ways_out[place] = outside, state
 
     def copied(self) -> State:
         self.budget.spend((len(self.state.variables) + len(self.state.functions)) // COPIED)
@@ -327,7 +319,12 @@ class Execution:
         """The output of a string that is run as a command."""
         text = script.text.strip()
         if text.startswith("<"):
-            return self.contents(script.text[script.text.index("<") + 1 :].strip())
+            path = script.text[script.text.index("<") + 1 :].strip()
+            located = self.located(path)
+            contents = self.read(located) if located is not None else None
+            if contents is not None and len(contents) < 10_000:
+                return literal(contents)
+            return unknown(Reason("file", f"the contents of {path}"))
         prints = PRINTS_UNKNOWN(text)
         if prints is not None and prints[1] not in self.state.functions:
             return filters.output([literal(prints[1])], None, None)
@@ -343,12 +340,6 @@ class Execution:
             self.captured, self.conditional = before, conditional
             self.call_depth -= 1
             del self.calls[calls:]
-
-    def contents(self, path: str) -> Text:
-        """The output of `$(< file)`."""
-        located = self.located(path)
-        text = self.read(located) if located is not None else None
-        return literal(text) if text is not None and len(text) < 10_000 else unknown(Reason("file", f"the contents of {path}"))
 
     def printed(self, words: list[Text]) -> Text:
         """The output of a command."""
