@@ -21,7 +21,6 @@ from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
-from cfglint.source.shell.word_spans import whole_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +39,11 @@ PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 CONTINUE, BREAK, RETURN = "continue", "break", "return"  # the ways out of a branch
 NOTHING: Mapping[str, Text] = {}
+CONTINUED = "\\\n"
+# A backslash and a blank at the end of a line or before a comment; without a blank before its mark, the comment is more words.
+BLANK_WORD = re.compile(r"(?:[ \t]|\\\n)*(\\[ \t])(?:[ \t]*(?=\n|\Z)|[ \t]+#|(#[^\n;|&<>()'\"`$\\]*))").match
+BLANK_SEPARATED = re.compile(r"\S+").finditer
+ESCAPED = ("\\ ", "\\\t")
 PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
 
@@ -399,3 +403,43 @@ def open_quote(root: SyntaxNode, text: str) -> int | None:
     if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
         return None
     return text.rfind("\n", 0, last.start_byte + at) + 1
+
+
+def whole_words(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The words of a command from the spans that the grammar returns: without a blank between them they are one word."""
+    whole: list[tuple[int, int]] = []
+    for start, end in spans:
+        first = start
+        last = whole[-1][1] if whole else start
+        gap = text[last:start]
+        if whole and (last == start or (gap.startswith(CONTINUED) and not gap.replace(CONTINUED, ""))):
+            first = whole.pop()[0]
+        elif "\\ " in gap or "\\\t" in gap:
+            escaped, first = blank_words(text, last, start)
+            whole.extend(escaped)
+        whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
+    return whole
+
+
+def blank_words(text: str, start: int, end: int) -> tuple[list[tuple[int, int]], int]:
+    """(the words of one blank between two words, where the second of these begins: at an escaped blank before it)."""
+    found: list[tuple[int, int]] = []
+    if text[start:end].strip(" \t\n\\"):
+        return found, end
+    at = start
+    while at < end:
+        if text.startswith(ESCAPED, at):
+            if at + 2 == end:
+                return found, at
+            found.append((at, at + 2))
+        at += 2 if text[at] == "\\" else 1
+    return found, end
+
+
+def blanks_at_end(text: str, end: int) -> list[tuple[int, int]]:
+    """The word of one blank that a backslash and a blank at the end of a line add to a command, and those of a comment that it begins."""
+    match = BLANK_WORD(text, end)
+    if match is None:
+        return []
+    first, *others = [word.span() for word in BLANK_SEPARATED(text, match.start(2), match.end(2))] if match[2] else [match.span(1)]
+    return [(match.start(1), first[1]), *others]

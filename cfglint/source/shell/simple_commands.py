@@ -6,13 +6,12 @@ import re
 
 from cfglint.source.annotations import Sequence, SyntaxNode, Truth
 from cfglint.source.shell.builtin_commands import BUILTINS, STATUSES
-from cfglint.source.shell.execution import Execution
+from cfglint.source.shell.execution import Execution, blanks_at_end
 from cfglint.source.shell.nested_scripts import call_function, evaluated
 from cfglint.source.shell.placed_text import EMPTY, Text, literal
 from cfglint.source.shell.reasons import UNCLEAR
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.variables import prefixes, within
-from cfglint.source.shell.word_spans import blanks_at_end
 
 Span = tuple[int, int]
 
