@@ -154,7 +154,6 @@ def applied(operator: str, left: int, right: int) -> int:
 
 
 def checked(value: int) -> int:
-    """A number within bash's range."""
     if abs(value) > LARGEST:
         raise NotArithmetic("out of range")
     return value

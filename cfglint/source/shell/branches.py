@@ -23,7 +23,6 @@ VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
 
 
 def in_subshell(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow statements in a subshell, which change nothing outside."""
     return shell.apart(shell.block, node)
 
 
@@ -49,7 +48,6 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def and_or(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `a && b`, `a || b`."""
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
     status, by_call = shell.tested([left])
@@ -81,12 +79,10 @@ def and_or(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def negation(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `! a`."""
     return negated(shell.statement(node.children[-1]))
 
 
 def compound(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `{ ...; }` and `(( ... ))`."""
     return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
@@ -100,7 +96,6 @@ def test(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def if_statement(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `if`, with its `elif` and `else`."""
     first_that_holds(shell, clauses(node))
     return UNCLEAR
 
@@ -161,7 +156,6 @@ def unless_it_ends(shell: Execution, branch: Callable[[], Truth], other: Callabl
 
 
 def nothing() -> Truth:
-    """Follow a branch that is empty."""
     return True
 
 
@@ -221,7 +215,6 @@ def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
 
 
 def case(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `case`: the first item whose pattern matches."""
     expander = shell.expander()
     expander.assuming = True
     subject = part_of(node, "value")
@@ -271,7 +264,6 @@ def decides(node: SyntaxNode) -> bool:
 
 
 def is_arithmetic(node: SyntaxNode) -> bool:
-    """Whether a compound statement is `(( ... ))`."""
     return bool(node.type == "compound_statement" and node.children and node.children[0].type == "((")
 
 

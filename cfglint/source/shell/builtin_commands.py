@@ -18,7 +18,6 @@ Builtin = Callable[[Execution, list[Text]], Truth]
 
 
 def cd(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `cd` and `pushd`."""
     targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
     if not targets:
         shell.state.folder = None if words else "~"
@@ -33,12 +32,10 @@ def cd(shell: Execution, words: list[Text]) -> Truth:
 
 
 def exit_script(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `exit`."""
     raise Stop
 
 
 def return_from(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `return`, with a status or without."""
     status = words[0].value if words else None
     raise ShellReturn(UNCLEAR if status is None or not status.isdigit() else not int(status[:4]))
 
@@ -51,7 +48,6 @@ def leave_loop(shell: Execution, words: list[Text], continues: bool) -> Truth:
 
 
 def shift(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `shift`."""
     count = words[0].value if words else "1"
     texts = shell.state.positional
     if texts is None:
@@ -152,7 +148,6 @@ def printf(shell: Execution, words: list[Text]) -> Truth:
 
 
 def pwd(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `pwd`."""
     if shell.captured is not None:
         folder = shell.state.folder
         shell.captured.append(literal(folder + "\n") if folder is not None else unknown(FOLDER))
@@ -160,7 +155,6 @@ def pwd(shell: Execution, words: list[Text]) -> Truth:
 
 
 def let(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `let`."""
     for word in words:
         expander = shell.expander()
         try:

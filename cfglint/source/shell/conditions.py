@@ -36,7 +36,6 @@ class Condition:
         self.at = 0
 
     def holds(self, node: SyntaxNode) -> Truth:
-        """Whether a test command succeeds."""
         if self.text.startswith("((", node.start_byte):
             try:
                 return self.expander.number(node.start_byte + 2, node.end_byte - 2) != 0
@@ -55,7 +54,6 @@ class Condition:
         return self.text[self.tokens[at].start_byte : self.tokens[at].end_byte] if at < len(self.tokens) else ""
 
     def take(self) -> SyntaxNode:
-        """The next token."""
         self.at += 1
         return self.tokens[self.at - 1]
 
@@ -96,7 +94,6 @@ class Condition:
         return filled(self.operand(self.take()))
 
     def operand(self, node: SyntaxNode) -> Text:
-        """The string value of an operand."""
         return self.expander.string(node.start_byte, node.end_byte)
 
     def unary(self, sign: str, operand: Text) -> Truth:
@@ -113,7 +110,6 @@ class Condition:
         return UNCLEAR if exists is None else exists
 
     def compared(self, first: SyntaxNode, between: SyntaxNode, second: SyntaxNode) -> Truth:
-        """Whether a comparison is true."""
         sign = self.text[between.start_byte : between.end_byte]
         operands = self.operand(first), self.operand(second)
         left, right = (operand.value for operand in operands)

@@ -136,7 +136,6 @@ def sequence(inner: str) -> list[str]:
 
 
 def numbers(first: int, last: int, step: int) -> range:
-    """From the first to the last number, upwards or downwards."""
     found = range(first, last + 1, step) if first <= last else range(first, last - 1, -step)
     return found[:MOST_WORDS]
 

@@ -148,7 +148,6 @@ class Execution:
             self.script, self.open_quote = outside
 
     def block(self, node: SyntaxNode) -> Truth:
-        """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
     def statements(self, nodes: list[SyntaxNode]) -> Truth:
@@ -159,7 +158,6 @@ class Execution:
         return status
 
     def statement(self, node: SyntaxNode) -> Truth:
-        """Follow one statement, and return its status."""
         self.budget.spend()
         if len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -297,23 +295,19 @@ class Execution:
         return None if self.state.folder is None else in_folder(self.state.folder, path)
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path exists, relative to the working folder."""
         located = self.located(path)
         return None if located is None else self.exists(located)
 
     def readable(self, located: str) -> str:
-        """The path under which a file of the project is reported."""
         return located
 
     def source(self, node: SyntaxNode | None) -> str:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
-        """The expander for the current state."""
         return Expander(self.script, self.state, self.capture, self.budget, self.call_depth + self.depth // 3)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
-        """The expanded words of some spans of the grammar."""
         expander = self.expander()
         texts = [word for start, end in whole_words(self.script.text, spans) for word in expander.fields(start, end)]
         self.budget.spend(sum(len(word.parts) for word in texts) // PER_STEP)
@@ -346,7 +340,6 @@ class Execution:
             del self.calls[calls:]
 
     def printed(self, words: list[Text]) -> Text:
-        """The output of a command."""
         return filters.output(words, self.stdin, self.state.folder)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> None:
@@ -388,7 +381,6 @@ class Execution:
 
 
 def one_of(outputs: list[Text]) -> Text:
-    """The output of one of several branches; unknown unless all have the same."""
     sources = [*dict.fromkeys(output.source for output in outputs)]
     return outputs[0] if len(sources) == 1 else unknown(UNDECIDED, source=" or ".join(sources))
 

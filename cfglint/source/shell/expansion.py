@@ -99,7 +99,6 @@ class Expander(Record):
     in_braces: bool = False
 
     def fields(self, start: int, end: int) -> list[Text]:
-        """The words of a span after expansion."""
         return [self.placed(field, start) for field in self._fields(start, end)]
 
     def placed(self, text: Text, at: int) -> Text:
@@ -241,7 +240,6 @@ class Expander(Record):
         return self.dollar(at, end, quoted)
 
     def dollar(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
-        """The expansion that begins at a dollar sign."""
         text = self.script.text
         following = text[at + 1 : at + 2]
         if following == "(" and text.startswith("((", at + 1):
@@ -275,13 +273,11 @@ class Expander(Record):
         return stop, self.named(text[at + 1 : stop], quoted)
 
     def closed(self, at: int, end: int) -> int:
-        """The position where the bracket at `at` is closed, or `end`."""
         close = closing(self.script.text, at, end)
         self.budget.spend((close - at) // SEARCHED)
         return close
 
     def named(self, name: str, quoted: bool) -> list[Piece]:
-        """The value of a variable."""
         if name in "@*":
             return self.listed(self.state.positional, quoted, name == "@", "$@")
         return [Piece(self.value(name), not quoted)]
@@ -504,7 +500,6 @@ class Expander(Record):
         return there(values[offset:])[:count] if offset >= 0 else []
 
     def bounds(self, start: int, end: int) -> tuple[int, int | None]:
-        """The numbers of `offset:length`, the second is None without one. Raises Unknowable or NotArithmetic."""
         text = self.script.text
         colon = text.find(":", start, end)
         if "?" in text[start:end]:
@@ -587,7 +582,6 @@ class Expander(Record):
         return text[cut[0] : cut[1]] if cut is not None else unclear
 
     def number(self, start: int, end: int) -> int:
-        """The value of an arithmetic expression. Raises Unknowable or NotArithmetic."""
         if self.depth > DEEPEST:
             raise Unknowable((TOO_DEEP,))
         expression = self.string(start, end, True)
@@ -634,7 +628,6 @@ class Expander(Record):
             self.depth -= 1
 
     def arithmetic(self, start: int, end: int) -> Text:
-        """The value of `$((...))`."""
         try:
             return literal(str(self.number(start, end)))
         except Unknowable as error:
@@ -649,7 +642,6 @@ class Expander(Record):
         return ", ".join([expression, *(f"{name} {value.source}" for name, value in values if value is not None)])
 
     def substituted(self, start: int, end: int) -> Text:
-        """The output of `$(...)`, without the line breaks at its end."""
         from cfglint.source.shell.script import Script
 
         if self.depth > DEEPEST // 2:

@@ -55,7 +55,6 @@ def echo(words: list[Text]) -> Text:
 
 
 def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `basename PATH [SUFFIX]`."""
     if not arguments or arguments[0].startswith("-"):
         raise NotKnown
     name = arguments[0].rstrip("/").rpartition("/")[2] or arguments[0][:1]
@@ -71,7 +70,6 @@ def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str
 
 
 def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `seq [FIRST [STEP]] LAST`."""
     numbers = [int(argument) for argument in arguments]
     first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
     if not step:
@@ -124,7 +122,6 @@ def translate(arguments: list[str], stdin: str | None, folder: str | None) -> st
 
 
 def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `cut -d X -f N`."""
     text = " ".join(arguments).replace("-d ", "-d").replace("-f ", "-f").split("-f")
     delimiter, field = text[0].replace("-d", "").strip("\"'") or " ", text[-1].strip()
     if "-d" in text[-1]:
@@ -136,7 +133,6 @@ def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `awk -F, '{print NF}'` and `{print $N}`."""
     separator, rest = None, arguments
     if rest[0] == "-F":
         separator, rest = rest[1], rest[2:]
@@ -188,7 +184,6 @@ def printf(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `sed 's/plain text/other text/g'`."""
     if len(arguments) != 1 or not arguments[0].startswith("s") or stdin is None:
         raise NotKnown
     mark = arguments[0][1]

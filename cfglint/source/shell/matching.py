@@ -198,11 +198,9 @@ class PatternParser(Record):
     at: int = 0
 
     def peek(self) -> str:
-        """The next character, empty at the end."""
         return self.pattern[self.at : self.at + 1]
 
     def take(self) -> str:
-        """Take the next character."""
         self.at += 1
         return self.pattern[self.at - 1]
 

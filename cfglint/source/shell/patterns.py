@@ -79,7 +79,6 @@ def replaced(value: str, pattern: str, replacement: str, operator: str, budget: 
 
 
 def fits(pattern: Text, value: str, budget: Budget) -> Truth:
-    """Whether a string matches a pattern."""
     known = pattern.value
     if known is None:
         return Unknown(*pattern.reasons)

@@ -31,7 +31,6 @@ def split_by_bash(parts: Sequence[TextPart]) -> Sequence[TextPart]:
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:
-    """The words formed by adjacent pieces."""
     if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
         return [pieces[0].text]
     words: list[list[TextPart]] = []
@@ -57,7 +56,6 @@ def ansi_c(text: str) -> str:
 
 
 def there(values: list[Text]) -> list[Text]:
-    """The elements of an array that are set."""
     return [value for value in values if value is not GAP]
 
 

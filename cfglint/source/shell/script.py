@@ -85,7 +85,6 @@ class Script:
         return path, first + inside, first + inside + end - start
 
     def literal(self, start: int, end: int) -> Text:
-        """Characters of the source, unchanged."""
         if start >= end:
             return EMPTY
         if self._parts is None:

@@ -90,7 +90,6 @@ def command(shell: Execution, node: SyntaxNode, extra: Sequence[Span] = ()) -> T
 
 
 def start(shell: Execution, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> Truth:
-    """Run a builtin or function, or record a command."""
     name = words[0].value
     if name in shell.state.functions and name is not None:
         return within(shell, environment, call_function, shell, name, words[1:])
@@ -146,7 +145,6 @@ def lacks_target(shell: Execution, node: SyntaxNode) -> bool:
 
 
 def redirect(shell: Execution, node: SyntaxNode) -> None:
-    """Record a file that a redirection creates."""
     words = targets(node)
     if ">" in shell.source(node)[:3] and words:
         shell.written.add(shell.expander().string(*words[0]).string)

@@ -62,7 +62,6 @@ class State(Record):
     unclear_status: bool = False
 
     def copy(self) -> State:
-        """A copy of the state that can be changed independently."""
         return changed(
             self,
             variables=dict(self.variables),
@@ -73,7 +72,6 @@ class State(Record):
         )
 
     def take(self, other: State) -> None:
-        """Continue with another state."""
         for name in State.__fields__:
             setattr(self, name, getattr(other, name))
 
@@ -115,13 +113,11 @@ class State(Record):
         self.unset.discard(name)
 
     def remove(self, name: str) -> None:
-        """Unset a variable."""
         self.variables.pop(name, None)
         self.exported.discard(name)
         self.unset.add(name)
 
     def environment(self) -> dict[str, Text]:
-        """The exported variables."""
         exported = self.exported
         if not exported:
             return {}
@@ -160,7 +156,6 @@ class Saved(Record):
             self.unset |= state.unset & {name}
 
     def restore(self, state: State) -> None:
-        """Restore the saved values."""
         for name, value in self.values.items():
             if value is None:
                 state.variables.pop(name, None)

@@ -88,7 +88,6 @@ def key_of(shell: Execution, node: SyntaxNode) -> str | None:
 
 
 def member(shell: Execution, node: SyntaxNode) -> Text:
-    """The value of a member of an array that has a key."""
     return shell.expander().string(node.start_byte + shell.source(node).index("]=") + 2, node.end_byte)
 
 
@@ -110,7 +109,6 @@ def assign_element(shell: Execution, target: str, value: SyntaxNode | None, adds
 
 
 def declaration(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `export`, `local`, `declare`, `typeset`, `readonly`."""
     what = shell.source(node.children[0])
     exports = what == "export"
     local = what in ("local", "declare", "typeset")
@@ -149,7 +147,6 @@ def declaration(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def unset(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `unset name`, `unset name[key]`."""
     for child in node.children[1:]:
         text = shell.source(child).strip("\"'")
         if not text.endswith("]"):

@@ -54,7 +54,6 @@ MOST = 12
 
 
 def command_name(text: Text) -> str:
-    """The name of a command, without its folder."""
     return text.string.rpartition("/")[2]
 
 
@@ -149,7 +148,6 @@ def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
 
 
 def script_of(words: list[Text]) -> Text | None:
-    """The script that `bash -c SCRIPT` runs."""
     if not words or command_name(words[0]) not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):
