@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from cfglint.explanation import failure_parser, unknown_keyword
-from cfglint.explanation.common_causes import causes_of, causes_without_rule
 from cfglint.explanation.failure_parser import Dead, Events, Raised
+from cfglint.explanation.known_exceptions import known_exception, known_warning
 from cfglint.explanation.log_parser import pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
@@ -21,13 +21,14 @@ TIMEOUT = "timeout"
 KILLED = "killed"
 REFUSED = "refused"
 ZERO = "zero"
+NOTICE = "notice"
 SPLIT_RULE = "LCH001"
 
-MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS) (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
+MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS)(?: backend)? (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
 # Exceptions that follow from the failure of another process, and those of launchers about their processes.
 FOLLOWING = re.compile(
     r"ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
-    r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|WorkerCrashed)Error"
+    r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|RayActor|WorkerCrashed)Error"
     r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
     r"|^KeyboardInterrupt"
     r"|^SystemExit: 1$|Socket Timeout|store->get"
@@ -91,170 +92,13 @@ SIGNALS = {
     -7: "died of SIGBUS, usually because shared memory (/dev/shm) is full",
     -11: "died of SIGSEGV, a crash in compiled code",
 }
+ABORTED = -6  # by a check in compiled code, also that of NCCL's watchdog
+NAMED_SIGNALS = {"bus": -7, "segmentation": -11, "abort": ABORTED}  # as a shell prints them
 SIGNAL_REMEDIES = {
     -9: "reduce what is offloaded to the CPU and the number of data loader workers, or use a machine with more memory",
     -7: "give the container more shared memory (`--shm-size`, `--ipc=host`), or use fewer data loader workers",
     -11: "look for mismatched versions of torch, CUDA and compiled extensions such as flash-attn",
 }
-# What to do about exceptions that no file of a run decides.
-REMEDIES_OF_OTHERS = tuple(
-    (re.compile(pattern), remedy)
-    for pattern, remedy in (
-        (
-            r"Could not find the transformer layer class",
-            "set `fsdp_config.transformer_layer_cls_to_wrap` to a layer class of the model, such as LlamaDecoderLayer; without FSDP in the"
-            " files, look for an accelerate config in ~/.cache/huggingface/accelerate",
-        ),
-        (
-            r"NCCL error.*(?:unhandled system error|ncclSystemError)|ncclSystemError",
-            "run once with `NCCL_DEBUG=INFO`, whose lines name the call that failed: a network interface that the nodes do not share"
-            " (`NCCL_SOCKET_IFNAME`), too little shared memory in a container (`--shm-size`), or a limit of open files or locked memory",
-        ),
-        (
-            r"NCCL error.*(?:invalid (?:argument|usage)|ncclInvalid)|Duplicate GPU detected",
-            "give each process a GPU of its own: call `torch.cuda.set_device(local_rank)` before the process group is set up, and start no"
-            " more processes than GPUs; `NCCL_DEBUG=INFO` shows what NCCL refuses",
-        ),
-        (
-            r"NCCL error.*(?:unhandled cuda error|ncclUnhandledCudaError)",
-            "run once with `NCCL_DEBUG=INFO`: a CUDA error on one GPU, memory that another process has taken, or a driver that is older"
-            " than torch's CUDA",
-        ),
-        (
-            r"doesn't have NCCL built ?in",
-            'use `ddp_backend: "gloo"`, or a torch that is built with NCCL: those for Windows, macOS and the CPU are not',
-        ),
-        (
-            r"RendezvousConnectionError|client socket has timed out|connect\(\) timed out|RendezvousTimeoutError",
-            "check that each node reaches the address and port of the first one (`--rdzv_endpoint`, `--master_addr`, `--master_port`, the"
-            " same on all nodes), that as many nodes start as the line says, and that no firewall is in between",
-        ),
-        (
-            r"Error building extension|\['ninja', '-v'\]",
-            "look for the first `error:` above it: DeepSpeed compiles the extension at its first use, with `nvcc` of the CUDA release that"
-            " torch is built for (`CUDA_HOME`), a compiler that it supports, and `ninja`; `ds_report` shows what is missing",
-        ),
-        (
-            r"expected there to be only one unique element",
-            "load all weights in one precision: ZeRO stage 3 gathers them together (adapters and 4-bit weights too)",
-        ),
-        (
-            r"FlatParameter. requires uniform",
-            "set `fsdp_config.use_orig_params: true` (accelerate: `fsdp_use_orig_params`): FSDP flattens trained and frozen weights"
-            " together",
-        ),
-        (
-            r"did not return a loss from the inputs",
-            "give the batches `labels`: the column has another name (`label_names`), the collator does not make it, or"
-            " `remove_unused_columns` drops what the model needs",
-        ),
-        (
-            r"(?:attempting|Asking) to pad (?:samples )?but the tokenizer",
-            "set the padding token of the tokenizer (`tokenizer.pad_token = tokenizer.eos_token`), or leave out the padding",
-        ),
-        (
-            r"FlashAttention only supports? fp16 and bf16",
-            "load the model in 16 bit (`torch_dtype`, `dtype`), and train with `bf16: true` or `fp16: true`: layers that stay in fp32, such"
-            " as norms of a quantised model, give FlashAttention fp32; else use `attn_implementation: sdpa`",
-        ),
-        (
-            r"^ValueError: Type fp16 is not supported",
-            "check that torch sees the GPU (`torch.cuda.is_available()`): DeepSpeed accepts fp16 on GPUs from compute capability 7.0 on"
-            " (V100, T4), and on none if it finds no GPU",
-        ),
-        (
-            r"Undefined dataset .* in dataset_info",
-            "name the data set as `dataset_info.json` of `dataset_dir` has it, or add an entry for the file there; `dataset_dir` is `data`"
-            " of the working directory if it is not set",
-        ),
-        (
-            r"Must flatten tensors with uniform dtype",
-            "load all weights in one precision: FSDP flattens them together (`torch_dtype`, adapters too; `bnb_4bit_quant_storage`"
-            " of 4-bit weights)",
-        ),
-        (
-            r"'weight' must be 2-D",
-            "start the run with a launcher (torchrun, deepspeed, accelerate; `FORCE_TORCHRUN=1` of LLaMA-Factory): ZeRO stage 3 divides the"
-            " weights, and only its engine gathers them",
-        ),
-        (
-            r"only Tensors of floating point dtype can require gradients",
-            "keep the layers that are trained out of the quantization: `llm_int8_skip_modules` names them, such as a classifier",
-        ),
-        (
-            r"num_elems \d+ ?> buffer \d+",
-            "set `zero_optimization.offload_param.buffer_size` to at least the first number: the largest parameter has to fit",
-        ),
-        (
-            r"already assigned swap buffer",
-            "offload parameters to the CPU, or turn gradient checkpointing off: NVMe offload does not swap a parameter in twice",
-        ),
-        (
-            r"didn't pass an .?eval_dataset",
-            'pass `eval_dataset` to the trainer, split one off (`val_size`, `val_set_size`), or set `eval_strategy` to "no"',
-        ),
-        (
-            r"Cannot flatten integer dtype|Integer parameters are unsupported",
-            "load the model without 8-bit weights: FSDP shards floating-point weights only",
-        ),
-        (r"can't allocate memory|Cannot allocate memory", SIGNAL_REMEDIES[-9]),
-        (
-            r"mark a variable ready only once|element 0 of tensors does not require grad",
-            "set `gradient_checkpointing_kwargs: {use_reentrant: false}`, or turn gradient checkpointing off",
-        ),
-        (r"Expected to have finished reduction", "set `ddp_find_unused_parameters: true`, or freeze the parameters that take no part"),
-        (
-            r"device-side assert triggered",
-            "look for token ids or labels outside the vocabulary (added tokens need resized embeddings); with CUDA_LAUNCH_BLOCKING=1 the"
-            " traceback shows the call",
-        ),
-        (
-            r"not compatible with `low_cpu_mem_usage=True` or with passing a `device_map`",
-            "remove `device_map` and `low_cpu_mem_usage` from `from_pretrained`: ZeRO stage 3 places the weights itself",
-        ),
-        (
-            r"given deepspeed configs in the deepspeed arguments and deepspeed.initialize",
-            "pass the DeepSpeed config once: with `--deepspeed_config` of the launch line, or with `config=` of `deepspeed.initialize`",
-        ),
-        (r"doesn't support bf16", "check that the process sees a GPU (`CUDA_VISIBLE_DEVICES`); one before Ampere needs fp16"),
-        (r"EADDRINUSE|Address already in use", "choose another port (`--main_process_port`, `--master_port`), or end the run that has it"),
-        (
-            r"Attempting to unscale FP16 gradients",
-            "load the trained weights in fp32 (or train with `bf16: true`): `fp16: true` cannot scale the gradients of fp16 weights",
-        ),
-        (
-            r"returned nan values in its",
-            "look for the step whose loss or log-probabilities are not finite: a smaller learning rate, bf16 or fp32 in the place of fp16",
-        ),
-        (
-            r"'TrainingArguments' object has no attribute",
-            "pass the trainer the configuration class of its own, such as DPOConfig for DPOTrainer, in the place of TrainingArguments",
-        ),
-        (
-            r"^KeyError: 'eval_\w+'$",
-            "set `metric_for_best_model` to a metric that the evaluation returns, as its log shows; `eval_loss` needs labels in the"
-            " batches (`label_names`)",
-        ),
-        (r"^ModuleNotFoundError: No module named '\w+'", "install the package in the environment of the run, or correct `PYTHONPATH`"),
-        (
-            r"\b40[13] Client Error|gated repo",
-            "use a token of the Hub that may read the model or data set (`hf auth login`, `HF_TOKEN`), and accept its licence",
-        ),
-        (
-            r"outgoing traffic has been disabled",
-            "download the model or data set before the run, or unset `HF_HUB_OFFLINE`",
-        ),
-        (
-            r"Torch not compiled with CUDA|CUDA is required but not available|Found no NVIDIA driver",
-            "install a torch that is built for CUDA, and check that `nvidia-smi` shows the GPUs",
-        ),
-        (
-            r"No slot '.*' specified on host",
-            "name GPUs that the host has: `--include` and CUDA_VISIBLE_DEVICES count from 0, as far as `nvidia-smi` shows GPUs",
-        ),
-        (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
-    )
-)
 # What to do about a job that Slurm refuses.
 OF_SUBMISSION = (
     (
@@ -285,6 +129,7 @@ ASKED = re.compile(
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
+INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
@@ -332,6 +177,10 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
     texts = [text.strip() for _, text in pieces(lines) if SENTENCE.search(text)]
     for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
+        inside = INSIDE_LINE.search(text)
+        if inside:
+            name, said = inside.groups()
+            return [of_exception(Raised(number, None, name, said, []), follows=FOLLOWING.search(inside.group()) is not None)]
         for name, said in (*((name, text) for name in CLASSES), ("SystemExit", f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
             failure = of_exception(raised)
@@ -339,6 +188,16 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
                 failure.summary = f"as the message of an exception: {shortened(text)}"
                 return [failure]
     return []
+
+
+def notices(lines: Iterable[str]) -> list[Failure]:
+    """The warnings of a few lines that end nothing, each at its first line."""
+    warnings: dict[str, Failure] = {}
+    for number, text in pieces(lines):
+        warning, meaning = known_warning(text) or ("", "")
+        if warning and meaning not in warnings:
+            warnings[meaning] = Failure(NOTICE, number, f"a warning, which ends nothing: {shortened(warning)}", [meaning])
+    return [*warnings.values()]
 
 
 def cause(events: Events, kind: str = "") -> Failure | None:
@@ -353,9 +212,9 @@ def cause(events: Events, kind: str = "") -> Failure | None:
     if dead is not None:
         summary = f"{process(dead.rank)} {SIGNALS[dead.code]}"
         return with_consequences(Failure(KILLED, dead.line, summary, [], SIGNAL_REMEDIES[dead.code], rank=dead.rank), events)
-    if events.killed:
-        line, signal = events.killed[0]
-        code = -7 if "bus" in signal.lower() else -9
+    line, signal = events.killed[0] if events.killed else (0, "")
+    code = next((code for name, code in NAMED_SIGNALS.items() if name in signal.lower()), -9)
+    if events.killed and code != ABORTED:
         return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
     if events.timeouts:
         return of_timeouts(events)
@@ -367,11 +226,13 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return of_submission(*events.refused)
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
+    if events.killed:
+        return of_status(Dead(line, None, code))
     if events.dead and (events.dead[0].code < 0 or not events.raised):
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     if following:
-        explained = next((each for each in following if remedy_of(each.text)), None)
+        explained = next((raised for raised in following if remedy_of(raised.text)), None)
         return of_exception(explained or following[0], kind, follows=explained is None)
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
 
@@ -496,7 +357,8 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     rules = predicting(raised, kind)
     refused, became = unknown_keyword.about(raised.text)
     rules = refused or rules
-    causes = [] if rules or follows else [*causes_without_rule(raised.text)]
+    known = known_exception(raised.text)
+    causes = [*known.causes] if known is not None and not rules and not follows else []
     details = []
     if raised.frames:
         last = raised.frames[-1]
@@ -548,15 +410,15 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
     """The rules that predict an exception; of one that many mistakes raise, those about the code of its traceback, or of the kind."""
     paths = [frame.file for frame in raised.frames]
     rules = rules_of(raised.text, paths)
-    if not causes_of(raised.text):
-        shared = of_one_framework(rules) if remedy_of(raised.text) else []
-        return [code for code in rules if code not in shared or is_about(code, paths, kind)]
-    return [code for code in rules if is_about(code, paths, kind)]
+    known = known_exception(raised.text)
+    doubtful = rules if known is not None and known.is_general else of_one_framework(rules) if remedy_of(raised.text) else []
+    return [code for code in rules if code not in doubtful or is_about(code, paths, kind)]
 
 
 def remedy_of(text: str) -> str:
-    """What to do about an exception that no file of a run decides, or that rules of several frameworks predict."""
-    return next((remedy for pattern, remedy in REMEDIES_OF_OTHERS if pattern.search(text)), "")
+    """What to do about an exception that no file of a run decides, or that rules of several frameworks predict; else empty."""
+    known = known_exception(text)
+    return known.remedy if known is not None else ""
 
 
 def asked_for(text: str) -> str:

@@ -21,7 +21,7 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.table import Function, Selection, table_of
-from cfglint.frameworks.validation.pydantic import Fault, Invalid
+from cfglint.frameworks.validation.pydantic import Invalid
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator, Operand
 from cfglint.source.load_results import copied
 
@@ -134,7 +134,7 @@ class Validation:
         self.transformers = config.version
         self.release = config.own_version
         self.refusals: list[Refusal] = []
-        self.faults: list[Fault] = []
+        self.faults: list[Invalid] = []
         self.dropped: list[tuple[str | int, ...]] = []
         self.model: AxolotlModel | None = None
         self.plugins: list[plugins.NamedPlugin] = []
@@ -285,7 +285,7 @@ class Validation:
         try:
             reading.model(name, item, path)
         except Invalid as invalid:
-            reading.faults.append(Fault(path, invalid.with_traceback(None)))
+            reading.faults.append(invalid.at(path))
         self.faults += reading.faults
         self.dropped += reading.dropped
 

@@ -33,7 +33,7 @@ from cfglint.source.annotations import Any, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.rows.expressions import Row
+    from cfglint.frameworks.rows.expressions import Path, Row
     from cfglint.frameworks.rows.reasons import Condition
 
 STAGES = (CONFIG, INIT, STEP)
@@ -228,6 +228,8 @@ class RunCheck(Check):
 
             self.failures[id(found)] = pages()(raised.row, raised.kind)
             self.place(found, Condition(raised.row, self.plan.rows, raised.state, self.written))
+        if not found.failed:
+            found.paths = [self.written_path(path, raised.state.values) for path in found.paths]
         path = found.paths[0] if found.paths else ()
         used = value_at(raised.state.values, path) if path else None
         if isinstance(used, str) and used != value_at(self.written, path):
@@ -240,12 +242,18 @@ class RunCheck(Check):
         found.paths = found.paths if found.paths or found.failed else [tuple(key.split(".")) for key in PLACES.get(found.kind, (STRATEGY,))]
         return found
 
+    def written_path(self, path: Path, values: Any) -> Path:
+        """A key, or its former name, which has no first section, where the program took the value from there."""
+        used, former = value_at(values, path), path[1:]
+        is_former = used is not None and used != value_at(self.written, path) and used == value_at(self.written, former)
+        return former if is_former else path
+
     def place(self, found: Refusal, condition: Condition) -> None:
         """Place a refusal where Python fails at the values of its arithmetic that are not numbers."""
         row, values = condition.row, condition.run.values
         parts = [each for part in (*row["when"], row.get("be"), row.get("try"), row.get("say")) for each in operands(part)]
         paths = dict.fromkeys(path for part in parts for path in number_paths(part, condition) if path not in MACHINE)
-        wrong = [path for path in paths if not isinstance(value_at(values, path), int)]
+        wrong = [self.written_path(path, values) for path in paths if not isinstance(value_at(values, path), int)]
         first = PLACES.get(self.failures[id(found)], ())
         found.paths = wrong or sorted(paths, key=lambda path: ".".join(path) not in first)
         if found.paths and self.failures[id(found)] == OF_A_SIZE:

@@ -16,7 +16,7 @@ from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
 from cfglint.frameworks.releases.history import SINCE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import move, remove, rename
-from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 TYPE_CHECKING = False
@@ -105,7 +105,7 @@ def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
         yield "throughput"
 
 
-def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) -> Finding:
+def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid) -> Finding:
     if fault.kind == EARLY:
         from cfglint.frameworks.validation.schema import load
 

@@ -13,7 +13,7 @@ from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.frameworks.rows.refusals import refused_batch
-from cfglint.frameworks.validation.pydantic import Fault
+from cfglint.frameworks.validation.pydantic import Invalid
 from cfglint.source.annotations import Collection, ConfigMapping, Iterator, Operand
 from cfglint.source.numbers import is_number
 
@@ -75,7 +75,7 @@ def read_as_deepspeed(name: str, section: ConfigMapping) -> ModelSection:
     return read_section(MONITOR, {name: section}, DEEPSPEED) if is_monitor else read_section(SECTIONS[name], section, DEEPSPEED)
 
 
-def faults_by_path(name: str, read: ModelSection) -> list[tuple[tuple[str, ...], Fault]]:
+def faults_by_path(name: str, read: ModelSection) -> list[tuple[tuple[str, ...], Invalid]]:
     """The errors in a section, each with its path, which begins with the name of the section."""
     from cfglint.frameworks.deepspeed.models import MONITORS
 
@@ -95,7 +95,7 @@ def _replaced_keys(config: NeoXConfig, given: Collection[str]) -> Iterator[Findi
             yield Finding(setting, text, exception=raised, on_key=True, help=remove_key("zero_optimization." + old))
 
 
-def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Fault) -> Finding:
+def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Invalid) -> Finding:
     """The finding for a key that a model forbids, with the known key that is most similar to it."""
     from cfglint.frameworks.deepspeed.models import TWICE, set_twice
 
