@@ -17,7 +17,7 @@ from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.source.hydra.groups import ConfigGroups
+    from cfglint.source.hydra.folders import ConfigGroups
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
 WRITES = (".dump(", ".write(", ".write_text(", "%%writefile")  # what a program or notebook calls to write a file
@@ -45,7 +45,7 @@ class Recognition:
             return False
         if path in self.request.named and "defaults:" not in text:
             return False
-        from cfglint.source.hydra.groups import ConfigGroups, groups_of
+        from cfglint.source.hydra.folders import ConfigGroups, groups_of
 
         if groups_of(path, text):
             return True

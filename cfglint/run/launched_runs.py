@@ -150,7 +150,7 @@ class LaunchedRuns:
                 launch.parser = with_engines(launch.parser, self.scripts.context(line))
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             if not parses_command(launch):
-                from cfglint.launch.programs.arguments import match_arguments
+                from cfglint.launch.programs.checks import match_arguments
 
                 match_arguments(line, command, launch.parser)
             named = self.named_by_program(line, command, launch.parser)
@@ -291,7 +291,7 @@ class LaunchedRuns:
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
-        from cfglint.launch.by_hand import line_by_hand
+        from cfglint.launch.reader import line_by_hand
 
         gpus = self.facts.gpus
         for document, kind in given:
