@@ -34,7 +34,6 @@ ADAPTER: list[Row] = [
 
 
 def training(job: JobSpec, folder: str = "") -> Generated:
-    """The file of a supervised fine-tuning, and its DeepSpeed file."""
     job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, USUAL)
     run_length, total = choices.length(job, chosen, (EPOCHS, "axolotl's own default"), predicted, "num_epochs")

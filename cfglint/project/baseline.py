@@ -32,17 +32,13 @@ class Baseline:
         """The baseline that accepts every finding that is not suppressed."""
         baseline = cls(path, {})
         for outcome in outcomes:
-            for same, number in baseline.counted(outcome).items():
+            numbers: dict[Identity, int] = {}
+            for open_finding in open_findings(outcome.diagnostics):
+                same = identity(open_finding, baseline.folder)
+                numbers[same] = numbers.get(same, 0) + 1
+            for same, number in numbers.items():
                 baseline.accepted[same] = max(number, baseline.accepted.get(same, 0))
         return baseline
-
-    def counted(self, outcome: Outcome) -> dict[Identity, int]:
-        """The number of occurrences of each finding in a run."""
-        numbers: dict[Identity, int] = {}
-        for open_finding in open_findings(outcome.diagnostics):
-            same = identity(open_finding, self.folder)
-            numbers[same] = numbers.get(same, 0) + 1
-        return numbers
 
     def apply(self, outcomes: list[Outcome]) -> int:
         """Suppress accepted findings; returns the number of accepted findings in these files that are resolved."""

@@ -44,8 +44,14 @@ def environments(path: str, variables: Mapping[str, str] = NOTHING) -> Iterator[
 
 def distributions(environment: str) -> dict[str, str]:
     """The distributions in an environment, each with its folder of metadata."""
-    folders = site_packages(environment)
-    key = (*folders, *map(changed_at, folders))
+    library = os.path.join(environment, "lib")
+    versions = [os.path.join(library, name) for name in names(library) if name.startswith("python")]
+    folders = [
+        *(os.path.join(version, folder) for version in versions for folder in PACKAGES),
+        os.path.join(environment, "Lib", "site-packages"),
+    ]
+    # With the time when something was last installed into each.
+    key = (*folders, *(str(os.stat(folder).st_mtime_ns) if os.path.exists(folder) else "" for folder in folders))
     if key not in _listed:
         found: dict[str, str] = {}
         for folder in folders:
@@ -54,24 +60,6 @@ def distributions(environment: str) -> dict[str, str]:
                     found.setdefault(normalised(name.removesuffix(END).rpartition("-")[0]), os.path.join(folder, name))
         _listed[key] = found
     return _listed[key]
-
-
-def changed_at(folder: str) -> str:
-    """When something was last installed into a folder; empty if there is none."""
-    try:
-        return str(os.stat(folder).st_mtime_ns)
-    except OSError:
-        return ""
-
-
-def site_packages(environment: str) -> list[str]:
-    """The folders of an environment that may contain packages."""
-    library = os.path.join(environment, "lib")
-    versions = [os.path.join(library, name) for name in names(library) if name.startswith("python")]
-    return [
-        *(os.path.join(version, folder) for version in versions for folder in PACKAGES),
-        os.path.join(environment, "Lib", "site-packages"),
-    ]
 
 
 def names(folder: str) -> list[str]:

@@ -17,7 +17,7 @@ from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import is_of_training
 from cfglint.review.literals import changed_values, first_values
-from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
+from cfglint.review.releases import ReleaseChange, changed_releases
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
@@ -30,6 +30,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.git import GitRepository, Snapshot, TreeEntry
 from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.record import changed
 from cfglint.source.root import root_of
 
 Pair = tuple[CheckedRun | None, CheckedRun | None]
@@ -98,11 +99,15 @@ class Branch:
         """The ids of the files in the working tree; line endings that git converts are not a change of the committed files."""
         ids: dict[str, str] = {}
         for path in paths:
-            untouched = self._untouched(path)
+            place = os.path.join(self.repository.top, path)
+            try:  # whether the index shows that the file was not written since git read it
+                untouched = self._contents.id_of(path, os.lstat(place)) if self._contents is not None else None
+            except OSError:
+                untouched = None
             if untouched is not None:
                 ids[path] = untouched
                 continue
-            data = content(os.path.join(self.repository.top, path))
+            data = content(place)
             if data is None:
                 if path in self._index and self._index[path].sparse:
                     ids[path] = self._index[path].id
@@ -125,23 +130,13 @@ class Branch:
         now = self._on_disk([*paths], committed)
         return [name for path, name in paths.items() if now.get(path) != (committed[path].id if path in committed else None)]
 
-    def _untouched(self, path: str) -> str | None:
-        """The id of a file's content, if the index shows that the file was not written since git read it."""
-        if self._contents is None:
-            return None
-        try:
-            return self._contents.id_of(path, os.lstat(os.path.join(self.repository.top, path)))
-        except OSError:
-            return None
-
     def old_name(self, name: str) -> str:
         return self.renamed.get(name, name)
 
     def touches(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
         """Whether any file of a run changed, or its target version."""
-        if before is not None and after is not None and changed_releases(before, after):
-            return True
-        return self.changes_files(before, after)
+        has_other_release = before is not None and after is not None and bool(changed_releases(before, after))
+        return has_other_release or self.changes_files(before, after)
 
     def changes_files(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
         """Whether any file of a run changed."""
@@ -153,11 +148,11 @@ class Branch:
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
         self.listed |= {text for setting in comparison.settings for text in (setting.key.rpartition(".")[2], setting.after.place) if text}
-        changed = sorted(names & (self.altered | self.gone))
-        comparison.code_changed = any(is_program(name) or name in self.unread for name in changed)
+        touched = sorted(names & (self.altered | self.gone))
+        comparison.code_changed = any(is_program(name) or name in self.unread for name in touched)
         if before is not None and after is not None and not only_releases:
             documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
-            own = [name for name in changed if is_program(name) or not (name in documents or is_script(name))]
+            own = [name for name in touched if is_program(name) or not (name in documents or is_script(name))]
             comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
@@ -180,10 +175,8 @@ class Branch:
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""
-        if old is not None and new is not None:
-            return False
-        absent = self.absent
-        return any(os.path.relpath(document.path) in absent for side in (old, new) if side is not None for document in side.documents)
+        run = old if new is None else new if old is None else None
+        return run is not None and not self.absent.isdisjoint(os.path.relpath(document.path) for document in run.documents)
 
     @property
     def absent(self) -> set[str]:
@@ -192,24 +185,25 @@ class Branch:
 
     def located(self, changes: list[ReleaseChange], run: str) -> list[ReleaseChange]:
         """Release changes of a run with the paths of their files: those of the nearest folder above its first file, else of any other."""
-        found = []
+        placed = []
         for change in changes:
             paths = [path for path in self.dependencies if path == change.file or path.endswith(f"{os.sep}{change.file}")]
             above = [path for path in paths if run.startswith(os.path.join(os.path.dirname(path), ""))]
-            found.append(
-                change.at(max(above, key=len) if above else paths[0] if len(paths) == 1 else change.file) if change.file else change
-            )
-        return found
-
-    def stated_changes(self) -> list[ReleaseChange]:
-        """The releases that the changed dependency files state, before and after."""
-        return stated_changes(self.dependencies, self.old, self.new)
+            path = max(above, key=len) if above else paths[0] if len(paths) == 1 else change.file
+            placed.append(changed(change, file=path) if change.file else change)
+        return placed
 
     # ---- runs
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
-        others = self._training() if self.dependencies else self._readers(self.altered | self.gone)
+        if self.dependencies:  # the unchanged files that may have runs
+            programs = list(filter(is_program, self.same))
+            building = [name for name in programs if has_marks(bytes_of(self.new, name))]
+            others = [*(name for name in self.same if not is_program(name)), *building, *Readers(self.new).of(building, programs)]
+        else:  # those that may read a changed one, as `check` finds those that may read a named file
+            around = [name for name in self.same if not self.new.leads_out(name, name)]
+            others = Readers(self.new).of(self.altered | self.gone, around)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
@@ -262,16 +256,6 @@ class Branch:
             return self._discovery(OLD, facts, kind).together(names)[0]
         except UnknownKindError:
             return None
-
-    def _training(self) -> list[str]:
-        """The unchanged files that may have runs: of the programs those that build the arguments of a trainer, or import one that does."""
-        programs = list(filter(is_program, self.same))
-        building = [name for name in programs if has_marks(bytes_of(self.new, name))]
-        return [*(name for name in self.same if not is_program(name)), *building, *Readers(self.new).of(building, programs)]
-
-    def _readers(self, touched: set[str]) -> list[str]:
-        """The unchanged files that may read a changed one, as `check` finds those that may read a named file."""
-        return Readers(self.new).of(touched, [name for name in self.same if not self.new.leads_out(name, name)])
 
 
 def is_looked_at(path: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.launch import Launch
 from cfglint.review.consequence import Consequence
-from cfglint.review.effects import EFFECTS, LENGTHS, has_effect, length_key
+from cfglint.review.effects import EFFECTS, LENGTHS, TOKEN_LENGTHS, has_effect
 from cfglint.review.settings import size_texts
 from cfglint.review.snapshot import Side
 from cfglint.source.annotations import Iterator
@@ -14,32 +14,27 @@ BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "tra
 FROM_CHANGED = "`{}` is unknown and computed from values that changed"
 
 
-def computed(old: Side, new: Side, covered: set[str]) -> list[Consequence]:
+def computed(old: Side, new: Side, covered: set[str]) -> Iterator[Consequence]:
     """A consequence for each quantity that may have changed, although it is unknown before and after."""
-    found: dict[str, Consequence] = {}
+    told = {*covered}
     for what, reason in differing(old, new):
-        if what not in covered and what not in found:
-            found[what] = Consequence(what, f"{what.replace('_', ' ')} may have changed: {reason}", known=False)
-    return list(found.values())
+        if what not in told:
+            told.add(what)
+            yield Consequence(what, f"{what.replace('_', ' ')} may have changed: {reason}", known=False)
 
 
 def differing(old: Side, new: Side) -> Iterator[tuple[str, str]]:
     """(quantity, reason) for values of which one or both are unknown, and that may differ."""
     yield from of_programs(old, new)
-    command_document, two = old.run.launch.command, new.run.launch.command
-    if command_document is None or two is None:
+    was, now = old.run.launch.command, new.run.launch.command
+    if was is None or now is None:
         return
-    for key, source in two.sources.items():
-        if (
-            key in two.unknown
-            and key in command_document.unknown
-            and command_document.sources.get(key, source) != source
-            and has_effect(key)
-        ):
-            yield quantity(key), FROM_CHANGED.format(two.flags.get(key, key))
-    before, after = sizes(old.run.launch), sizes(new.run.launch)
-    for name, source in after.items():
-        if name in before and before[name] != source:
+    for key, source in now.sources.items():
+        if key in now.unknown and key in was.unknown and was.sources.get(key, source) != source and has_effect(key):
+            yield quantity(key), FROM_CHANGED.format(now.flags.get(key, key))
+    before = sizes(old.run.launch)
+    for name, source in sizes(new.run.launch).items():
+        if before.get(name, source) != source:
             yield "gpus", FROM_CHANGED.format(name)
 
 
@@ -60,7 +55,7 @@ def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
 
 def quantity(key: str) -> str:
     """The name of the quantity that an option decides."""
-    return "global_batch" if key in BATCH_KEYS else LENGTHS if length_key(key) else EFFECTS.get(key, key)
+    return "global_batch" if key in BATCH_KEYS else LENGTHS if key in TOKEN_LENGTHS else EFFECTS.get(key, key)
 
 
 def sizes(launch: Launch) -> dict[str, str]:

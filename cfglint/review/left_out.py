@@ -76,8 +76,7 @@ def with_values(name: str, reason: str, branch: Branch) -> str:
 
 def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
     """The changed files that are not compared, with the reason."""
-    renamed = {*branch.renamed.values()}
-    for name in sorted((branch.altered | branch.gone) - renamed):
+    for name in sorted((branch.altered | branch.gone) - {*branch.renamed.values()}):
         if name in branch.absent:
             yield name, ABSENT
         elif name in branch.unread:

@@ -9,7 +9,7 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.review.branch import Branch, Pair
 from cfglint.review.compare import Comparison
-from cfglint.review.releases import ReleaseChange
+from cfglint.review.releases import ReleaseChange, stated_changes
 from cfglint.run.paths import LaunchChoiceError, UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Iterator
@@ -67,7 +67,7 @@ def compared(branch: Branch, pair: Pair, changed: bool = False) -> Comparison:
 def unused_releases(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
     """The changed releases that no compared run depends on."""
     used = {change.package for comparison in comparisons for change in comparison.releases}
-    return [stated_change for stated_change in branch.stated_changes() if stated_change.package not in used]
+    return [change for change in stated_changes(branch.dependencies, branch.old, branch.new) if change.package not in used]
 
 
 def configuration_of(branch: Branch, path: str) -> Configuration:

@@ -78,7 +78,6 @@ class Node:
         self.children: Any = NOTHING if kind == SCALAR else []  # pairs or items, by kind
 
     def pairs(self) -> list[tuple[Node, Node]]:
-        """The (key, value) pairs of a mapping in file order, duplicates included."""
         children: list[tuple[Node, Node]] = self.children if self.kind == MAPPING else []
         return children
 
@@ -153,7 +152,6 @@ class Document:
 
     @property
     def root(self) -> Node | None:
-        """The first document's node; None for an empty or unparsable file."""
         return self.roots[0] if self.roots else None
 
     def position(self, offset: int) -> tuple[int, int]:

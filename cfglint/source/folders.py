@@ -28,7 +28,6 @@ SLOW = 0.002
 
 
 def walk(folder: str) -> Iterator[str]:
-    """The paths of the files below a folder."""
     return (entry.path for entry in walk_entries(folder))
 
 

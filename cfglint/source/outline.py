@@ -34,7 +34,6 @@ def of_json(path: str, text: str, value: object) -> Document:
 
 
 def json_keys(value: object) -> list[str]:
-    """The keys of a JSON object; empty for another value."""
     return [name for name, _ in value] if value.__class__ is tuple else []
 
 

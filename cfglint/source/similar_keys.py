@@ -47,7 +47,6 @@ def near(key: str, names: Names) -> list[Candidate]:
 
 
 def plain(key: str) -> str:
-    """A key in lower case with underscores instead of dashes."""
     return key.lower().replace("-", "_")
 
 
@@ -134,7 +133,6 @@ def is_short_for(word: str, full: str) -> bool:
 
 
 def is_part(words: list[str], more: list[str]) -> bool:
-    """Whether some words, or letters, occur among others in the same order."""
     rest = iter(more)
     return all(word in rest for word in words)
 

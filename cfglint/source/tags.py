@@ -19,24 +19,19 @@ if TYPE_CHECKING:
 
         python_tags: bool
 
-        def bare(self, node: Node) -> ConfigValue:
-            """The value of a scalar without quotes and tag."""
+        def bare(self, node: Node) -> ConfigValue: ...
 
     class TreePass(Protocol):
         """The pass over the tree in which a tag occurs."""
 
         @property
-        def loader(self) -> TagLoader:
-            """The loader."""
+        def loader(self) -> TagLoader: ...
 
-        def value(self, node: Node) -> ConfigValue:
-            """The value of any node."""
+        def value(self, node: Node) -> ConfigValue: ...
 
-        def mapping(self, node: Node) -> ConfigMapping:
-            """A mapping's values by key."""
+        def mapping(self, node: Node) -> ConfigMapping: ...
 
-        def sequence(self, node: Node) -> list[ConfigValue]:
-            """The values of a sequence's items."""
+        def sequence(self, node: Node) -> list[ConfigValue]: ...
 
 
 YAML = "tag:yaml.org,2002:"
@@ -82,7 +77,6 @@ def construct(construction: TreePass, node: Node) -> ConfigValue:
 
 
 def scalar(node: Node, name: str) -> ConfigValue:
-    """A scalar as the type that its tag names."""
     raw = node.raw
     if name == "str":
         return raw
@@ -115,7 +109,6 @@ def scalar(node: Node, name: str) -> ConfigValue:
 
 
 def collection(construction: TreePass, node: Node, name: str) -> ConfigValue:
-    """A collection as the type that its tag names."""
     expected = SHAPES.get(name, SEQUENCE)
     if name in ("omap", "pairs"):
         return pairs(construction, node, name)

@@ -78,13 +78,15 @@ def row_exceptions(kind: Kind) -> Iterator[tuple[str, str]]:
 
 class Plan:
     """The rows of a release by the stage that runs them. From the second file on each row that does nothing by default has the fields that
-    it reads: it does nothing either where none of these differs from the default. `switches` are those without which a row does nothing.
+    it reads: it does nothing either where none of these differs from the default that this was found with, which may be another one for
+    the next file (a framework around this one fills fields, a program has its own). `switches` are those without which a row does nothing.
     """
 
     def __init__(self, rows: Mapping[Stage, Sequence[Row]]) -> None:
         self.by_stage = rows
         self.rows = [row for found in rows.values() for row in found]
         self.reads: list[frozenset[str] | None] = []
+        self.learned: Mapping[str, Any] = {}
         self.switches = [[*switches_of(row)] for row in self.rows]
         self.is_used = False
 
@@ -107,7 +109,8 @@ class Plan:
         """Find the rows that do nothing by default, with what they read; facts of the environment and varying fields may be others for the
         next file.
         """
-        run, kept = Evaluation({**defaults}, lambda *_: None), dict[str, frozenset[str]]()
+        self.learned = defaults
+        run, kept = Evaluation(copied({**defaults}), lambda *_: None), dict[str, frozenset[str]]()
         for row in self.rows:
             parts = [each for key, part in row.items() if key != CODE for each in walk(part) if isinstance(each, list)]
             names = {part[1] for part in parts if part[:1] in FIELDS and isinstance(part[1], str)}
@@ -122,6 +125,13 @@ class Plan:
             except Raised:
                 holds = True
             self.reads.append(frozenset(fields) if holds is False and not varies else None)
+
+    def changed(self, defaults: Mapping[str, Any]) -> Iterator[str]:
+        """The fields with another default than the one that was learned with."""
+        for name in defaults.keys() | self.learned.keys() if self.reads else ():
+            before, now = self.learned.get(name), defaults.get(name)
+            if before is not now and (type(before) is not type(now) or before != now):
+                yield name
 
     def stage_of(self, row: Row) -> Stage:
         return next(stage for stage, rows in self.by_stage.items() if any(row is each for each in every(rows)))
@@ -170,6 +180,7 @@ class Check:
         if plan.is_used and not plan.reads:
             plan.learn(defaults, self.varying)
         plan.is_used = True
+        self.varying.update(plan.changed(defaults))
 
     def run(self, written: Mapping[str, Any]) -> tuple[Evaluation, list[Raised]]:
         """The evaluation for values of a file, and what raises."""

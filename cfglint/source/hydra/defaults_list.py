@@ -81,7 +81,6 @@ class Entry(Record):
 
     @property
     def group_path(self) -> str:
-        """The group from the search folder."""
         if self.group is None:
             folder = posixpath.dirname(self.option.lstrip("/"))
             return folder if self.option.startswith("/") else posixpath.join(self.base, folder).strip("/")
@@ -89,7 +88,6 @@ class Entry(Record):
 
     @property
     def path(self) -> str:
-        """The path of the file from the search folder."""
         if self.group is None:
             return self.option[1:] if self.option.startswith("/") else posixpath.join(self.base, self.option)
         return f"{self.group_path}/{self.option}"

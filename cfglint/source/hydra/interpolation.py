@@ -36,7 +36,6 @@ class Resolver:
         return self.value(parent, path) if found else default
 
     def has(self, path: tuple[Any, ...]) -> bool:
-        """Whether the tree has a value at a path."""
         return self._look_up(path)[1]
 
     def value(self, value: ConfigValue, path: tuple[Any, ...]) -> ConfigValue:
