@@ -11,8 +11,17 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.batch import MESH_SINCE
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, model_of, set_twice
-from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
+from cfglint.frameworks.deepspeed.models import (
+    EARLY,
+    KEY_HISTORY,
+    MODEL_HISTORY,
+    MONITORS,
+    REPLACEMENTS,
+    SECTIONS,
+    TWICE,
+    model_of,
+    set_twice,
+)
 from cfglint.frameworks.releases.history import SINCE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import move, remove, rename

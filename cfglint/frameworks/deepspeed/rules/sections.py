@@ -8,8 +8,7 @@ from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed._tables import MODELS, MODULES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.models import ESCAPED
-from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
+from cfglint.frameworks.deepspeed.models import ESCAPED, MODEL_HISTORY
 from cfglint.frameworks.deepspeed.rules.checks import refused
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
 from cfglint.frameworks.remedies import mistyped, not_attribute
