@@ -218,7 +218,7 @@ class TrainerMemory(Record):
 
     def alternatives(self, settings: Settings) -> list[Settings]:
         found = []
-        if not (self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE):
+        if not self.dtype_known:
             found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
         if settings.lora is not None and self.lora_by_name:
             everywhere = changed(settings.lora, targets=(ALL_LINEAR,))
@@ -291,6 +291,11 @@ class TrainerMemory(Record):
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
         return inner if inner is not None else self.first(*DTYPE_KEYS)
+
+    @property
+    def dtype_known(self) -> bool:
+        """Whether the files determine the dtype of the loaded weights; before transformers 5 the script does if they do not set it."""
+        return self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE
 
     def loaded(self) -> str:
         written = self.written_dtype

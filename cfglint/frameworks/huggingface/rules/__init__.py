@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding
-from cfglint.findings.setting import Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -13,8 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.refusal import Refusal
     from cfglint.source.document import Path
+    from cfglint.source.python.call import CallDocument
 
-__all__ = ["FsdpSection", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
+__all__ = ["FsdpSection", "keyword", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
 
 PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
@@ -39,6 +40,12 @@ def place(config: TrainerConfig, path: Path) -> Setting:
     if len(path) < 2 or path[0] == "fsdp":
         return of(config, str(path[0])) if path else config.setting()
     return FsdpSection(config).place(str(path[1])) if path[0] == "fsdp_config" else config.setting(*path)
+
+
+def keyword(document: CallDocument, name: str) -> Setting:
+    """A keyword of a call in a program, at the place where it is written; at the call itself where it is not."""
+    key, node = document.find((name,))
+    return Setting((name,), document.values.get(name), WRITTEN, document, node or document.roots[0], key)
 
 
 def strategy(config: TrainerConfig) -> Setting:
