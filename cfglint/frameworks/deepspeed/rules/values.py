@@ -9,8 +9,8 @@ from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
-from cfglint.frameworks.remedies import mistyped, not_attribute, replace
-from cfglint.source.annotations import Iterator, Operand
+from cfglint.frameworks.remedies import mistyped, not_attribute, raised_by, replace
+from cfglint.source.annotations import Iterator
 
 COMMUNICATION = CHOICES["communication_data_type",]
 COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE
@@ -220,7 +220,7 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     enabled = bool(section.get("enabled"))
     for key in ("min_batch_size", "max_batch_size", *(("max_tokens",) if enabled else ())):
-        raised = not_integer(section[key]) if key in section else ""
+        raised = raised_by(int, section[key]) if key in section else ""
         if raised:
             text = f"`{key}` is {described(section[key])}, not an integer"
             yield Finding(config.setting(*path, key), text, exception=raised, help=f"set `{'.'.join(path)}.{key}` to an integer")
@@ -228,15 +228,6 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised = "AssertionError: Dynamic batching is enabled, so max_tokens must be specified"
         remedy = f"set `{'.'.join(path)}.max_tokens`" | set_key(f"{'.'.join(path)}.enabled", False)
         yield Finding(config.setting(*path), "`dynamic_batching` is enabled without `max_tokens`", exception=raised, help=remedy)
-
-
-def not_integer(value: Operand) -> str:
-    """The error of int() for a value; empty where it converts it."""
-    try:
-        int(value)
-    except (TypeError, ValueError, OverflowError) as raised:
-        return f"{type(raised).__name__}: {raised}"
-    return ""
 
 
 @rule("DSP062")
