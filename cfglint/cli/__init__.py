@@ -90,20 +90,28 @@ def main(arguments: list[str]) -> int:
     if name in ("help", "-h", "--help") and len(arguments) > 1:
         name, arguments = arguments[1], [arguments[1], "--help"]
     if name in TOPICS and arguments[1:] == ["--help"]:
-        print(help_about(name))
-        return 0
+        return print_topic(name)
     if name in ("-h", "--help", "help"):
         print(usage())
         return 0 if arguments else NOT_DONE
     if name in ("-V", "--version"):
         print(f"cfglint {__version__}")
         if {"-v", "--verbose"} & set(arguments[1:]):
-            print("\n".join(modelled_releases()))
-        return 0
-    if name not in COMMANDS and name not in FORMER:
-        return unknown_command(name)
-    from cfglint.cli.argument_parser import Parser
+            from cfglint.frameworks import framework, kinds
 
+            modelled = {(name, *ends) for kind in map(framework, kinds()) for name, ends in kind.modelled.items() if name}
+            print("\n".join(sorted(f"{name} {last}" if first == last else f"{name} {first} to {last}" for name, first, last in modelled)))
+        return 0
+    from cfglint.cli.argument_parser import Parser
+    from cfglint.cli.console import fail, warn
+
+    if name not in COMMANDS and name not in FORMER:
+        if os.path.exists(name) or os.path.splitext(name)[1]:
+            return fail(f"a command is missing before {name!a}: `cfglint check {name}` checks it")
+        from cfglint.source.similar_keys import closest
+
+        near = closest(name, COMMANDS)
+        return fail(f"unknown command {name!a}; {f'did you mean `cfglint {near}`?' if near else 'commands: ' + ', '.join(COMMANDS)}")
     command = __import__(f"cfglint.cli.{name}", fromlist=["run"])
     parser = Parser(f"cfglint {name}", COMMANDS.get(name) or f"the former name of `cfglint {FORMER[name]}`")
     command.add_arguments(parser)
@@ -113,8 +121,6 @@ def main(arguments: list[str]) -> int:
 
         of_command(parsed)
     if name in FORMER:
-        from cfglint.cli.console import warn
-
         warn(f"`cfglint {name}` is `cfglint {FORMER[name] if name != 'runs' or not parsed.declare else 'init --declare'}` now")
     try:
         return int(command.run(parsed))
@@ -122,8 +128,8 @@ def main(arguments: list[str]) -> int:
         return INTERRUPTED
 
 
-def help_about(topic: str) -> str:
-    """The output of `cfglint help TOPIC`: the options of a topic, which the help of a command only names."""
+def print_topic(topic: str) -> int:
+    """Print `cfglint help TOPIC`: the options of a topic, which the help of a command only names."""
     from cfglint.cli.argument_parser import Parser
 
     command, what = TOPICS[topic]
@@ -133,29 +139,8 @@ def help_about(topic: str) -> str:
     parser.positionals, parser.options, parser.examples = [], chosen, []
     for option in chosen.values():
         option.topic = ""
-    return parser.help()
-
-
-def unknown_command(name: str) -> int:
-    """Report an unknown command with the nearest one, or a path without a command; return the exit status."""
-    from cfglint.cli.console import fail
-    from cfglint.source.similar_keys import closest
-
-    if os.path.exists(name) or os.path.splitext(name)[1]:
-        return fail(f"a command is missing before {name!a}: `cfglint check {name}` checks it")
-
-    near = closest(name, COMMANDS)
-    return fail(f"unknown command {name!a}; {f'did you mean `cfglint {near}`?' if near else 'commands: ' + ', '.join(COMMANDS)}")
-
-
-def modelled_releases() -> list[str]:
-    """The releases of each framework whose behaviour is modelled."""
-    from cfglint.frameworks import framework, kinds
-
-    lines = []
-    for package, (first, last) in (each for own in map(framework, kinds()) for each in own.modelled.items() if each[0]):
-        lines.append(f"{package} {first} to {last}" if first != last else f"{package} {last}")
-    return sorted(dict.fromkeys(lines))
+    print(parser.help())
+    return 0
 
 
 def usage() -> str:

@@ -58,6 +58,8 @@ class CommandOption:
         topic: str = "",
     ) -> None:
         self.name = name
+        self.positional = not name.startswith("-")
+        self.dest = name.lstrip("-").replace("-", "_")  # the attribute that holds the value
         self.topic = topic
         self.flag = action == "store_true"
         self.repeated = action == "append"
@@ -66,7 +68,7 @@ class CommandOption:
         self.convert = type
         self._choices = choices
         self._metavar = metavar
-        self.default = False if self.flag else default
+        self.default = False if self.flag else [] if default is None and nargs in ("+", "*") else default
         self.help = help
 
     @property
@@ -79,38 +81,21 @@ class CommandOption:
         """The placeholder of the value in help and usage lines."""
         return self._metavar or ("{" + ",".join(self.choices) + "}" if self.choices else self.dest.upper())
 
-    @property
-    def dest(self) -> str:
-        """The attribute that holds the value."""
-        return self.name.lstrip("-").replace("-", "_")
-
-    @property
-    def positional(self) -> bool:
-        """Whether it is a positional argument."""
-        return not self.name.startswith("-")
-
-    def value(self, text: str) -> Any:
-        """Convert a string to the option's type; raises Misused if that fails."""
-        choices = self.choices
-        if choices is not None and text not in choices:
-            raise Misused(f"{self.named(text)}: expected one of {', '.join(choices)}")
-        try:
-            return self.convert(text)
-        except ValueError:
-            raise Misused(f"{self.named(text)}: expected {expected(self.convert)}") from None
-
-    def named(self, text: str) -> str:
-        """The option and the value that was given for it, for messages."""
-        return f"{self.metavar} {text or repr(text)}" if self.positional else f"{self.name} {text or repr(text)}"
-
     def store(self, namespace: Namespace, text: str) -> None:
-        """Store a value in the namespace."""
+        """Convert a string to the option's type and store it in the namespace; raises Misused if that fails."""
         if self.act is not None:
             self.act(namespace, text)
-        elif self.repeated or self.nargs in ("+", "*"):
-            setattr(namespace, self.dest, [*getattr(namespace, self.dest), self.value(text)])
-        else:
-            setattr(namespace, self.dest, self.value(text))
+            return
+        named = f"{self.metavar if self.positional else self.name} {text or repr(text)}"
+        choices = self.choices
+        if choices is not None and text not in choices:
+            raise Misused(f"{named}: expected one of {', '.join(choices)}")
+        try:
+            value = self.convert(text)
+        except ValueError:
+            raise Misused(f"{named}: expected {expected(self.convert)}") from None
+        several = self.repeated or self.nargs in ("+", "*")
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), value] if several else value)
 
     def shown(self) -> str:
         """The option in a usage line: `--gpus N`, `[PATH ...]`."""
@@ -149,13 +134,12 @@ class Parser(Record):
 
     def hide_all_but(self, *names: str) -> None:
         """Leave the other options, which are of little use to this command, out of its help; they are accepted."""
-        for name, option in self.options.items():
-            if name not in names:
-                option.topic = HIDDEN
+        self.hide(*(name for name in self.options if name not in names))
 
     def hide(self, *names: str) -> None:
         """Leave options out of the help; they are accepted."""
-        self.hide_all_but(*(name for name in self.options if name not in names))
+        for name in names:
+            self.options[name].topic = HIDDEN
 
     def add_example(self, command: str, what: str) -> None:
         """Show a command line below the options in the help text, with what it does."""
@@ -173,8 +157,7 @@ class Parser(Record):
         namespace = Namespace()
         namespace.command = []
         for option in (*self.positionals, *self.options.values()):
-            default = option.default
-            setattr(namespace, option.dest, default if default is not None or option.nargs not in ("+", "*") else [])
+            setattr(namespace, option.dest, option.default)
         plain: list[str] = []
         rest = list(arguments)
         while rest:
@@ -189,13 +172,21 @@ class Parser(Record):
                 print(self.help())
                 raise SystemExit(0)
             if text.startswith("-") and text != "-":
-                self._option(namespace, text, rest)
+                self._store_option(namespace, text, rest)
             else:
                 plain.append(text)
-        self._places(namespace, plain)
+        for option in self.positionals:
+            taken = len(plain) if option is self.positionals[-1] and option.nargs in ("+", "*") else min(1, len(plain))
+            if not taken and option.nargs in (None, "+"):
+                raise Misused(f"{option.metavar} is missing")
+            for text in plain[:taken]:
+                option.store(namespace, text)
+            plain = plain[taken:]
+        if plain:
+            raise Misused(f"unexpected argument {plain[0]!r}")
         return namespace
 
-    def _option(self, namespace: Namespace, text: str, rest: list[str]) -> None:
+    def _store_option(self, namespace: Namespace, text: str, rest: list[str]) -> None:
         name, equals, value = text.partition("=")
         if name in self.former:
             from cfglint.cli.synonyms import current
@@ -204,7 +195,9 @@ class Parser(Record):
         name = SHORT.get(name, name)
         option = self.options.get(name)
         if option is None:
-            raise Misused(f"unknown option {name}{self._meant(name)}")
+            from cfglint.cli.synonyms import advice
+
+            raise Misused(f"unknown option {name}; {advice(name, [*self.options])}")
         if option.flag:
             if equals:
                 raise Misused(f"{name} does not accept a value")
@@ -219,31 +212,6 @@ class Parser(Record):
         while option.nargs == "+" and rest and not rest[0].startswith("-"):
             option.store(namespace, rest.pop(0))
 
-    def _meant(self, name: str) -> str:
-        from cfglint.cli.synonyms import INSTEAD, SYNONYMS
-
-        near = [other for other, synonyms in SYNONYMS.items() if name in synonyms and other in self.options]
-        near = near or [other for other in self.options if other.startswith(name) or name.startswith(other)]
-        if not near and name in INSTEAD:
-            return f"; {INSTEAD[name]}"
-        if not near:
-            from cfglint.source.similar_keys import closest
-
-            near = [*filter(None, [closest(name, self.options)])]
-        return f"; did you mean {near[0]}?" if near else "; --help lists them"
-
-    def _places(self, namespace: Namespace, plain: list[str]) -> None:
-        for place, option in enumerate(self.positionals):
-            last = place == len(self.positionals) - 1
-            taken = len(plain) if last and option.nargs in ("+", "*") else min(1, len(plain))
-            if not taken and option.nargs in (None, "+"):
-                raise Misused(f"{option.metavar} is missing")
-            for text in plain[:taken]:
-                option.store(namespace, text)
-            plain = plain[taken:]
-        if plain:
-            raise Misused(f"unexpected argument {plain[0]!r}")
-
     @property
     def offered(self) -> list[CommandOption]:
         """The options that are explained and completed."""
@@ -257,8 +225,5 @@ class Parser(Record):
         """The output of `--help`, folded to the width of the terminal."""
         from cfglint.cli.help_text import help_text
 
-        options = [
-            (command_option.topic, command_option.name, command_option.shown(), command_option.help)
-            for command_option in (*self.positionals, *self.offered)
-        ]
+        options = [(option.topic, option.name, option.shown(), option.help) for option in (*self.positionals, *self.offered)]
         return help_text(self.usage(), self.description, options, self.examples)

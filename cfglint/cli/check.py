@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.console import columns, fail, rows, warn, warn_of
 from cfglint.cli.options import (
     UsageError,
-    add_baseline_options,
     add_finding_options,
     add_output_options,
     add_run_options,
-    add_skip_option,
     baseline_of,
+    gpus_not_used,
     load_configuration,
     positive,
     report_unchecked,
@@ -19,8 +19,7 @@ from cfglint.cli.options import (
     skipped_files,
     warn_of_unknown_codes,
 )
-from cfglint.cli.output import check_outputs, reports, write
-from cfglint.cli.run_all import outcomes
+from cfglint.cli.output import reports, write
 from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, Diagnostic, Outcome, rank
 from cfglint.findings.wording import counted, first_few
 from cfglint.project.selection import suppress
@@ -30,7 +29,6 @@ from cfglint.report.escapes import shown
 from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
-from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,13 +41,13 @@ SHORTEST_PLACE = 24  # columns for a path and its line; with fewer it is not rea
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `check`."""
     parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)
     add_finding_options(parser)
-    add_baseline_options(parser)
-    add_skip_option(parser)
+    parser.add_argument("--baseline", metavar="FILE", help="file of accepted findings")
+    parser.add_argument("--write-baseline", action="store_true", help="accept all current findings")
+    parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs")
     add_output_options(parser, FORMATS)
     listed = "instead of findings: files and why some are skipped; runs; settings; findings counted by code"
     parser.add_argument("--show", action="append", default=[], choices=SHOWN, help=listed)
@@ -70,15 +68,12 @@ def run(arguments: Namespace) -> int:
     """Check and report; return exit status 1 if there is a finding at or above --fail-on."""
     stats = ScanStats()
     try:
-        check_outputs(arguments)
         arguments.format = [form for form, _ in reports(arguments)]  # those of suffixes, too
         if (arguments.changed or arguments.base) and not take_changed(arguments):
             return 0
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        if "runs" in arguments.show:
-            return show_runs(arguments)
-        if set(arguments.show) & {"files", "settings"}:
+        if set(arguments.show) & {"files", "runs", "settings"}:
             return show(arguments, project, stats)
         accepted = baseline_of(arguments, project)
         found = outcomes(arguments, project, stats)
@@ -87,25 +82,29 @@ def run(arguments: Namespace) -> int:
             accept(accepted, found, arguments.write_baseline)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    written = write(arguments, lambda form, colour, width: report(form, found, colour, width, "statistics" in arguments.show))
+    open_findings = [finding for outcome in found for finding in outcome.open_findings]
+
+    def render_findings(form: str, colour: bool, width: int | None) -> str:
+        if form == "text" and "statistics" in arguments.show:
+            return statistics(open_findings, width)
+        text = render(form, found, colour, width)
+        is_long = form == "text" and width is not None and text.count("\n") > (rows() or len(text))
+        return f"{text}\n{statistics(open_findings, width)}" if is_long else text
+
+    failed = write(arguments, render_findings)
     warn_of_unknown_codes(selection)
     incomplete = report_unchecked(stats, arguments.skip_unrecognized)
-    if arguments.gpus and not arguments.command and not arguments.quiet and any(outcome.launch is not None for outcome in found):
-        from cfglint.cli.gpu_counts import set_by_lines, unused
-
-        reported = {
-            f"{diagnostic.place.file}:{diagnostic.place.line}"
-            for outcome in found
-            for diagnostic in outcome.diagnostics
-            if diagnostic.code == "LCH025"
-        }
-        others = {place: number for place, number in set_by_lines(found).items() if place not in reported}
-        warn_of(unused(others, arguments.gpus))
+    if arguments.gpus and not arguments.command and not arguments.quiet:
+        findings = [finding for outcome in found for finding in outcome.diagnostics]
+        reported = {f"{finding.place.file}:{finding.place.line}" for finding in findings if finding.code == "LCH025"}
+        starts = [(outcome.launch, outcome.gpus) for outcome in found if not outcome.machine]
+        set_by_lines = {f"{launch['file']}:{launch['line']}": gpus for launch, gpus in starts if launch is not None and gpus is not None}
+        others = {place: gpus for place, gpus in set_by_lines.items() if place not in reported}
+        warn_of(gpus_not_used(others, arguments.gpus))
     if not arguments.quiet:
-        warn_of(summary(found, stats, overview(arguments, found)))
-    if incomplete or not written:
-        return 2
-    return 0 if arguments.exit_zero else selection.status(found)
+        is_text = not set(arguments.format) - {"text"} and "statistics" not in arguments.show
+        warn_of(summary(found, stats, "; `--show statistics` counts them by rule" if is_text and len(open_findings) >= MANY else ""))
+    return 2 if incomplete or failed else 0 if arguments.exit_zero else selection.status(found)
 
 
 def take_changed(arguments: Namespace) -> bool:
@@ -129,18 +128,15 @@ def take_changed(arguments: Namespace) -> bool:
     return bool(arguments.paths)
 
 
-def show_runs(arguments: Namespace) -> int:
-    """Print the runs instead of checking them; raises UsageError for a format without findings."""
-    from cfglint.cli import runs
-
-    [(form, output), *others] = reports(arguments)
-    if others or form not in runs.FORMATS:
-        raise UsageError(f"--show runs has one report, as {' or '.join(runs.FORMATS)}")
-    return runs.print_runs(arguments, runs.as_json if form == "json" else runs.as_text, output)
-
-
 def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
-    """Print what would be checked, or the settings, instead of checking."""
+    """Print the runs, what would be checked, or the settings, instead of checking; raises UsageError for a format without findings."""
+    if "runs" in arguments.show:
+        from cfglint.cli import runs
+
+        [(form, output), *others] = reports(arguments)
+        if others or form not in runs.FORMATS:
+            raise UsageError(f"--show runs has one report, as {' or '.join(runs.FORMATS)}")
+        return runs.print_runs(arguments, runs.as_json if form == "json" else runs.as_text, output)
     from cfglint.cli.help_text import folded_lines
     from cfglint.cli.show import files_shown, settings_shown
 
@@ -157,54 +153,28 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     return 2 if report_unchecked(stats, skip_unrecognized=True) else 0
 
 
-def report(form: str, found: list[Outcome], colour: bool, width: int | None, counted: bool) -> str:
-    """The findings in one format; as text, a table of their codes if requested, or below a list longer than the terminal."""
-    if counted and form == "text":
-        return statistics(found, width)
-    text = render(form, found, colour, width)
-    is_long = form == "text" and width is not None and text.count("\n") > (rows() or len(text))
-    return f"{text}\n{statistics(found, width)}" if is_long else text
+def statistics(findings: list[Diagnostic], width: int | None = None) -> str:
+    """How often each code was found with a severity, and the first place; errors and the most frequent first.
 
-
-class Count(Record):
-    """How often a code was found, how many of these findings `fix` repairs, and the first finding of the highest severity."""
-
-    first: Diagnostic
-    found: int = 0
-    fixable: int = 0
-
-    @property
-    def rank(self) -> tuple[int, int, str]:
-        """Errors first, then the most frequent."""
-        return -rank(self.first.severity), -self.found, self.first.code
-
-    @property
-    def line(self) -> str:
-        """A line of the table, without the place."""
-        fixable = f" ({self.fixable} fixable)" if self.fixable else ""
-        return f"{self.found:>6}  {self.first.code}  {self.first.severity:<7} {self.first.name}{fixable}"
-
-
-def statistics(outcomes: list[Outcome], width: int | None = None) -> str:
-    """How often each code was found with a severity, and the first place; errors and the most frequent first."""
-    table: dict[tuple[str, str], Count] = {}
-    for outcome in outcomes:
-        for open_finding in outcome.open_findings:
-            row = table.setdefault((open_finding.code, open_finding.severity), Count(open_finding))
-            row.found += 1
-            row.fixable += open_finding.fix is not None and open_finding.fix.safe
-    rows = sorted(table.values(), key=lambda row: row.rank)
-    start = max((len(row.line) for row in rows), default=0) + 2
-    return "".join(f"{with_place(row, start, width)}\n" for row in rows)
-
-
-def with_place(row: Count, start: int, width: int | None) -> str:
-    """A line of the table with the first place in a column of its own: the end of the path if the width is too small."""
-    place = shown(f"{row.first.place.file}:{row.first.place.line}")
-    room = len(place) if width is None else width - start
-    if len(place) > room:
-        place = f"...{place[3 - room :]}" if room >= SHORTEST_PLACE else ""
-    return f"{row.line:<{start}}{place}".rstrip()
+    The places are a column of their own: the end of the path if the width is too small.
+    """
+    alike: dict[tuple[str, str], list[Diagnostic]] = {}
+    for finding in findings:
+        alike.setdefault((finding.code, finding.severity), []).append(finding)
+    lines = []
+    for group in sorted(alike.values(), key=lambda group: (-rank(group[0].severity), -len(group), group[0].code)):
+        first = group[0]
+        fixable = sum(finding.fix is not None and finding.fix.safe for finding in group)
+        fixed = f" ({fixable} fixable)" if fixable else ""
+        line = f"{len(group):>6}  {first.code}  {first.severity:<7} {first.name}{fixed}"
+        lines.append((line, shown(f"{first.place.file}:{first.place.line}")))
+    start = max((len(line) for line, _ in lines), default=0) + 2
+    text = ""
+    for line, place in lines:
+        room = len(place) if width is None else width - start
+        end = place if len(place) <= room else f"...{place[3 - room :]}" if room >= SHORTEST_PLACE else ""
+        text += f"{line:<{start}}{end}".rstrip() + "\n"
+    return text
 
 
 def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None:
@@ -217,92 +187,48 @@ def accept(accepted: Baseline, outcomes: list[Outcome], write_new: bool) -> None
             raise UsageError(f"baseline {error}") from error
     gone = accepted.apply(outcomes)
     if gone:
-        text = f"{counted(gone, 'accepted finding')} no longer found; --write-baseline removes them from {accepted.path}"
-        warn(text)
-
-
-def undecided(outcomes: list[Outcome]) -> list[str]:
-    """How many findings depend on a release that the project does not state, for each package."""
-    shown = [diagnostic for outcome in outcomes for diagnostic in outcome.open_findings if diagnostic.since]
-    counts = {
-        package: sum(package in diagnostic.since for diagnostic in shown)
-        for package in sorted({name for diagnostic in shown for name in diagnostic.since})
-    }
-    return [
-        f"{counted(number, 'finding')} {'depends' if number == 1 else 'depend'} on the release of {package}, which is not pinned: "
-        f"--target {package}==X or --target installed decides"
-        for package, number in counts.items()
-    ]
-
-
-def decisive(outcomes: list[Outcome]) -> dict[str, list[str]]:
-    """The releases that nothing states exactly and on which findings depend, each with its source."""
-    found: dict[str, list[str]] = {}
-    for outcome in outcomes:
-        for open_finding in outcome.open_findings:
-            for package in open_finding.since:
-                found.setdefault(f"{package} {outcome.target[package]}", [outcome.target_from[package]])
-    return found
+        warn(f"{counted(gone, 'accepted finding')} no longer found; --write-baseline removes them from {accepted.path}")
 
 
 def summary(outcomes: list[Outcome], stats: ScanStats, hint: str = "") -> list[str]:
     """The last line: numbers of checked files, findings and skipped files. A long one is two: what was found, and what it rests on."""
-    counts = {"error": 0, "warning": 0, "info": 0}
-    fixable = {True: 0, False: 0}  # by whether the fix is safe
-    for outcome in outcomes:
-        for open_finding in outcome.open_findings:
-            counts[open_finding.severity] += 1
-            if open_finding.fix is not None:
-                fixable[open_finding.fix.safe] += 1
     if not stats.checked and not stats.unrecognized_named:
         return ["; ".join(["no training configs found", *skipped_files(stats)])]
-    parts = [files_checked(stats.checked, sum(not each.is_further_alternative for each in outcomes)) + in_runs(stats)]
-    found = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in counts.items() if number]
+    runs = sum(not outcome.is_further_alternative for outcome in outcomes)
+    checked = f"{counted(stats.checked, 'file')} checked" + (f" ({counted(runs, 'training run')})" if runs != stats.checked else "")
+    if stats.readers:
+        checked += f", in the {'run' if len(stats.readers) == 1 else 'runs'} of {first_few(stats.readers)}"
+    parts = [checked]
+    findings = [(outcome, finding) for outcome in outcomes for finding in outcome.open_findings]
     if stats.checked or not stats.unrecognized_named:
-        parts.append(", ".join(found) or "no findings")
-    if any(fixable.values()):
-        parts.append(fixes_available(fixable[True], fixable[False]))
-    parts += suppressed(outcomes)
-    targets = {**decisive(outcomes), **stats.targets}
-    releases = [f"for {first_few(f'{version} ({first_few(sources)})' for version, sources in targets.items())}"] if targets else []
-    context = [*releases, *undecided(outcomes), *skipped_files(stats)]
+        numbers = {severity: sum(finding.severity == severity for _, finding in findings) for severity in ("error", "warning", "info")}
+        named = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in numbers.items() if number]
+        parts.append(", ".join(named) or "no findings")
+    fixes = [finding.fix.safe for _, finding in findings if finding.fix is not None]
+    if any(fixes):
+        unsafe = fixes.count(False)
+        parts.append(f"{fixes.count(True)} fixable with `cfglint fix`" + (f", {unsafe} more with --unsafe-fixes" if unsafe else ""))
+    elif fixes:
+        parts.append(f"{len(fixes)} fixable with `cfglint fix --unsafe-fixes`")
+    by = {COMMENT: "by comments", BASELINE: "by the baseline", CONFIGURATION: "by --select, --ignore or settings"}
+    suppressed = [finding.suppressed for outcome in outcomes for finding in outcome.diagnostics if finding.suppressed]
+    causes = [(cause, suppressed.count(cause)) for cause in by if cause in suppressed]
+    reasons = [(f"{number} " if len(causes) > 1 else "") + by[cause] for cause, number in causes]
+    if suppressed:
+        parts.append(f"{len(suppressed)} suppressed {', '.join(reasons)} (--format sarif lists them)")
+    targets: dict[str, list[str]] = {}  # the releases that nothing states exactly and on which findings depend, each with its source
+    depending: dict[str, int] = {}  # by package
+    for outcome, finding in findings:
+        for package in finding.since:
+            targets.setdefault(f"{package} {outcome.target[package]}", [outcome.target_from[package]])
+            depending[package] = depending.get(package, 0) + 1
+    targets.update(stats.targets)
+    context = [f"for {first_few(f'{version} ({first_few(sources)})' for version, sources in targets.items())}"] if targets else []
+    context += [
+        f"{counted(number, 'finding')} {'depends' if number == 1 else 'depend'} on the release of {package}, which is not pinned: "
+        f"--target {package}==X or --target installed decides"
+        for package, number in sorted(depending.items())
+    ]
+    context += skipped_files(stats)
     whole = "; ".join([*parts, *context]) + hint
     return [whole] if len(whole) <= LONGEST_SUMMARY or not context else ["; ".join(parts) + hint, "; ".join(context)]
-
-
-def overview(arguments: Namespace, outcomes: list[Outcome]) -> str:
-    """The hint where to find an overview of findings that fill many screens; empty for fewer findings, and for other formats."""
-    findings = sum(len(outcome.open_findings) for outcome in outcomes)
-    if findings < MANY or "statistics" in arguments.show or set(arguments.format) - {"text"}:
-        return ""
-    return "; `--show statistics` counts them by rule"
-
-
-def files_checked(files: int, runs: int) -> str:
-    """The number of checked files, and of the training runs that they form if that differs."""
-    return f"{counted(files, 'file')} checked" + (f" ({counted(runs, 'training run')})" if runs != files else "")
-
-
-def in_runs(stats: ScanStats) -> str:
-    """The runs of the project that were looked for because they read a named file."""
-    return f", in the {'run' if len(stats.readers) == 1 else 'runs'} of {first_few(stats.readers)}" if stats.readers else ""
-
-
-def suppressed(outcomes: list[Outcome]) -> list[str]:
-    """The number of suppressed findings by cause; empty if there are none."""
-    by = {COMMENT: "by comments", BASELINE: "by the baseline", CONFIGURATION: "by --select, --ignore or settings"}
-    numbers = dict.fromkeys(by, 0)
-    for outcome in outcomes:
-        for diagnostic in outcome.diagnostics:
-            if diagnostic.suppressed:
-                numbers[diagnostic.suppressed] += 1
-    total = sum(numbers.values())
-    reasons = [(f"{number} " if number < total else "") + by[kind] for kind, number in numbers.items() if number]
-    return [f"{total} suppressed {', '.join(reasons)} (--format sarif lists them)"] if total else []
-
-
-def fixes_available(safe: int, unsafe: int) -> str:
-    """How many findings `fix` repairs, and how many more with `--unsafe-fixes`."""
-    if not safe:
-        return f"{unsafe} fixable with `cfglint fix --unsafe-fixes`"
-    return f"{safe} fixable with `cfglint fix`" + (f", {unsafe} more with --unsafe-fixes" if unsafe else "")

@@ -17,20 +17,16 @@ NARROWEST = 60  # columns; a terminal that is narrower gets lines of this width
 
 def warn(text: str) -> None:
     """Print one line on standard error, folded on a terminal; a closed standard error is ignored."""
+    line = f"cfglint: {shown(text)}"
+    width = width_of(sys.stderr) if sys.stderr.isatty() else None
+    if width is not None and len(line) > width:
+        from textwrap import fill
+
+        line = fill(line, width, subsequent_indent="  ", break_long_words=False)
     try:
-        print(folded(f"cfglint: {shown(text)}"), file=sys.stderr)
+        print(line, file=sys.stderr)
     except OSError:
         return
-
-
-def folded(line: str) -> str:
-    """A message, on a terminal in lines of its width."""
-    if not sys.stderr.isatty():
-        return line
-    from textwrap import fill
-
-    width = width_of(sys.stderr)
-    return line if width is None or len(line) <= width else fill(line, width, subsequent_indent="  ", break_long_words=False)
 
 
 def warn_of(texts: Iterable[str]) -> None:

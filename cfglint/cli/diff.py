@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import section_of
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import (
     UsageError,
@@ -14,12 +15,11 @@ from cfglint.cli.options import (
     baseline_of,
     facts_of,
     load_configuration,
-    section_of,
     selection_of,
     skipped_files,
     warn_of_unknown_codes,
 )
-from cfglint.cli.output import check_outputs, write
+from cfglint.cli.output import reports, write
 from cfglint.findings.diagnostic import INTERNAL
 from cfglint.findings.wording import counted
 from cfglint.project.selection import Selection, suppress
@@ -54,7 +54,7 @@ def run(arguments: Namespace) -> int:
     """Compare the states that the paths name; return the exit status."""
     stats = ScanStats()
     try:
-        check_outputs(arguments)
+        reports(arguments)
         project = load_configuration(arguments)
         selection_of(arguments, project)
         comparisons = compare(arguments, project, stats)
@@ -70,19 +70,20 @@ def report_and_status(
 ) -> int:
     """Suppress what is accepted, print, and return the exit status: 1 for a new finding at or above --fail-on, 2 for a bug of ours."""
     selection = Selection(project, arguments.select, arguments.ignore, arguments.fail_on)
-    for one_side in ([comparison.before for comparison in comparisons], [comparison.after for comparison in comparisons]):
-        suppress([side for side in one_side if side is not None], selection)
+    before = [comparison.before for comparison in comparisons if comparison.before is not None]
+    after = [comparison.after for comparison in comparisons if comparison.after is not None]
+    suppress(before, selection)
+    suppress(after, selection)
     accepted = baseline_of(arguments, project)
     if accepted is not None:
-        for side in (side for comparison in comparisons for side in (comparison.before, comparison.after) if side is not None):
+        for side in (*before, *after):
             accepted.suppress(side.diagnostics)
     for comparison in comparisons:
         comparison.add_notes()
-    written = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or [], note))
+    failed = write(arguments, lambda form, colour, width: render_changes(form, comparisons, colour, width, unused or [], note))
     warn_of_unknown_codes(selection)
-    sides = [side for comparison in comparisons for side in (comparison.before, comparison.after) if side is not None]
-    bugs = [diagnostic for side in sides for diagnostic in side.diagnostics if diagnostic.code == INTERNAL]
-    return 2 if bugs or not written else selection.status(only_new(comparisons))
+    has_bug = any(diagnostic.code == INTERNAL for side in (*before, *after) for diagnostic in side.diagnostics)
+    return 2 if has_bug or failed else selection.status(only_new(comparisons))
 
 
 def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
@@ -95,87 +96,55 @@ def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
 
 
 def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """The comparisons that the paths require."""
-    old, new = sides(arguments)
+    """The comparisons that the paths require: of the runs of two folders, the launch lines of two scripts, or the runs of two files."""
+    if arguments.to:
+        old, new = arguments.paths, arguments.to
+    elif len(arguments.paths) == 2:
+        old, new = arguments.paths[:1], arguments.paths[1:]
+    else:
+        raise UsageError("pass OLD and NEW; for a run of several files: review OLD OLD --to NEW NEW")
     for path in (*old, *new):
         if not os.path.exists(path) and not os.path.exists(line_of(path)[0]):
             raise UsageError(f"{path}: no such file or folder")
+
+    def discovery(complete: bool = False, kind: str | None = None, counts: ScanStats = stats) -> Discovery:
+        found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section_of(arguments))
+        found.request.stats = counts
+        found.request.exclude, found.request.kinds = project.exclude, project.kinds
+        return found
+
+    def with_releases(before: CheckedRun | None, after: CheckedRun | None) -> Comparison:
+        """Compare two runs with the same releases, if files state some for only one of them."""
+        if before is not None and after is not None:
+            before, after, said = with_same_releases(before, after, facts_of(arguments, project, complete=False).target)
+            if said:
+                warn(said)
+        return Comparison(before, after)
+
     if arguments.run or arguments.to:
-        return [
-            compared(arguments, project, *(discovery(arguments, project, stats, complete=True).together(paths)[0] for paths in (old, new)))
-        ]
+        return [with_releases(*(discovery(complete=True).together(paths)[0] for paths in (old, new)))]
     if os.path.isdir(old[0]) != os.path.isdir(new[0]):
         raise UsageError("OLD and NEW have to be two files or two folders")
     if os.path.isdir(old[0]):
-        return compare_folders(old[0], new[0], arguments, project, stats)
+        # Paired by the paths relative to the folder, the rest by similar content.
+        before, after = (
+            {os.path.relpath(run.documents[0].path, folder): run for run in discovery().runs([folder], ())} for folder in (old[0], new[0])
+        )
+        if not before and not after:
+            raise UsageError(f"neither {old[0]} nor {new[0]} contains a config that cfglint recognises; pass --kind")
+        renamed = renames.renamed(*({name: run.documents[0].text for name, run in runs.items()} for runs in (before, after)))
+        came_from = set(renamed.values())
+        names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))
+        return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
     if is_script(line_of(old[0])[0]) and is_script(line_of(new[0])[0]):
-        return compare_scripts(old[0], new[0], arguments, project, stats)
-    return [compare_files(old[0], new[0], arguments, project, stats)]
+        from cfglint.review.launches import paired
 
-
-def compare_scripts(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """Compare the launch lines of two scripts, each with the most similar one."""
-    from cfglint.review.launches import paired
-
-    before, after = (discovery(arguments, project, stats, complete=False).runs([path], ()) for path in (old, new))
-    return [compared(arguments, project, *pair) for pair in paired(before, after)]
-
-
-def compared(arguments: Namespace, project: Configuration, old: CheckedRun | None, new: CheckedRun | None) -> Comparison:
-    """Compare two runs with the same releases, if files state some for only one of them."""
-    if old is not None and new is not None:
-        old, new, said = with_same_releases(old, new, facts_of(arguments, project, complete=False).target)
-        if said:
-            warn(said)
-    return Comparison(old, new)
-
-
-def sides(arguments: Namespace) -> tuple[list[str], list[str]]:
-    """(old paths, new paths)."""
-    if arguments.to:
-        return arguments.paths, arguments.to
-    if len(arguments.paths) != 2:
-        raise UsageError("pass OLD and NEW; for a run of several files: review OLD OLD --to NEW NEW")
-    return arguments.paths[:1], arguments.paths[1:]
-
-
-def discovery(arguments: Namespace, project: Configuration, stats: ScanStats, *, complete: bool, kind: str | None = None) -> Discovery:
-    """Set up the discovery of the runs of one side."""
-    found = Discovery(facts_of(arguments, project, complete), arguments.kind or kind, section_of(arguments))
-    found.request.stats = stats
-    found.request.exclude, found.request.kinds = project.exclude, project.kinds
-    return found
-
-
-def compare_files(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> Comparison:
-    """Compare the runs of two files; if the kind of one is unknown, the kind of the other is used."""
-    runs: list[CheckedRun | None] = [run_of_file(path, arguments, project, stats) for path in (old, new)]
-    recognized = next((each for each in runs if each is not None), None)
-    if recognized is None:
-        raise UnknownKindError(old)
-    for number, path in enumerate((old, new)):
-        runs[number] = runs[number] or run_of_file(path, arguments, project, stats, recognized.kinds[0])
-    return compared(arguments, project, *runs)
-
-
-def run_of_file(path: str, arguments: Namespace, project: Configuration, stats: ScanStats, kind: str | None = None) -> CheckedRun | None:
-    """The run of a file with the files that it names; None where its kind is unknown."""
-    runs = discovery(arguments, project, stats if kind else ScanStats(), complete=False, kind=kind).runs([path], ())
-    return next(iter(runs), None)
-
-
-def compare_folders(old: str, new: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> list[Comparison]:
-    """Compare the runs of two folders, paired by their paths relative to the folder, the rest by similar content."""
-    before, after = (runs_below(folder, arguments, project, stats) for folder in (old, new))
-    if not before and not after:
-        raise UsageError(f"neither {old} nor {new} contains a config that cfglint recognises; pass --kind")
-    renamed = renames.renamed(*({name: each.documents[0].text for name, each in runs.items()} for runs in (before, after)))
-    came_from = set(renamed.values())
-    names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))
-    return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
-
-
-def runs_below(folder: str, arguments: Namespace, project: Configuration, stats: ScanStats) -> dict[str, CheckedRun]:
-    """The runs of a folder by the path of their first file, relative to the folder."""
-    runs = discovery(arguments, project, stats, complete=False).runs([folder], ())
-    return {os.path.relpath(each.documents[0].path, folder): each for each in runs}
+        return [with_releases(*pair) for pair in paired(*(discovery().runs(paths, ()) for paths in (old, new)))]
+    # Where the kind of one file is unknown, it is that of the other.
+    runs = [next(iter(discovery(counts=ScanStats()).runs(paths, ())), None) for paths in (old, new)]
+    kind = next((run.kinds[0] for run in runs if run is not None), None)
+    if kind is None:
+        raise UnknownKindError(old[0])
+    return [
+        with_releases(*(run or next(iter(discovery(kind=kind).runs(paths, ())), None) for run, paths in zip(runs, (old, new), strict=True)))
+    ]

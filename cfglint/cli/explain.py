@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import columns, fail, warn, warn_of
+from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
 from cfglint.cli.options import RUN, UsageError, add_pace_options, add_run_options, load_configuration, pace_given, tokens
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_readers, only_of, write_texts
+from cfglint.cli.output import add_report_options, below_places, name_readers, refuse_several, write
 from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
@@ -22,7 +21,6 @@ OWN_COUNT = "what it takes from a checkpoint is not known; a training loop of it
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `explain`."""
     parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
@@ -63,37 +61,26 @@ def explain_run(arguments: Namespace, project: Configuration) -> int:
             return report_progress(arguments)
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
     if arguments.resume is not None:
-        warn_of(f"--resume: {each.written_at}: {OWN_COUNT}" for each in runs if not any(config.may_resume for config in each.configs))
+        warn_of(f"--resume: {run.written_at}: {OWN_COUNT}" for run in runs if not any(config.may_resume for config in run.configs))
     pace = pace_given(arguments, arguments.gpu_price)
-    accounts = [RunSummary(each, arguments.gpus, pace, arguments.num_tokens) for each in runs]
-    differing = distinct(accounts)
-    name_readers(run_summary.run for run_summary in differing)
-    whole = arguments.all
-    written = write_texts(arguments, FORMATS, lambda form, output: _report(form, accounts, differing, None if output else columns(), whole))
-    warn_of(bug for each in runs for bug in each.bug_reports)
-    return written or (2 if any(each.beyond_limits or each.bug_reports for each in runs) else 0)
-
-
-def _report(form: str, accounts: list[RunSummary], differing: dict[RunSummary, list[str]], width: int | None, whole: bool) -> str:
-    """The explanations of runs; as text those that differ, each with its places, and as a page one."""
-    if form == "html":
-        only_of([run_summary.run for run_summary in differing], "explain")
-    told = as_brief if form == "text" and not whole else partial(render_account, form)
-    if len(accounts) == 1 or form == "html":
-        return told(accounts[0], width)
-    if form == "json":
-        return dumps({"runs": [table(account) for account in accounts]})
-    shown = [*differing.items()][:MOST_RUNS]
-    left = [place for _, places in [*differing.items()][MOST_RUNS:] for place in places]
-    texts = [f"{', '.join(dict.fromkeys(places))}\n{told(run_summary, width)}" for run_summary, places in shown]
-    return "\n".join([*texts, *([f"not shown: {', '.join(left)}\n"] if left else [])])
-
-
-def distinct(accounts: list[RunSummary]) -> dict[RunSummary, list[str]]:
-    """Those of some explanations that differ in more than their place, each with the places of all that are like it."""
-    found: dict[str, RunSummary] = {}
-    places: dict[RunSummary, list[str]] = {}
+    accounts = [RunSummary(run, arguments.gpus, pace, arguments.num_tokens) for run in runs]
+    alike: dict[str, list[RunSummary]] = {}  # those that differ in nothing but their places
     for account in accounts:
-        first = found.setdefault(account.fingerprint, account)
-        places.setdefault(first, []).append(account.run.full_place)
-    return places
+        alike.setdefault(account.fingerprint, []).append(account)
+    firsts = [first for first, *_ in alike.values()]
+    name_readers(first.run for first in firsts)
+
+    def render(form: str, _colour: bool, width: int | None) -> str:
+        if form == "html":
+            refuse_several([first.run for first in firsts], "explain")
+        elif form == "json" and len(accounts) > 1:
+            return dumps({"runs": [table(account) for account in accounts]})
+        brief = form == "text" and not arguments.all
+        texts = [as_brief(first, width) if brief else render_account(form, first, width) for first in firsts]
+        if len(accounts) == 1 or form == "html":
+            return texts[0]
+        return below_places(list(zip(texts, ([account.run.full_place for account in group] for group in alike.values()), strict=True)))
+
+    written = write(arguments, render, FORMATS)
+    warn_of(bug for run in runs for bug in run.bug_reports)
+    return written or (2 if any(run.beyond_limits or run.bug_reports for run in runs) else 0)

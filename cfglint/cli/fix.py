@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
-from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.argument_parser import HIDDEN, Namespace, Parser
+from cfglint.cli.asked_runs import runs_of
 from cfglint.cli.console import bug_report, fail, in_build_log, warn
 from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import (
     UsageError,
     add_code_options,
     add_run_options,
-    add_skip_option,
+    add_target_options,
     baseline_of,
     load_configuration,
-    positive,
     report_unchecked,
-    runs_of,
     selection_of,
     skipped_files,
 )
@@ -25,9 +24,9 @@ from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import counted, first_few, spelled
 from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
-from cfglint.report.escapes import MARKS, shown, without_runner_command
+from cfglint.report.escapes import is_runner_command, shown
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
-from cfglint.rewrite.joint_targets import MOST_PLACES, Aimed, Reading, Target, reach, rebased
+from cfglint.rewrite.joint_targets import MOST_PLACES, Aimed, Target, reach, rebased
 from cfglint.rewrite.retarget import Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.rewrite.write_texts import edited
@@ -36,7 +35,6 @@ from cfglint.run.paths import UnknownKindError, line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
-from cfglint.source.document import Document
 from cfglint.source.files import FileProblem
 from cfglint.source.record import Record
 from cfglint.source.root import is_inside, resolved
@@ -52,28 +50,23 @@ if TYPE_CHECKING:
 
 Reason = tuple[str, str]  # the code of a finding, and why it was not fixed
 
+STANDARD_INPUT = "-"
+MOST_NAMED = 3  # files that are named if the same finding is not fixed in them; more are counted
+
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `fix`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: the declared runs, else .)")
     add_run_options(parser)
-    add_skip_option(parser)
+    parser.add_argument("--skip-unrecognized", action="store_true", topic=HIDDEN)  # the hooks pass it
     add_code_options(parser)
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="current GPU count, if the files leave it open")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
+    add_target_options(parser)
     parser.add_argument("--unsafe-fixes", action="store_true", help="also apply fixes that change what the run computes")
     parser.add_argument("--diff", action="store_true", help="write nothing; print a unified diff")
     parser.add_argument("--check", action="store_true", help="write nothing; exit status 1 if something would change")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
-    parser.hide("--skip-unrecognized")  # the hooks pass it
     parser.add_example("cfglint fix train.yaml", "apply the safe fixes")
     parser.add_example("cfglint fix train.yaml --gpus 8 --global-batch 256", "reach 256 samples per step")
     parser.add_example("cfglint fix . --diff", "show what would change")
-
-
-STANDARD_INPUT = "-"
-MOST_NAMED = 3  # files that are named if the same finding is not fixed in them; more are counted
 
 
 class Work(Record):
@@ -110,38 +103,60 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        has_target = bool(target_gpus or arguments.global_batch)
         runs = [each for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
-        if has_target:
-            works = _hit_target(runs, arguments, project, target_gpus)
+        if target_gpus or arguments.global_batch:
+            works = hit_target(runs, arguments, project, target_gpus)
         else:
             works = [Work(each) for each in runs]
             texts: dict[str, str] = {}
             scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
             for work in works:
-                _attempt(work, lambda work: _apply_fixes(work, arguments.unsafe_fixes, scope, texts))
+                attempt(work, lambda work: apply_to(work, arguments.unsafe_fixes, scope, texts))
                 texts.update(work.texts)
-        _write_each_file_once(works)
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not arguments.diff and not arguments.check:
-        return _print_fixed(works, stats, arguments)
-    _write(works, arguments)
+    # The new content of a file belongs to the first run that changes it: the edits of a run include those of the runs before it.
+    last = {path: text for work in works for path, text in work.texts.items()}
+    for work in works:
+        work.texts = {path: last.pop(path) for path in work.texts if path in last}
+    writes_nothing = arguments.diff or arguments.check
+    if STANDARD_INPUT in arguments.paths and arguments.format == "text" and not writes_nothing:
+        report_alike_once(works)
+        for work in works:
+            document = work.run.documents[0]
+            sys.stdout.write(work.texts.get(document.path, document.text))
+            sys.stderr.write(as_text(work, arguments))
+        return exit_status(works, stats, arguments)
+    for work in works:
+        if work.texts and not writes_nothing:
+            write_run(work)
     if arguments.format == "json":
         from cfglint.report.json import dumps
 
-        sys.stdout.write(dumps({"runs": [_entry(work) for work in works]}))
-    else:
-        _name_skipped_once(works)
-        often = _not_fixed_often(works)
-        _report_alike_once(works)
-        sys.stdout.write("".join(_as_text(work, arguments, often, named=len(works) > 1) for work in works))
-        (sys.stderr if arguments.diff else sys.stdout).write("".join(folded_lines([*_counted_lines(often)])))
-        warn(_summary(works, stats, arguments))
-    return _status(works, stats, arguments)
+        sys.stdout.write(dumps({"runs": [entry_of(work) for work in works]}))
+        return exit_status(works, stats, arguments)
+    often = leave_out_repeated_skips(works)
+    report_alike_once(works)
+    sys.stdout.write("".join(as_text(work, arguments, often, named=len(works) > 1) for work in works))
+    counted_lines = [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
+    (sys.stderr if arguments.diff else sys.stdout).write("".join(folded_lines(counted_lines)))
+    changed = len({path for work in works for path in work.texts})
+    failed = sum(bool(work.problem or work.withheld or work.infeasible) for work in works)
+    first = f"{counted(changed, 'file')} {'would change' if writes_nothing else 'changed'}" if changed or failed else "nothing to fix"
+    first += f" ({counted(len(works), 'run')} checked{f', {failed} could not be fixed' if failed else ''})"
+    warn("; ".join([first if works else "no training configs found", *skipped_files(stats)]))
+    return exit_status(works, stats, arguments)
 
 
-def _attempt(work: Work, step: Callable[[Work], None]) -> None:
+def exit_status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
+    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem or work.run.incomplete_script for work in works):
+        return 2
+    if any(work.infeasible or work.withheld for work in works):
+        return 1
+    return 1 if arguments.check and any(work.texts for work in works) else 0
+
+
+def attempt(work: Work, step: Callable[[Work], None]) -> None:
     """Do something for one run; a bug in cfglint becomes the problem of this run, so that other runs are still fixed."""
     try:
         step(work)
@@ -154,41 +169,10 @@ def _attempt(work: Work, step: Callable[[Work], None]) -> None:
         work.texts, work.changed, work.titles = {}, [], []
 
 
-def _name_skipped_once(works: list[Work]) -> None:
-    """Leave out fixes that were not applied and are already reported for another run with the same file."""
-    named: set[tuple[str, str, str]] = set()
-    for work in works:
-        work.skipped = [each for each in work.skipped if (each.code, each.file, each.reason) not in named]
-        named.update((each.code, each.file, each.reason) for each in work.skipped)
+# ---- a target
 
 
-def _report_alike_once(works: list[Work]) -> None:
-    """Report once what several runs have in common: a target that they reach alike, with their places; the problem of a loop."""
-    said: set[str] = set()
-    alike: dict[tuple[str, ...], Work] = {}
-    for work in works:
-        about = work.problem or work.withheld
-        if about:
-            work.repeated = about in said and not work.changed
-            said.add(about)
-        elif work.retarget is not None:
-            lines = fixes.target_lines(work.retarget)
-            first = alike.setdefault(tuple(line for line in lines if not line.startswith(fixes.DETAIL)), work)
-            first.places[shown(work.run.written_at)] = None
-            first.lines = fixes.with_details_of(lines, first.lines)
-
-
-def _print_fixed(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    """Print the fixed content of standard input; the report goes to standard error."""
-    _report_alike_once(works)
-    for work in works:
-        document = work.run.documents[0]
-        sys.stdout.write(work.texts.get(document.path, document.text))
-        sys.stderr.write(_as_text(work, arguments))
-    return _status(works, stats, arguments)
-
-
-def _hit_target(found: list[CheckedRun], arguments: Namespace, project: Configuration, gpus: int | None) -> list[Work]:
+def hit_target(runs: list[CheckedRun], arguments: Namespace, project: Configuration, gpus: int | None) -> list[Work]:
     """Change what the target needs in the files of all runs."""
 
     def recheck(texts: dict[str, str]) -> list[CheckedRun]:
@@ -198,10 +182,21 @@ def _hit_target(found: list[CheckedRun], arguments: Namespace, project: Configur
         finally:
             arguments.gpus = None
 
-    works = [Work(each) for each in found]
+    known = {os.path.normpath(run.written_at) for run in runs}
+    plain = Namespace()
+    vars(plain).update(vars(arguments), run=False)
+
+    def read_by(paths: Collection[str], texts: dict[str, str]) -> list[CheckedRun]:
+        """The further runs of the project that read some files, with new contents, as `check` finds them without options."""
+        plain.paths = [*paths]
+        return [each for _, each in runs_of(plain, project, ScanStats(), texts) if os.path.normpath(each.written_at) not in known]
+
+    decides_how_files_are_read = arguments.kind or arguments.section or arguments.args or STANDARD_INPUT in arguments.paths
+    works = [Work(each) for each in runs]
     target = Target(gpus, arguments.global_batch, arguments.max_micro_batch, lasting=not arguments.diff)
-    for work, aim in zip(works, reach(found, target, recheck, _reading(arguments, project, found), arguments.paths), strict=True):
-        _attempt(work, lambda work, aim=aim: _take(work, aim))  # type: ignore[misc]
+    aims = reach(runs, target, recheck, None if decides_how_files_are_read else read_by, arguments.paths)
+    for work, aim in zip(works, aims, strict=True):
+        attempt(work, lambda work, aim=aim: take(work, aim))  # type: ignore[misc]
         if work.run.read_for is not None and work.texts:
             warn(f"{work.run.read_for}: in the run of {work.run.written_at}")
         for path, places in aim.read_by.items():
@@ -209,36 +204,18 @@ def _hit_target(found: list[CheckedRun], arguments: Namespace, project: Configur
     return works
 
 
-def _reading(arguments: Namespace, project: Configuration, runs: list[CheckedRun]) -> Reading | None:
-    """What finds the further runs of the project that read some files, with new contents, as `check` does without options; None if an
-    option decides how files are read.
-    """
-    if arguments.kind or arguments.section or arguments.args or STANDARD_INPUT in arguments.paths:
-        return None
-    known = {os.path.normpath(run.written_at) for run in runs}
-    plain = Namespace()
-    vars(plain).update(vars(arguments), run=False)
-
-    def reading(paths: Collection[str], texts: dict[str, str]) -> list[CheckedRun]:
-        plain.paths = [*paths]
-        found = runs_of(plain, project, ScanStats(), texts)
-        return [each for _, each in found if os.path.normpath(each.written_at) not in known]
-
-    return reading
-
-
-def _take(work: Work, aim: Aimed) -> None:
-    """Take over how a run reaches the target."""
+def take(work: Work, aim: Aimed) -> None:
+    """Take over how a run reaches the target, or the values that have to be set outside its files for it."""
     if aim.bug is not None:
         raise aim.bug
-    work.retarget, work.problem, work.withheld, work.texts = aim.found, aim.problem, aim.withheld, aim.texts
-    work.changed = aim.found.changed if aim.found is not None and aim.texts else []
-    if aim.found is not None and aim.found.needs and not work.problem:
-        work.problem = f"{aim.place}: {_needed(aim.found)}"
-
-
-def _needed(found: Retarget) -> str:
-    """The values that have to be set outside these files, with an example."""
+    found = aim.found
+    work.retarget, work.problem, work.withheld, work.texts = found, aim.problem, aim.withheld, aim.texts
+    if found is None:
+        work.changed = []
+        return
+    work.changed = found.changed if aim.texts else []
+    if not found.needs or work.problem:
+        return
     split = found.solution.chosen
     assert split is not None
     keys = " x ".join(f"`{need.key}`" for need in found.needs)
@@ -246,10 +223,13 @@ def _needed(found: Retarget) -> str:
     by_hand = "".join(
         f"; set `{change.key.rpartition('/')[2]}` to {spelled(change.after)} in {change.file} as well" for change in found.by_hand
     )
-    return (
-        f"the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
+    work.problem = (
+        f"{aim.place}: the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
         f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel){by_hand}"
     )
+
+
+# ---- fixes
 
 
 class FixScope:
@@ -275,57 +255,23 @@ class FixScope:
         return any(path == each or is_inside(path, each) for each in self.named)
 
 
-def _apply_fixes(work: Work, unsafe: bool, scope: FixScope, texts: dict[str, str]) -> None:
-    """Apply the fixes of one run on top of those that other runs have made to its files."""
+def apply_to(work: Work, unsafe: bool, scope: FixScope, texts: dict[str, str]) -> None:
+    """Apply the fixes of one run on top of those that other runs have made to its files, if all of its files parse."""
     run = work.run
-    unreadable = _unreadable([document for document in run.documents if not run.is_of_reader or scope.holds(document.path)], run)
-    if unreadable:
-        work.problem = unreadable
-        return
+    for document in run.documents if not run.is_unreadable_template else ():
+        if document.problems and document.text.strip() and (not run.is_of_reader or scope.holds(document.path)):
+            work.problem = f"{document.path}: does not parse, so it was not changed; `cfglint check` reports why"
+            return
     done = apply_fixes(rebased(run, texts), unsafe, lambda current: scope.limit(current, run.is_of_reader))
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
     work.comments = done.comments
-    refused = None if run.is_of_reader else _refused(done.run)
-    if refused:
-        work.problem = refused
-
-
-def _unreadable(documents: list[Document], run: CheckedRun) -> str | None:
-    """Why files of a run cannot be fixed: one does not parse, and no fix changes that."""
-    if run.is_unreadable_template:
-        return None
-    for document in documents:
-        if document.problems and document.text.strip():
-            return f"{document.path}: does not parse, so it was not changed; `cfglint check` reports why"
-    return None
-
-
-def _refused(run: CheckedRun) -> str | None:
-    """Why a parser still refuses a file after the fixes."""
-    for config in run.configs:
+    for config in done.run.configs if not run.is_of_reader else ():
         for document, problem in config.load_problems:
-            if not problem.only_here:
-                return f"{document.path}: cannot be loaded, and no fix changes that: {problem.message}"
-    return None
+            if not problem.only_here and work.problem is None:
+                work.problem = f"{document.path}: cannot be loaded, and no fix changes that: {problem.message}"
 
 
-def _write_each_file_once(works: list[Work]) -> None:
-    """Give the new content of a file to the first run that changes it: the edits of a run include those of the runs before it."""
-    last = {path: text for work in works for path, text in work.texts.items()}
-    for work in works:
-        work.texts = {path: last.pop(path) for path in work.texts if path in last}
-
-
-def _write(works: list[Work], arguments: Namespace) -> None:
-    """Write the new contents, unless only a report is asked for."""
-    if arguments.diff or arguments.check:
-        return
-    for work in works:
-        if work.texts:
-            _write_run(work)
-
-
-def _write_run(work: Work) -> None:
+def write_run(work: Work) -> None:
     """Write the new contents of a run's files: all, or none if one of them has changed since it was read."""
     edits = edited(every_document(work.run.documents), work.texts)
     try:
@@ -344,34 +290,24 @@ def _write_run(work: Work) -> None:
             warn(edit.note)
 
 
-def _status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem or work.run.incomplete_script for work in works):
-        return 2
-    if any(work.infeasible or work.withheld for work in works):
-        return 1
-    return 1 if arguments.check and any(work.texts for work in works) else 0
+# ---- the report
 
 
-def _nodes(work: Work) -> int | None:
-    """The nodes of a target, else those of the run."""
-    if work.retarget is None:
-        return work.run.outcome().entry()["nodes"]
-    after = work.retarget.layout.after
-    return after.nodes if after is not None else None
-
-
-def _entry(work: Work) -> FixRunEntry:
+def entry_of(work: Work) -> FixRunEntry:
+    """The JSON of a run; its nodes are those of the target, if there is one."""
+    retarget = work.retarget
+    after = retarget.layout.after if retarget else None
     entry: FixRunEntry = {
         "files": [document.path for document in work.run.documents],
         "kinds": work.run.kinds,
-        "gpus": work.retarget.gpus if work.retarget else work.run.facts.gpus,
-        "nodes": _nodes(work),
+        "gpus": retarget.gpus if retarget else work.run.facts.gpus,
+        "nodes": (after.nodes if after is not None else None) if retarget else work.run.outcome().entry()["nodes"],
         "changed": [fixes.change_entry(change) for change in work.changed],
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
         "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],
-        "plan": fixes.plan_entry(work.retarget) if work.retarget else None,
-        "alternatives": fixes.alternatives_entry(work.retarget) if work.retarget else None,
-        "needs": ([fixes.need_entry(each) for each in work.retarget.needs] or None) if work.retarget else None,
+        "plan": fixes.plan_entry(retarget) if retarget else None,
+        "alternatives": fixes.alternatives_entry(retarget) if retarget else None,
+        "needs": ([{"key": need.key, "value": need.value} for need in retarget.needs] or None) if retarget else None,
     }
     problem = work.problem or work.withheld
     if problem:
@@ -379,20 +315,41 @@ def _entry(work: Work) -> FixRunEntry:
     return entry
 
 
-def _not_fixed_often(works: list[Work]) -> Counter[Reason]:
-    """(code, reason) of what is not fixed in more files than are named, with the number of files."""
+def leave_out_repeated_skips(works: list[Work]) -> Counter[Reason]:
+    """Leave out fixes that were not applied and are already reported for another run with the same file.
+
+    Returns what is not fixed in more files than are named, with the number of files.
+    """
     from collections import Counter
 
-    files = Counter((code, reason) for code, reason, _ in {(each.code, each.reason, each.file) for work in works for each in work.skipped})
+    named: dict[tuple[str, str, str], None] = {}
+    for work in works:
+        work.skipped = [each for each in work.skipped if (each.code, each.reason, each.file) not in named]
+        named.update({(each.code, each.reason, each.file): None for each in work.skipped})
+    files = Counter((code, reason) for code, reason, _ in named)
     return Counter({reason: number for reason, number in files.items() if number > MOST_NAMED})
 
 
-def _counted_lines(often: Counter[Reason]) -> list[str]:
-    """The lines about fixes that were not applied in many files."""
-    return [shown(f"{number} files: {code} not fixed: {reason}") + "\n" for (code, reason), number in often.most_common()]
+def report_alike_once(works: list[Work]) -> None:
+    """Report once what several runs have in common: a target that they reach alike, with their places; the problem of a loop."""
+    said: set[str] = set()
+    alike: dict[tuple[str, ...], Work] = {}
+    for work in works:
+        about = work.problem or work.withheld
+        if about:
+            work.repeated = about in said and not work.changed
+            said.add(about)
+        elif work.retarget is not None:
+            lines = fixes.target_lines(work.retarget)
+            rest = tuple(line for line in lines if not line.startswith(fixes.DETAIL))
+            first = alike.setdefault(rest, work)
+            first.places[shown(work.run.written_at)] = None
+            details = dict.fromkeys(line for line in (*first.lines, *lines) if line.startswith(fixes.DETAIL))
+            at = next((index for index, line in enumerate(lines) if line.startswith(fixes.DETAIL)), 0)
+            first.lines = [*rest[:at], *details, *rest[at:]]
 
 
-def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), named: bool = False) -> str:
+def as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), named: bool = False) -> str:
     """The changes and their consequences, without the unapplied fixes listed in `often`; with --diff only the diff, which can be piped.
 
     `named`: the lines about the target begin with the file, because there are several runs.
@@ -408,39 +365,16 @@ def _as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), n
         lines[0] = f"{first_few([*work.places])}: {lines[0]}"
     explained = "".join(folded_lines(lines))
     for each in work.skipped:
-        if (each.code, each.reason) in often:
-            continue
-        explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
+        if (each.code, each.reason) not in often:
+            explained += shown(f"{each.file}: {each.code} not fixed: {each.reason}") + "\n"
     if arguments.diff and not work.infeasible:
         sys.stderr.write(explained)
-        return "".join(map(_printed, fixes.diff_lines(every_document(work.run.documents), work.texts)))
+        diff = fixes.diff_lines(every_document(work.run.documents), work.texts)
+        # Escaped on a terminal, unchanged in a file or a pipe. In a CI log, which is a pipe, too, a line that the runner would execute
+        # as a command is escaped; such a patch cannot be applied.
+        all_lines, commands = sys.stdout.isatty(), in_build_log()
+        is_escaped = [all_lines or (commands and is_runner_command(line)) for line in diff]
+        return "".join(f"{shown(line[:-1])}\n" if escaped else line for line, escaped in zip(diff, is_escaped, strict=True))
     if work.titles:
-        lines = [f"{shown(f'{file}: {title}')}\n" for file, title in work.titles]
-    else:
-        lines = [fixes.change_line(change) for change in work.changed]
-    return "".join(lines) + explained
-
-
-def _printed(line: str) -> str:
-    """A line of a diff: escaped on a terminal, unchanged in a file or a pipe.
-
-    In a CI log, which is a pipe, too, a line that the runner would execute as a command is escaped;
-    such a patch cannot be applied.
-    """
-    text = shown(line[:-1])
-    if sys.stdout.isatty() or (in_build_log() and (without_runner_command(line) != line or any(mark in line for mark in MARKS))):
-        return f"{text}\n"
-    return line
-
-
-def _summary(works: list[Work], stats: ScanStats, arguments: Namespace) -> str:
-    changed = len({path for work in works for path in work.texts})
-    verb = "would change" if arguments.diff or arguments.check else "changed"
-    checked = counted(len(works), "run")
-    first = f"{counted(changed, 'file')} {verb} ({checked} checked)" if changed else f"nothing to fix ({checked} checked)"
-    failed = sum(bool(work.problem or work.withheld or work.infeasible) for work in works)
-    if not works:
-        first = "no training configs found"
-    if failed:
-        first = f"{counted(changed, 'file')} {verb} ({checked} checked, {failed} could not be fixed)"
-    return "; ".join([first, *skipped_files(stats)])
+        return "".join(f"{shown(f'{file}: {title}')}\n" for file, title in work.titles) + explained
+    return "".join(map(fixes.change_line, work.changed)) + explained

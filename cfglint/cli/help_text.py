@@ -21,7 +21,8 @@ def help_text(usage: str, description: str, options: list[Option], examples: lis
         lines += ["", *folded(f"about the {topic} (`cfglint help {topic}`): {listed}", width, "  ")]
     lines += ["", "examples:"] if examples else []
     for command, what in examples:
-        lines += example(command, what, width)
+        line = f"  {command}  # {what}"
+        lines += [line] if len(line) <= width else [*folded_command(command, width), *folded(f"      {what}", width, "      ")]
     return "\n".join(lines)
 
 
@@ -37,12 +38,6 @@ def folded(text: str, width: int, indent: str = "") -> list[str]:
     from textwrap import wrap
 
     return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-def example(command: str, what: str, width: int) -> list[str]:
-    """The lines of an example: one if both parts fit, else the explanation is below the command."""
-    one = f"  {command}  # {what}"
-    return [one] if len(one) <= width else [*folded_command(command, width), *folded(f"      {what}", width, "      ")]
 
 
 def folded_command(command: str, width: int) -> list[str]:

@@ -7,10 +7,9 @@ import os
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, working_directory
-from cfglint.cli.run_all import outcomes
-from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
@@ -57,7 +56,6 @@ LOCAL = """\
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `init`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders to walk (default: .)")
     add_run_options(parser)
     parser.add_argument("--declare", action="store_true", help="print the runs as [[run]] tables for the configuration instead")
@@ -82,10 +80,19 @@ def run(arguments: Namespace) -> int:
         working_directory()
         found = outcomes(arguments, project, stats)
         suppress(found, Selection(project))
-        accepted = {} if project.baseline else write_baseline(found)
+        codes = [finding.code for outcome in found for finding in outcome.open_findings]
+        accepted = {} if project.baseline else {code: codes.count(code) for code in codes}
+        if accepted:
+            baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
         if not kept:
             writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
-        hooked = write_hooks()
+        if os.path.exists(".git") and not os.path.lexists(HOOKS):
+            writing.write_report(HOOKS, hooks().encode())
+            hooked = f"wrote {HOOKS}; `pre-commit install` enables it"
+        else:
+            sys.stdout.write(f"# for {HOOKS}\n{hooks()}")
+            why = "exists already" if os.path.lexists(HOOKS) else "belongs at the top of a git repository"
+            hooked = f"{HOOKS} {why}: add the hooks that were printed"
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
     note = f"{BASELINE} accepts {by_code(accepted)}" if accepted else "no findings, so no baseline was written"
@@ -98,16 +105,6 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def write_baseline(found: list[Outcome]) -> dict[str, int]:
-    """Write a baseline if there are findings to accept; return their number for each code."""
-    numbers: dict[str, int] = {}
-    for diagnostic in [each for outcome in found for each in outcome.open_findings]:
-        numbers[diagnostic.code] = numbers.get(diagnostic.code, 0) + 1
-    if numbers:
-        baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
-    return numbers
-
-
 def by_code(numbers: dict[str, int]) -> str:
     """`3 findings (BAT001 x 2, KEY105)`, the most frequent codes first."""
     codes = sorted(numbers, key=lambda code: (-numbers[code], code))
@@ -116,43 +113,27 @@ def by_code(numbers: dict[str, int]) -> str:
     return f"{counted(sum(numbers.values()), 'finding')} ({', '.join([*texts, *more])})"
 
 
-def write_hooks() -> str:
-    """Write the hooks at the top of a git work tree that has none yet, print them otherwise; return what was done."""
-    if os.path.exists(".git") and not os.path.lexists(HOOKS):
-        writing.write_report(HOOKS, hooks().encode())
-        return f"wrote {HOOKS}; `pre-commit install` enables it"
-    sys.stdout.write(f"# for {HOOKS}\n{hooks()}")
-    why = "exists already" if os.path.lexists(HOOKS) else "belongs at the top of a git repository"
-    return f"{HOOKS} {why}: add the hooks that were printed"
-
-
 def hooks() -> str:
     """The hooks, which refer to the repository that pip installed cfglint from; without such a repository, hooks that run the
-    installed command.
+    installed command: its name where that is on the PATH, else the program that runs now.
     """
     repository, revision = home()
-    if not repository:
-        start = command()
-        each = (LOCAL.format(id=name, entry=entry(f"{start} {options}"), files=files) for name, options, files in EACH_HOOK)
-        return INSTALLED.format(where="the cfglint on the PATH" if start == COMMAND else "the cfglint that wrote this file") + "".join(each)
-    ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
-    return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"
-
-
-def command() -> str:
-    """The command with which hooks start cfglint: its name where that is on the PATH, else the program that runs now."""
+    if repository:
+        ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
+        return f"repos:\n  - repo: {repository}\n    rev: {revision}\n    hooks:\n{ids}"
     import shlex
     import shutil
 
-    if shutil.which(COMMAND) is not None:
-        return COMMAND
-    script = os.path.join(os.path.dirname(sys.executable), COMMAND)
-    return shlex.quote(script) if os.path.isfile(script) else f"{shlex.quote(sys.executable)} -m {COMMAND}"
-
-
-def entry(text: str) -> str:
-    """A command as a YAML scalar."""
-    return text if text.startswith(COMMAND) else json.dumps(text)
+    command, where = COMMAND, "the cfglint on the PATH"
+    if shutil.which(COMMAND) is None:
+        script = os.path.join(os.path.dirname(sys.executable), COMMAND)
+        command = shlex.quote(script) if os.path.isfile(script) else f"{shlex.quote(sys.executable)} -m {COMMAND}"
+        where = "the cfglint that wrote this file"
+    text = INSTALLED.format(where=where)
+    for name, options, files in EACH_HOOK:
+        line = f"{command} {options}"
+        text += LOCAL.format(id=name, entry=line if command == COMMAND else json.dumps(line), files=files)
+    return text
 
 
 def settings(gpus: int | None, has_baseline: bool, unclear: list[str]) -> str:

@@ -8,12 +8,10 @@ import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import columns, fail, warn, warn_of
-from cfglint.cli.gpu_counts import set_by_runs, unused
-from cfglint.cli.options import UsageError, add_run_options, load_configuration
-from cfglint.cli.single_report import add_report_options, the_reports, write_texts
-from cfglint.explanation import failure_parser, trainer_state
-from cfglint.explanation.log_analysis import ExplainedLog
+from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.options import UsageError, add_run_options, gpus_not_used, load_configuration
+from cfglint.cli.output import add_report_options, reports, write
+from cfglint.explanation import failure_parser
 from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.wording import counted, first_few
 from cfglint.project.settings_file import Configuration
@@ -27,7 +25,6 @@ FORMATS = ("text", "json", "html")
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `log`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a log (`-`: standard input), and the files of its run to compare")
     add_run_options(parser)
     parser.hide("--run", "--nodes", "--env", "--set", "--args", "--section", "--stdin-filename", "--strict-keys", "--trainer")
@@ -43,30 +40,47 @@ def run(arguments: Namespace) -> int:
             raise UsageError("PATH is missing: pass a log, or - for standard input")
         project = load_configuration(arguments)
         log = log_among(arguments)
-        if log is None:
-            return report_progress(arguments)
-        return report(log, arguments, project)
+        return report_progress(arguments) if log is None else report(log, arguments, project)
     except (UsageError, UnknownKindError, files.FileProblem) as error:
         return fail(str(error))
 
 
 def report(log: Log, arguments: Namespace, project: Configuration) -> int:
-    """Print or write the explanation of a log; return the exit status."""
-    found = log.explained(arguments.kind or "")
+    """Print or write the explanation of a log, compared with the files if any are given; return the exit status."""
+    explained = log.explained(arguments.kind or "")
+    runs: list[CheckedRun] = []
+
+    def run_with(logged: dict[str, int], card: float | None) -> CheckedRun:
+        if arguments.gpu_memory is None and not project.gpu_memory:
+            arguments.gpu_memory = card
+        arguments.logged = logged
+        first, *others = runs_asked(arguments, project, arguments.run)
+        runs.append(first)
+        if first.is_of_reader or others:
+            places = first_few([*dict.fromkeys(run.full_place for run in (first, *others))])
+            warn(f"{arguments.paths[0]}: compared in the run of {first.full_place}" + (f", one of {places}" if others else ""))
+        return first
+
     not_compared = ""
     try:
-        compare_with_files(found, arguments, project)
+        if arguments.paths:
+            compare(explained, run_with)
+            if arguments.gpus:
+                of_lines = [run for run in runs if run.launch.line is not None and not run.launch.machine]
+                sizes = {run.written_at: run.facts.gpus for run in of_lines if run.facts.gpus is not None}
+                warn_of(gpus_not_used(sizes, arguments.gpus))
+            explained.files = list(arguments.paths)
     except (UsageError, UnknownKindError, files.FileProblem) as error:
         not_compared = str(error)
-    failed = write_texts(arguments, FORMATS, lambda form, output: render_log(form, log.path, found, None if output else columns()))
-    status = failed or (1 if any(banner.differences for banner in found.banners) else 0)
+    failed = write(arguments, lambda form, _, width: render_log(form, log.path, explained, width), FORMATS)
+    status = failed or (1 if any(banner.differences for banner in explained.banners) else 0)
     return fail(f"not compared: {not_compared}") if not_compared else status
 
 
 def report_progress(arguments: Namespace) -> int:
     """Print or write what a log without a banner and a failure shows; UsageError if that is nothing."""
     path = arguments.paths[0]
-    missing = next((each for each in arguments.paths if not os.path.lexists(each)), None)
+    missing = next((name for name in arguments.paths if not os.path.lexists(name)), None)
     if missing is not None and not os.path.isfile(path):
         raise UsageError(f"{missing}: no such file")
     steps, said = progress_in(path)
@@ -76,10 +90,10 @@ def report_progress(arguments: Namespace) -> int:
             arguments.paths.remove(path)
             return report(log, arguments, load_configuration(arguments))
         raise UsageError(f"{path}: {said}")
-    if any(form != "text" for form, _ in the_reports(arguments, FORMATS)):
+    if any(form != "text" for form, _ in reports(arguments, FORMATS)):
         warn(f"{path}: {said}")
     plain = f"{shown(path)}: {said}\n"
-    return write_texts(arguments, FORMATS, lambda form, _: plain if form == "text" else render_log(form, path, Log(path).explained()))
+    return write(arguments, lambda form, *_: plain if form == "text" else render_log(form, path, Log(path).explained()), FORMATS)
 
 
 def progress_in(path: str) -> tuple[int, str]:
@@ -88,9 +102,6 @@ def progress_in(path: str) -> tuple[int, str]:
         return 0, "no such file"
     if os.path.isfile(path) and Log(path).is_empty:
         return 0, "the log is empty: the program wrote nothing, or its output went elsewhere (standard error, the log of another rank)"
-    state = trainer_state.progress(path)
-    if state:
-        return 1, f"no failure in it; {state}"
     events = failure_parser.read(Log(path).lines()) if os.path.isfile(path) else failure_parser.Events()
     logged = f"; the last of {counted(len(events.steps), 'logged step')} is in line {events.steps[-1]}" if events.steps else ""
     ended = f"; the training came to its end in line {events.ended}" if events.ended else ""
@@ -108,27 +119,3 @@ def log_among(arguments: Namespace) -> Log | None:
             arguments.paths.remove(path)
             return log
     return None
-
-
-def compare_with_files(found: ExplainedLog, arguments: Namespace, project: Configuration) -> None:
-    """Compare the failures and the banners of a log with the files, if any are given."""
-    if not arguments.paths:
-        return
-
-    runs: list[CheckedRun] = []
-
-    def run_with(known: dict[str, int], card: float | None) -> CheckedRun:
-        if arguments.gpu_memory is None and not project.gpu_memory:
-            arguments.gpu_memory = card
-        arguments.logged = known
-        asked = runs_asked(arguments, project, arguments.run)
-        runs.append(asked[0])
-        if asked[0].is_of_reader or len(asked) > 1:
-            places = first_few([*dict.fromkeys(each.full_place for each in asked)])
-            warn(f"{arguments.paths[0]}: compared in the run of {asked[0].full_place}" + (f", one of {places}" if len(asked) > 1 else ""))
-        return runs[-1]
-
-    compare(found, run_with)
-    if arguments.gpus:
-        warn_of(unused(set_by_runs(runs), arguments.gpus))
-    found.files = list(arguments.paths)

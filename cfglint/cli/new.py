@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from functools import partial
@@ -19,12 +20,11 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import LaunchChoiceError, UnknownKindError, line_of
 from cfglint.source import files, writing
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any
 from cfglint.source.file_source import FileSource, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.cli.prompts import Asked
     from cfglint.frameworks.memory.inputs import Model
 
 SHAPE_NAMES = ("layers", "hidden", "heads", "kv-heads")
@@ -35,63 +35,46 @@ INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"
 
 def add_arguments(parser: Parser) -> None:
     """Add the options of `new`; all but the last ones are facts of the job."""
-    parser.add_argument(
-        "kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a consistent set of files"
-    )
-    parser.add_argument("--gpus", type=positive, metavar="N", help="number of GPUs of the launch")
-    parser.add_argument("--gpus-per-node", topic=JOB, type=positive, metavar="N", help="GPUs per node (default: 8)")
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="samples per optimizer step")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size that fits")
-    parser.add_argument("--micro-batch", topic=JOB, type=positive, metavar="M", help="exactly this micro batch size")
-    parser.add_argument("--zero", type=int, choices=("0", "1", "2", "3"), help="ZeRO stage")
-    parser.add_argument("--offload", topic=JOB, action="store_true", help="offload the optimizer to the CPU")
-    parser.add_argument("--offload-weights", topic=JOB, action="store_true", help="also offload the weights, at ZeRO stage 3")
-    parser.add_argument("--precision", topic=JOB, choices=PRECISIONS, help=f"number format (default: {PRECISIONS[0]})")
-    add_training(parser)
-    add_model(parser)
-    parser.add_argument("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"of the set `run` (default: {FRAMEWORK})")
-    parser.add_argument("--target", action="append", default=[], metavar="NAME==VERSION", help="a release; repeatable")
-    parser.add_argument("--from", action="append", default=[], metavar="FILE", help="take the facts of a run; repeatable")
-    parser.add_argument("--config", topic=JOB, metavar="FILE", help="a cfglint.toml or pyproject.toml (default: the nearest one)")
-    parser.add_argument("--output", metavar="PATH", help="or -o: a folder or file; - prints (default: this folder)")
-    parser.add_argument("--force", action="store_true", help="replace existing files")
+    add = parser.add_argument
+    add_rare = partial(parser.add_argument, topic=JOB)
+    add("kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a consistent set of files")
+    add("--gpus", type=positive, metavar="N", help="number of GPUs of the launch")
+    add_rare("--gpus-per-node", type=positive, metavar="N", help="GPUs per node (default: 8)")
+    add("--global-batch", type=positive, metavar="G", help="samples per optimizer step")
+    add("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size that fits")
+    add_rare("--micro-batch", type=positive, metavar="M", help="exactly this micro batch size")
+    add("--zero", type=int, choices=("0", "1", "2", "3"), help="ZeRO stage")
+    add_rare("--offload", action="store_true", help="offload the optimizer to the CPU")
+    add_rare("--offload-weights", action="store_true", help="also offload the weights, at ZeRO stage 3")
+    add_rare("--precision", choices=PRECISIONS, help=f"number format (default: {PRECISIONS[0]})")
+    add("--epochs", type=above_zero, metavar="E", help="passes over the data")
+    add_rare("--steps", type=positive, metavar="S", help="optimizer steps, instead of --epochs")
+    add_rare("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, instead of --epochs")
+    add("--num-examples", type=positive, metavar="N", help="training samples")
+    add("--seq-length", type=positive, metavar="L", help="tokens per sample")
+    add("--lr", type=above_zero, metavar="RATE", help="peak learning rate")
+    add_rare("--warmup", type=not_negative, metavar="W", help="warm-up: a fraction of the run if below 1, else steps")
+    add_rare("--optimizer", choices=OPTIMIZERS, help=f"optimizer (default: {OPTIMIZERS[0]})")
+    add_rare("--scheduler", choices=SCHEDULERS, help="the learning rate after warm-up")
+    add_rare("--trainer", choices=trainers, help="TRL: the trainer (default: sft)")
+    add_rare("--lora", action="store_true", help="train an adapter, not the complete model")
+    published = f"GPT-NeoX: {', '.join(SHAPES)}, or layers=N,hidden=N,heads=N,kv-heads=N"
+    model_help = f"{published}; else, for --gpu-memory: a config.json, its folder, or a known model"
+    add_rare("--model", metavar="NAME", action=to_model, help=model_help)
+    parser.former = {f"--{name}": f"--model={name}=N" for name in SHAPE_NAMES}
+    add_rare("--gpu-memory", type=gpu_memory, metavar="GIB", help="memory of a GPU, instead of --max-micro-batch")
+    add_rare("--tp", type=positive, metavar="N", help="GPT-NeoX: tensor parallel size")
+    add_rare("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
+    add("--framework", choices=set_frameworks, default=FRAMEWORK, help=f"of the set `run` (default: {FRAMEWORK})")
+    add("--target", action="append", default=[], metavar="NAME==VERSION", help="a release; repeatable")
+    add("--from", action="append", default=[], metavar="FILE", help="take the facts of a run; repeatable")
+    add_rare("--config", metavar="FILE", help="a cfglint.toml or pyproject.toml (default: the nearest one)")
+    add("--output", metavar="PATH", help="or -o: a folder or file; - prints (default: this folder)")
+    add("--force", action="store_true", help="replace existing files")
     parser.add_example("cfglint new", "ask for the facts")
     parser.add_example("cfglint new huggingface --gpus 8 --global-batch 256 --epochs 3 --lr 2e-5", "a Trainer config")
     parser.add_example("cfglint new run --gpus 16 --global-batch 512 --max-micro-batch 4 -o configs", "a set")
     parser.add_example("cfglint new deepspeed --from train.yaml --gpus 8 --num-examples 128770 -o -", "with the facts of a run, printed")
-
-
-def add_training(parser: Parser) -> None:
-    """Add the options for length, learning rate and similar settings."""
-    add = partial(parser.add_argument, topic=JOB)
-    parser.add_argument("--epochs", type=above_zero, metavar="E", help="passes over the data")
-    parser.add_argument("--steps", topic=JOB, type=positive, metavar="S", help="optimizer steps, instead of --epochs")
-    add("--tokens", type=tokens, metavar="T", help="tokens, such as 300e9, instead of --epochs")
-    parser.add_argument("--num-examples", type=positive, metavar="N", help="training samples")
-    parser.add_argument("--seq-length", type=positive, metavar="L", help="tokens per sample")
-    parser.add_argument("--lr", type=above_zero, metavar="RATE", help="peak learning rate")
-    add("--warmup", type=not_negative, metavar="W", help="warm-up: a fraction of the run if below 1, else steps")
-    add("--optimizer", choices=OPTIMIZERS, help=f"optimizer (default: {OPTIMIZERS[0]})")
-    add("--scheduler", choices=SCHEDULERS, help="the learning rate after warm-up")
-    add("--trainer", choices=trainers, help="TRL: the trainer (default: sft)")
-    add("--lora", action="store_true", help="train an adapter, not the complete model")
-
-
-def add_model(parser: Parser) -> None:
-    """Add the options that only GPT-NeoX files use."""
-    add = partial(parser.add_argument, topic=JOB)
-    published = f"GPT-NeoX: {', '.join(SHAPES)}, or layers=N,hidden=N,heads=N,kv-heads=N"
-    model_help = f"{published}; else, for --gpu-memory: a config.json, its folder, or a known model"
-    add("--model", metavar="NAME", action=to_model, help=model_help)
-    parser.former = {f"--{name}": f"--model={name}=N" for name in SHAPE_NAMES}
-    add(
-        "--gpu-memory",
-        type=gpu_memory,
-        metavar="GIB",
-        help="memory of a GPU, instead of --max-micro-batch",
-    )
-    add("--tp", type=positive, metavar="N", help="GPT-NeoX: tensor parallel size")
-    add("--pp", type=positive, metavar="N", help="GPT-NeoX: pipeline stages")
 
 
 def to_model(arguments: Namespace, text: str) -> None:
@@ -117,67 +100,72 @@ def not_negative(text: str) -> float:
 def run(arguments: Namespace) -> int:
     """Generate, check and write; return exit status 1 if the GPUs cannot reach the global batch size."""
     try:
-        given = facts_given(arguments)
-        if not given and not sources(arguments) and sys.stdin.isatty() and sys.stdout.isatty():
-            from cfglint.cli.prompts import ask
-
-            asked = answered(ask, arguments)
-            arguments.kind, arguments.framework, given = asked.kind, asked.framework, asked.facts
+        given = {name: getattr(arguments, SHORT.get(name, name), None) for name in FLAGS}
+        given["offload"] = "all" if arguments.offload_weights else "optimizer" if arguments.offload else None
+        given["target"] = targets(arguments) or None
+        given = {name: value for name, value in given.items() if value is not None and value is not False}
+        sources = getattr(arguments, "from")
+        if not given and not sources and sys.stdin.isatty() and sys.stdout.isatty():
+            given = ask_for_facts(arguments)
         if arguments.kind is None:
             raise UsageError(f"what kind of config? {', '.join((*kinds(), RUN))}")
-        model = shape_given(arguments, given)
-        job = with_target_versions(JobSpec(**converted(arguments, given)), arguments)
+        is_neox = "neox" in {arguments.kind, arguments.framework if arguments.kind == RUN else ""}
+        # The model whose memory is estimated: only GPT-NeoX files contain its name as a fact.
+        model = None if is_neox or arguments.gpu_memory is None else model_of(given.pop("model", None))
+        job = with_target_versions(JobSpec(**(with_facts_of_run(arguments, sources, given) if sources else given)), arguments)
         folder = folder_of(arguments.output)
         if arguments.gpu_memory is not None and job.micro_batch is None and job.max_micro_batch is None:
             job = with_memory_limit(job, arguments, model)
-        made = generate(arguments.kind, job, arguments.framework, folder)
-        doubts = check_generated(made, job, folder)
-        write_or_print(made, arguments)
+        generated = generate(arguments.kind, job, arguments.framework, folder)
+        doubts = doubts_about(generated, job, folder)
+        write_or_print(generated, arguments)
     except (UsageError, UnknownKindError, Contradiction, files.FileProblem) as error:
         return fail(str(error))
     except Unreachable as error:
         warn(str(error))
         return 1
-    print_notes(made, doubts, arguments.output or "")
+    output = arguments.output or ""
+    for file in generated.files:
+        for name, value, why in file.reasons if file.is_json else ():  # which has no comments
+            spelled = "{...}" if isinstance(value, dict) else json.dumps(value)
+            warn(f"{output if names_file(output) else file.name}: {name} {spelled}: {why}")
+    warn_of(doubts)
+    first = path_in(folder, generated.files[0].name)
+    warn_of(note.replace(first, output) if names_file(output) else note for note in generated.notes)  # the last one starts the run
     return 0
 
 
-def answered(ask: Callable[[str | None, str, int | None], Asked], arguments: Namespace) -> Asked:
-    """The answers of the user; Ctrl-C ends the command and reports that nothing was written."""
+def ask_for_facts(arguments: Namespace) -> dict[str, Any]:
+    """The facts that the user answers; Ctrl-C ends the command and reports that nothing was written."""
+    from cfglint.cli.prompts import ask
+
     try:
-        return ask(arguments.kind, arguments.framework, load_configuration(arguments).gpus)
+        asked = ask(arguments.kind, arguments.framework, load_configuration(arguments).gpus)
     except KeyboardInterrupt:
         sys.stdout.write("\n")
         warn("nothing was written")
         raise
+    arguments.kind, arguments.framework = asked.kind, asked.framework
+    return asked.facts
 
 
-def sources(arguments: Namespace) -> list[str]:
-    """The files of the run that the facts are taken from."""
-    given: list[str] = getattr(arguments, "from")
-    return given
-
-
-def facts_given(arguments: Namespace) -> dict[str, Any]:
-    """The facts given by flags."""
-    given = {name: getattr(arguments, SHORT.get(name, name), None) for name in FLAGS}
-    given["offload"] = "all" if arguments.offload_weights else "optimizer" if arguments.offload else None
-    given["target"] = targets(arguments) or None
-    return {name: value for name, value in given.items() if value is not None and value is not False}
-
-
-def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
-    """The facts of the existing run, if there is one, overridden by those of flags."""
-    if not sources(arguments):
-        return given
+def with_facts_of_run(arguments: Namespace, paths: list[str], given: dict[str, Any]) -> dict[str, Any]:
+    """The facts of the existing run of --from, which has no option for the kind of its files, overridden by those of flags."""
     facts = LaunchFacts(gpus=given.get("gpus"), num_examples=given.get("num_examples"), target=given.get("target") or {}, complete=True)
     discovery = Discovery(facts)
-    source = existing_run(discovery, sources(arguments))
+    absent = [path for path in paths if path != STANDARD_INPUT and not os.path.exists(line_of(path)[0])]
+    if absent:
+        raise UsageError(f"--from {', '.join(absent)}: no such file")
+    try:
+        source = discovery.together(paths)[0]
+    except LaunchChoiceError:
+        raise
+    except UnknownKindError as error:
+        raise UsageError(f"--from {error.path}: not recognised as a training config") from error
     unread = [document.path for document in source.documents if missing(document) or document.problems]
-    if unread or discovery.request.stats.unreadable:
-        raise UsageError(
-            f"--from {', '.join(unread or discovery.request.stats.unreadable)}: cannot be read; run `cfglint check` for the reason"
-        )
+    unread = unread or discovery.request.stats.unreadable
+    if unread:
+        raise UsageError(f"--from {', '.join(unread)}: cannot be read; run `cfglint check` for the reason")
     found = existing_job(source)
     replaced = [name for group in INSTEAD if group & given.keys() for name in group]
     if given.get("gpus", found.facts.get("gpus")) != found.facts.get("gpus"):
@@ -186,19 +174,6 @@ def converted(arguments: Namespace, given: dict[str, Any]) -> dict[str, Any]:
     beyond = found.drop(JobSpec(**found.facts).beyond(takes(arguments.kind, arguments.framework)))
     warn_of(f"no counterpart, left out: {setting}" for setting in [*beyond, *found.left])
     return {**found.facts, **given}
-
-
-def existing_run(discovery: Discovery, paths: list[str]) -> CheckedRun:
-    """The run of --from, which has no option for the kind of its files."""
-    absent = [path for path in paths if path != STANDARD_INPUT and not os.path.exists(line_of(path)[0])]
-    if absent:
-        raise UsageError(f"--from {', '.join(absent)}: no such file")
-    try:
-        return discovery.together(paths)[0]
-    except LaunchChoiceError:
-        raise
-    except UnknownKindError as error:
-        raise UsageError(f"--from {error.path}: not recognised as a training config") from error
 
 
 def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:
@@ -214,45 +189,41 @@ def with_target_versions(job: JobSpec, arguments: Namespace) -> JobSpec:
     return job.replace(target=facts.target) if facts.target else job
 
 
-def shape_given(arguments: Namespace, given: dict[str, Any]) -> Model | None:
-    """The model whose memory is estimated; only GPT-NeoX files contain its name as a fact, so it is removed for other kinds."""
-    if "neox" in {arguments.kind, arguments.framework if arguments.kind == RUN else ""} or arguments.gpu_memory is None:
-        return None
-    return model_of(given.pop("model", None))
-
-
 def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -> JobSpec:
     """The job with the largest micro batch for the memory of the card, estimated from files generated with a micro batch of 1."""
     from cfglint.frameworks.memory.estimate import micro_batch_bound, missing_for
 
-    made = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
-    texts = {file.name: file.text for file in made.files}
+    generated = generate(arguments.kind, job.replace(max_micro_batch=1), arguments.framework)
     facts = LaunchFacts(job.gpus, target=job.target or {}, complete=True, kind_given=True, trainer=job.trainer)
     facts = facts.replace(model=model, gpu_memory=arguments.gpu_memory, seq_length=job.seq_length)
-    config = Discovery(facts, made.files[0].kind, source=FileSource(texts)).together(list(texts))[0].configs[0]
-    missing = missing_for(config)
-    if missing:
-        raise UsageError(f"--gpu-memory needs {' and '.join(missing)}")
+    config = run_of(generated, facts).configs[0]
+    lacking = missing_for(config)
+    if lacking:
+        raise UsageError(f"--gpu-memory needs {' and '.join(lacking)}")
     bound = micro_batch_bound(config)
     if bound is None:
         return job
-    warn_of([f"{bound.reason} into {arguments.gpu_memory:g} GiB"])
+    warn(f"{bound.reason} into {arguments.gpu_memory:g} GiB")
     return job.replace(max_micro_batch=bound.size)
 
 
-def check_generated(made: Generated, job: JobSpec, folder: str) -> list[str]:
+def doubts_about(generated: Generated, job: JobSpec, folder: str) -> list[str]:
     """The findings of cfglint in the generated files: none, or warnings that follow from the facts.
 
     Raises UsageError if the framework would refuse them, which would be a bug in cfglint.
     """
-    texts = {path_in(folder, file.name): file.text for file in made.files}
     facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
-    checked: CheckedRun = Discovery(facts, made.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
-    diagnostics = [diagnostic for diagnostic in checked.diagnostics if diagnostic.severity in (ERROR, WARNING)]
-    error = [diagnostic for diagnostic in diagnostics if diagnostic.severity == ERROR]
-    if error:
-        raise UsageError(f"the files would be refused ({error[0].code}: {error[0].message}); please report this, nothing is written")
+    diagnostics = [diagnostic for diagnostic in run_of(generated, facts, folder).diagnostics if diagnostic.severity in (ERROR, WARNING)]
+    error = next((diagnostic for diagnostic in diagnostics if diagnostic.severity == ERROR), None)
+    if error is not None:
+        raise UsageError(f"the files would be refused ({error.code}: {error.message}); please report this, nothing is written")
     return [f"{diagnostic.place.file}: {diagnostic.message} ({diagnostic.code})" for diagnostic in diagnostics]
+
+
+def run_of(generated: Generated, facts: LaunchFacts, folder: str = "") -> CheckedRun:
+    """The run that generated files are together."""
+    texts = {path_in(folder, file.name): file.text for file in generated.files}
+    return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
 
 
 def folder_of(output: str | None) -> str:
@@ -268,19 +239,24 @@ def names_file(output: str) -> bool:
     return output.endswith((".json", ".yaml", ".yml")) and not os.path.isdir(output)
 
 
-def write_or_print(made: Generated, arguments: Namespace) -> None:
+def write_or_print(generated: Generated, arguments: Namespace) -> None:
     """Print the files, or write all of them; none if one of them exists already."""
     if arguments.output == STANDARD_OUTPUT:
-        heads = len(made.files) > 1
-        sys.stdout.write("\n".join((f"==> {file.name} <==\n" if heads else "") + file.text for file in made.files))
+        heads = len(generated.files) > 1
+        sys.stdout.write("\n".join((f"==> {file.name} <==\n" if heads else "") + file.text for file in generated.files))
         return
-    paths = destinations(made, arguments.output or ".")
+    paths = destinations(generated, arguments.output or ".")
     there = [path for path in paths if os.path.lexists(path)]
     if there and not arguments.force:
         raise UsageError(f"{', '.join(there)}: there already; --force replaces, -o - prints")
+    writes: list[writing.Write] = []
     for path, file in paths.items():
         file.has_schema = os.path.isfile(os.path.join(os.path.dirname(path), schema_name(file.kind)))
-    writes = [overwriting(path, file.text) for path, file in paths.items()]
+        if path in there:
+            identity = files.read(path)[2]
+            writes.append(writing.Edited(path, identity, identity.encoded(file.text)))
+        else:
+            writes.append(writing.New(path, file.text.encode("utf-8")))
     try:
         for path in paths:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
@@ -291,39 +267,14 @@ def write_or_print(made: Generated, arguments: Namespace) -> None:
     warn_of(f"wrote {path}" for path in paths)
 
 
-def overwriting(path: str, text: str) -> writing.Write:
-    """The write of a file that may replace an existing one."""
-    if not os.path.lexists(path):
-        return writing.New(path, text.encode("utf-8"))
-    identity = files.read(path)[2]
-    return writing.Edited(path, identity, identity.encoded(text))
-
-
-def destinations(made: Generated, output: str) -> dict[str, GeneratedFile]:
+def destinations(generated: Generated, output: str) -> dict[str, GeneratedFile]:
     """The path of each file; raises UsageError if one name is given for several files, or a name that the parser would refuse."""
     if not names_file(output):
-        return {os.path.normpath(os.path.join(output, file.name)): file for file in made.files}
-    if len(made.files) > 1:
-        raise UsageError(f"-o {output}: these are {len(made.files)} files; name a folder")
-    [file] = made.files
+        return {os.path.normpath(os.path.join(output, file.name)): file for file in generated.files}
+    if len(generated.files) > 1:
+        raise UsageError(f"-o {output}: these are {len(generated.files)} files; name a folder")
+    [file] = generated.files
     wanted = os.path.splitext(file.name)[1]
     if os.path.splitext(output)[1] != wanted and (wanted == ".json" or output.endswith(".json") or file.kind == "neox"):
         raise UsageError(f"-o {output}: a {file.kind} file ends in {wanted}")
     return {output: file}
-
-
-def print_notes(made: Generated, doubts: list[str], output: str) -> None:
-    """Print the reasons for values in files without comments, the findings, and the notes, of which the last one starts the run."""
-    for file in made.files:
-        if file.is_json:
-            called = output if names_file(output) else file.name
-            warn_of(f"{called}: {name} {as_json(value)}: {why}" for name, value, why in file.reasons)
-    warn_of(doubts)
-    warn_of(note.replace(path_in(folder_of(output), made.files[0].name), output) if names_file(output) else note for note in made.notes)
-
-
-def as_json(value: object) -> str:
-    """A value in JSON; a section as three dots."""
-    import json
-
-    return "{...}" if isinstance(value, dict) else json.dumps(value)

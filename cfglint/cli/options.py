@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import warn
@@ -13,13 +12,9 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
-from cfglint.run.checked import CheckedRun
-from cfglint.run.discovery import Discovery
-from cfglint.run.paths import BY_HAND, HERE, LaunchChoiceError, UnknownKindError, is_program, is_script
+from cfglint.run.paths import is_program, is_script
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.annotations import Callable, Iterator, Mapping
-from cfglint.source.file_source import FileSource
-from cfglint.source.limits import MAX_SIZE
+from cfglint.source.annotations import Callable, Collection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,11 +22,7 @@ if TYPE_CHECKING:
     from cfglint.launch.overrides import Override
     from cfglint.project.baseline import Baseline
     from cfglint.project.selection import Selection
-    from cfglint.project.statements.statement import Statement
     from cfglint.rewrite.plan import Pace
-
-    Folders = dict[str, dict[str, list[Statement]]]
-
 
 MOST_UNKNOWN = 10  # codes without a rule that are named
 LISTED = "`cfglint check --show runs` lists them"
@@ -44,7 +35,6 @@ class UsageError(Exception):
 
 
 def add_run_options(parser: Parser) -> None:
-    """Add the options that describe a run: kind, and the facts of its launch."""
     parser.add_argument("--run", action="store_true", topic=RUN, help="the paths are one complete run: what is absent is missing")
     parser.add_argument("--kind", choices=file_kinds(), help="the kind of the (first) file (default: detected)")
     add_fact_options(parser)
@@ -86,6 +76,28 @@ def add_pace_options(parser: Parser, several: bool = False) -> None:
     parser.add_argument("--gpu-price", type=number, metavar="P", help="of a GPU for an hour, in any currency")
 
 
+def add_target_options(parser: Parser) -> None:
+    parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
+    parser.add_argument("--from-gpus", type=positive, metavar="N", help="current GPU count, if the files leave it open")
+    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
+
+
+def gpus_not_used(set_by_lines: dict[str, int], gpus: int) -> list[str]:
+    """The note that launch lines do not use `--gpus`, because they set another number; empty if none does.
+
+    `set_by_lines` are the GPUs that the lines set, by their places.
+    """
+    others = {place: number for place, number in set_by_lines.items() if number != gpus}
+    if not others:
+        return []
+    first, *more = others.values()
+    starting = f"{first_few(others)} starts on {counted(first, 'GPU')}"
+    if more:
+        numbers = first_few(f"{place}: {number}" for place, number in others.items())
+        starting = f"{len(others)} launch lines start on other numbers of GPUs ({numbers})"
+    return [f"`--gpus {gpus}` is not used: {starting}; for another number: cfglint plan {next(iter(others))} --gpus {gpus}"]
+
+
 def pace_given(arguments: Namespace, price: float | None) -> Pace:
     """The speed that the options give, or the log that they name, with the price of a GPU."""
     from cfglint.rewrite.plan import Pace
@@ -105,13 +117,11 @@ def pace_given(arguments: Namespace, price: float | None) -> Pace:
 
 
 def add_finding_options(parser: Parser) -> None:
-    """Add the options that select findings."""
     add_code_options(parser)
     parser.add_argument("--fail-on", choices=("error", "warning", "info"), help="lowest severity for exit status 1 (default: error)")
 
 
 def add_code_options(parser: Parser) -> None:
-    """Add the options that select rules."""
     parser.add_argument("--select", type=codes, metavar="CODES", help="report only these: BAT001,KEY,ignored-key")
     parser.add_argument("--ignore", type=codes, metavar="CODES", help="do not report these; for a line: `# cfglint: ignore[CODE] REASON`")
 
@@ -121,12 +131,6 @@ def add_output_options(parser: Parser, formats: tuple[str, ...]) -> None:
     parser.add_argument("--format", action="append", default=[], choices=formats, help="default: by --output")
     parser.add_argument("--output", action=paired, default=[], metavar="FILE", help="write to this file; its suffix decides the format")
     parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="default: auto")
-
-
-def add_baseline_options(parser: Parser) -> None:
-    """Add the options for accepted findings."""
-    parser.add_argument("--baseline", metavar="FILE", help="file of accepted findings")
-    parser.add_argument("--write-baseline", action="store_true", help="accept all current findings")
 
 
 def paired(namespace: Namespace, file: str) -> None:
@@ -244,43 +248,19 @@ def environment(pairs: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
-    """Parse `--set KEY=VALUE` and the arguments of a launch line into overrides, those of the launch line first."""
+    """Parse the arguments of a launch line and `--set KEY=VALUE` into overrides.
+
+    Of the line: `--key value`, `--key=value`, `--key a b` and `--flag`; words before the first option are left out.
+    """
     if not pairs and not line:
         return ()
-    from cfglint.launch.overrides import Override
-
-    found = launch_line(line) if line else []
-    for text in pairs:
-        key, mark, value = text.partition("=")
-        if not mark or not key:
-            raise UsageError(f"--set {text}: expected KEY=VALUE")
-        found.append(Override(key, [value]))
-    return tuple(found)
-
-
-def refuse_misspelt_keys(found: tuple[Override, ...], paths: list[str]) -> tuple[Override, ...]:
-    """Return the overrides; raises UsageError if a key is unknown and resembles a known one. A program has arguments of its own."""
-    if found:
-        from cfglint.frameworks.known_names import misspelt_key
-        from cfglint.launch.overrides import ARGS
-
-        for override in found:
-            if override.origin == ARGS and any(map(is_program, paths)):
-                continue
-            near = misspelt_key(override)
-            if near:
-                raise UsageError(f"{override}: unknown key `{override.key}`; did you mean `{near}`?")
-    return found
-
-
-def launch_line(line: str) -> list[Override]:
-    """Parse `--key value`, `--key=value`, `--key a b` and `--flag` of a launch line; words before the first option are left out."""
-    if len(line) > LONGEST_LINE:
-        raise UsageError(f"--args: has {len(line):,} characters, the limit is {LONGEST_LINE:,}")
     import shlex
 
     from cfglint.launch.overrides import ARGS, Override
 
+    line = line or ""
+    if len(line) > LONGEST_LINE:
+        raise UsageError(f"--args: has {len(line):,} characters, the limit is {LONGEST_LINE:,}")
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -292,6 +272,26 @@ def launch_line(line: str) -> list[Override]:
             found.append(Override(key.replace("-", "_"), [value] if mark else [], ARGS))
         elif found:
             found[-1].texts.append(word)
+    for text in pairs:
+        key, mark, value = text.partition("=")
+        if not mark or not key:
+            raise UsageError(f"--set {text}: expected KEY=VALUE")
+        found.append(Override(key, [value]))
+    return tuple(found)
+
+
+def overrides_of_flags(arguments: Namespace) -> tuple[Override, ...]:
+    """The overrides of the command line; raises UsageError if a key is unknown and resembles a known one."""
+    found = overrides(arguments.set, arguments.args)
+    if found:
+        from cfglint.frameworks.known_names import misspelt_key
+        from cfglint.launch.overrides import ARGS
+
+        has_program = any(map(is_program, getattr(arguments, "paths", [])))  # whose arguments are its own
+        for override in found:
+            near = None if has_program and override.origin == ARGS else misspelt_key(override)
+            if near:
+                raise UsageError(f"{override}: unknown key `{override.key}`; did you mean `{near}`?")
     return found
 
 
@@ -309,17 +309,17 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
         trainer=arguments.trainer,
-        overrides=refuse_misspelt_keys(overrides(arguments.set, arguments.args), getattr(arguments, "paths", [])),
+        overrides=overrides_of_flags(arguments),
         arguments=arguments.args or "",
         from_gpus=getattr(arguments, "from_gpus", None),
         policies=project.policies,
         nodes=arguments.nodes,
         environment=environment(arguments.env),
-        model=model_of(getattr(arguments, "model", None)),
-        seq_length=getattr(arguments, "seq_length", None),
+        model=model_of(arguments.model),
+        seq_length=arguments.seq_length,
         installed=INSTALLED in arguments.target or project.installed,
         resume=getattr(arguments, "resume", None),
-        count_data=getattr(arguments, "count_data", False),
+        count_data=arguments.count_data,
         here=getattr(arguments, "here", False),
     )
     for name, value in (getattr(arguments, "logged", None) or {}).items():
@@ -332,10 +332,9 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
 
 def on_card(facts: LaunchFacts, arguments: Namespace) -> LaunchFacts:
     """The facts with the card and the memory that flags name."""
-    name = getattr(arguments, "gpu", None)
-    if name and "," in name:
-        raise UsageError(f"--gpu {name}: several cards are compared by `cfglint plan`; pass one")
-    return facts.on_card(name, getattr(arguments, "gpu_memory", None))
+    if arguments.gpu and "," in arguments.gpu:
+        raise UsageError(f"--gpu {arguments.gpu}: several cards are compared by `cfglint plan`; pass one")
+    return facts.on_card(arguments.gpu, arguments.gpu_memory)
 
 
 def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configuration) -> LaunchFacts:
@@ -367,152 +366,24 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
 
 def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
     """The baseline in effect, empty if it is about to be written; raises UsageError if it cannot be used."""
-    path = baseline_path(arguments, project)
+    path = getattr(arguments, "baseline", None) or project.baseline
+    is_written = getattr(arguments, "write_baseline", False)
     if path is None:
-        if getattr(arguments, "write_baseline", False):
+        if is_written:
             raise UsageError("--write-baseline: pass --baseline FILE, or set `baseline` in the configuration")
         return None
     from cfglint.project import baseline
 
-    if getattr(arguments, "write_baseline", False):
-        return baseline.Baseline(path, {})
     try:
-        return baseline.read(path)
+        return baseline.Baseline(path, {}) if is_written else baseline.read(path)
     except ConfigurationError as error:
         raise UsageError(str(error)) from error
 
 
-def baseline_path(arguments: Namespace, project: Configuration) -> str | None:
-    """The path of the baseline, by the flag or the configuration."""
-    given: str | None = getattr(arguments, "baseline", None)
-    return given or project.baseline
-
-
 def own_files(arguments: Namespace, project: Configuration) -> set[str]:
     """cfglint's own files, which do not count as skipped where a folder is walked."""
-    path = baseline_path(arguments, project)
+    path = getattr(arguments, "baseline", None) or project.baseline
     return {os.path.abspath(path)} if path else set()
-
-
-def runs_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
-) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the runs that the paths of a command line mean: the declared runs when no path is given, else the runs of the
-    project that read a named file, and those of the files in a folder. `texts` are other contents of their files.
-    """
-    if not arguments.paths and project.runs and not arguments.args:
-        folders: Folders = {}
-        for index, declared in enumerate(project.runs):
-            for found in declared_runs(declared, arguments, project, stats, folders, texts):
-                yield index, found
-        return
-    discovery, paths = discovery_of(arguments, project, stats, texts)
-    if arguments.run:
-        yield from ((0, run) for run in discovery.together(paths))
-        return
-    held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
-    for position, runs, counts in held:
-        stats.add(counts)
-        for run in runs:
-            yield position, run
-    yield from discovery.runs_of(numbered)
-
-
-def held_by_declared_runs(
-    discovery: Discovery,
-    numbered: list[tuple[int, str]],
-    arguments: Namespace,
-    project: Configuration,
-    texts: Mapping[str, str] | None = None,
-) -> tuple[list[tuple[int, list[CheckedRun], ScanStats]], list[tuple[int, str]]]:
-    """(position, runs, statistics) of the declared runs that hold files of the command line, and the files that none of them holds."""
-    if not discovery.request.named or not project.runs or arguments.kind or arguments.section:
-        return [], numbered
-    places = {discovery.source.identity(path): index for index, path in reversed(numbered) if path in discovery.request.named}
-    found: list[tuple[int, list[CheckedRun], ScanStats]] = []
-    held: set[str] = set()
-    folders: Folders = {}
-    for declared_run in project.runs:
-        stats = ScanStats()
-        runs = declared_runs(declared_run, arguments, project, stats, folders, texts)
-        files = {discovery.source.identity(document.path) for run in runs for document in run.documents}
-        if files & places.keys():
-            held |= files
-            found.append((min(places[path] for path in files & places.keys()), runs, stats))
-    discovery.positions = {path: position for path, position in discovery.positions.items() if path not in held}
-    return found, [(index, path) for index, path in numbered if discovery.source.identity(path) not in held]
-
-
-def declared_runs(
-    declared: DeclaredRun,
-    arguments: Namespace,
-    project: Configuration,
-    stats: ScanStats,
-    folders: Folders,
-    texts: Mapping[str, str] | None = None,
-) -> list[CheckedRun]:
-    """The run that the configuration declares, or the runs of its launch line; none if its kind is unknown.
-
-    `folders` caches the versions found, by folder.
-    """
-    source = edited(FileSource(), texts) if texts else None
-    discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source)
-    discovery.request.stats, discovery.folders = stats, folders
-    try:
-        return discovery.together(declared.files)
-    except LaunchChoiceError as error:
-        stats.unchosen.append(str(error))
-    except UnknownKindError as error:
-        if error.path not in stats.unreadable:
-            stats.unknown_kind.append(error.path)
-    return []
-
-
-def discovery_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
-) -> tuple[Discovery, list[str]]:
-    """The discovery of the runs of a command line, and its paths; `texts` are other contents of their files."""
-    paths, piped = with_stdin(arguments)
-    source = FileSource(piped)
-    facts = facts_of(arguments, project, arguments.run)
-    discovery = Discovery(facts, arguments.kind, section_of(arguments), edited(source, texts) if texts else source)
-    discovery.request.stats = stats
-    discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
-    discovery.request.own_files = own_files(arguments, project)
-    discovery.request.exclude_named = getattr(arguments, "skip_unrecognized", False)
-    return discovery, paths
-
-
-def section_of(arguments: Namespace) -> tuple[str, ...]:
-    """The path of the mapping in a file that is the config; empty for all of it."""
-    return tuple(arguments.section.split(".")) if arguments.section else ()
-
-
-def with_stdin(arguments: Namespace) -> tuple[list[str], dict[str, bytes]]:
-    """The paths with `-` replaced by its file name, and the bytes of standard input, at most one byte above the limit."""
-    if "-" not in arguments.paths:
-        return arguments.paths or [BY_HAND if arguments.args else HERE], {}
-    try:
-        data = arguments.piped = getattr(arguments, "piped", None) or sys.stdin.buffer.read(MAX_SIZE + 1)
-    except (AttributeError, OSError) as error:  # standard input is closed, as with `<&-`, or open for writing only
-        raise UsageError("`-` reads standard input, and that cannot be read") from error
-    name = arguments.stdin_filename = arguments.stdin_filename or name_of_content(data)
-    return [name if path == "-" else path for path in arguments.paths], {name: data}
-
-
-def name_of_content(data: bytes) -> str:
-    """A file name for standard input whose suffix tells what it is: JSON, a script, a program, else YAML."""
-    text = data.lstrip(b"\xef\xbb\xbf \t\r\n")
-    lines = [line.split() for line in text.splitlines()]
-    if text.startswith((b"{", b"[")):
-        suffix = "json"
-    elif any(line[0] in (b"import", b"from") for line in lines if len(line) > 1):
-        suffix = "py"
-    elif text.startswith(b"#!") or any(b"--" in (word[:2] for word in line[1:]) and not line[0].endswith(b":") for line in lines):
-        suffix = "sh"
-    else:
-        suffix = "yaml"
-    return f"stdin.{suffix}"
 
 
 def selection_of(arguments: Namespace, project: Configuration) -> Selection:
@@ -545,55 +416,39 @@ def warn_of_unknown_codes(selection: Selection) -> None:
         warn(f"nor is there a rule for {len(codes) - MOST_UNKNOWN:,} others")
 
 
-def edited(source: FileSource, texts: Mapping[str, str]) -> FileSource:
-    """A source with new contents for some files."""
-    from cfglint.source.edited_source import EditedSource
-
-    return EditedSource(source, texts)
-
-
 def skipped_files(stats: ScanStats) -> list[str]:
     """The files that were skipped, and why, for the last line on standard error."""
-    parts: list[str] = []
-    for name, number in sorted(stats.related_tools.items()):
-        parts.append(f"{counted(number, name + ' file')} skipped (no checks for this kind)")
+
+    def several(paths: Collection[str], thing: str, what: str) -> list[str]:
+        return [f"{counted(len(paths), thing)} {what}: {first_few(paths)}"] if paths else []
+
+    parts = [f"{counted(number, name + ' file')} skipped (no checks for this kind)" for name, number in sorted(stats.related_tools.items())]
     parts += [f"{release}{instead}" for release, instead in stats.outside.items()]
     for name, number in sorted(stats.unmodelled.items()):
         parts.append(f"{counted(number, 'launch line')} of {name}, which is not modelled: only the launcher is checked")
     if stats.not_read:
         parts.append(f"not read: {first_few([*stats.not_read])}")
-    if stats.templates:
-        parts.append(f"{counted(len(stats.templates), 'template')} that cannot be read before it is filled: {first_few(stats.templates)}")
+    parts += several(stats.templates, "template", "that cannot be read before it is filled")
     if stats.unrecognized:
         parts.append(f"{counted(stats.unrecognized, 'file')} skipped (not a training config)")
-    if stats.remnants:
-        parts.append(f"{counted(len(stats.remnants), 'file')} skipped, empty or not valid: {first_few(stats.remnants)}")
+    parts += several(stats.remnants, "file", "skipped, empty or not valid")
     if stats.unclear:
         parts.append(f"could not determine the kind of {first_few(stats.unclear)}; pass --kind")
     if stats.unsearched:
         parts.append(f"{stats.unsearched:,} files of the project searched for runs that read the named files, not the others")
-    if stats.foreign:
-        parts.append(f"{counted(len(stats.foreign), 'file')} outside the project not read: {first_few(stats.foreign)}")
-    if stats.unknown_kind:
-        runs = counted(len(stats.unknown_kind), "run")
-        parts.append(f"{runs} skipped, kind unknown; declare it with `kind`: {first_few(stats.unknown_kind)}")
+    parts += several(stats.foreign, "file", "outside the project not read")
+    parts += several(stats.unknown_kind, "run", "skipped, kind unknown; declare it with `kind`")
     parts += [f"{path}: {reason}" for path, reason in [*stats.unchecked.items()][:MOST_UNKNOWN]]
     if len(stats.unchecked) > MOST_UNKNOWN:
         parts.append(f"{counted(len(stats.unchecked) - MOST_UNKNOWN, 'further script')} not checked completely")
     parts += stats.unchosen[:MOST_UNKNOWN]
-    if stats.beyond_limits:
-        parts.append(
-            f"{counted(len(stats.beyond_limits), 'file')} exceeding the limits of cfglint, not checked: {first_few(stats.beyond_limits)}"
-        )
-    if stats.unreadable:
-        missing = [path for path in stats.unreadable if is_missing(path)]
-        closed = [path for path in stats.unreadable if path not in missing]
-        if missing:
-            parts.append(f"no such file or folder: {first_few(missing)}")
-        if closed:
-            thing = "folder" if all(map(os.path.isdir, closed)) else "file" if all(map(os.path.isfile, closed)) else "path"
-            parts.append(f"{counted(len(closed), thing)} could not be opened: {first_few(closed)}")
-    return parts
+    parts += several(stats.beyond_limits, "file", "exceeding the limits of cfglint, not checked")
+    missing = [path for path in stats.unreadable if is_missing(path)]
+    if missing:
+        parts.append(f"no such file or folder: {first_few(missing)}")
+    closed = [path for path in stats.unreadable if path not in missing]
+    thing = "folder" if all(map(os.path.isdir, closed)) else "file" if all(map(os.path.isfile, closed)) else "path"
+    return [*parts, *several(closed, thing, "could not be opened")]
 
 
 def is_missing(path: str) -> bool:
@@ -605,11 +460,6 @@ def is_missing(path: str) -> bool:
     except (OSError, ValueError):
         return False
     return False
-
-
-def add_skip_option(parser: Parser) -> None:
-    """Add the option for named files that are not recognised."""
-    parser.add_argument("--skip-unrecognized", action="store_true", help="skip named files that are not training configs")
 
 
 def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:

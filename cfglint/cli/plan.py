@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import columns, fail, uses_colour, warn_of
-from cfglint.cli.options import UsageError, add_pace_options, add_run_options, load_configuration, pace_given, positive
-from cfglint.cli.single_report import MOST_RUNS, add_report_options, name_readers, only_of, the_reports, write_text
+from cfglint.cli.console import fail, warn_of
+from cfglint.cli.options import (
+    UsageError,
+    add_pace_options,
+    add_run_options,
+    add_target_options,
+    load_configuration,
+    pace_given,
+    positive,
+)
+from cfglint.cli.output import add_report_options, below_places, name_readers, refuse_several, reports, write
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
@@ -27,14 +35,11 @@ MOST_COUNTS = 32  # maximum length of a range that is not powers of two
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `plan`."""
     parser.takes_command = True
     parser.add_argument("paths", nargs="*", metavar="PATH", help="a file or folder, or the files of one run")
     add_run_options(parser)
     parser.add_argument("--gpus", type=counts, metavar="N,N,...", help="GPU counts; 8-64 means 8,16,32,64")
-    parser.add_argument("--global-batch", type=positive, metavar="G", help="global batch size to reach (default: the current one)")
-    parser.add_argument("--from-gpus", type=positive, metavar="N", help="current GPU count, if the files leave it open")
-    parser.add_argument("--max-micro-batch", type=positive, metavar="M", help="largest micro batch size (default: the current one)")
+    add_target_options(parser)
     add_pace_options(parser, several=True)
     add_report_options(parser, FORMATS)
     parser.hide("--strict-keys", "--stdin-filename")
@@ -52,21 +57,16 @@ def counts(text: str) -> list[int]:
     """A list of GPU counts such as 8,16,32, 8-64 (8, 16, 32, 64) or 7-9 (7, 8, 9)."""
     found: list[int] = []
     for part in text.split(","):
-        low, dash, high = part.partition("-")
-        found += between(positive(low), positive(high)) if dash else [positive(low)]
+        first, dash, last = part.partition("-")
+        low = positive(first)
+        high = positive(last) if dash else low
+        doubled = [low]
+        while doubled[-1] * 2 <= high:
+            doubled.append(doubled[-1] * 2)
+        if doubled[-1] != high and not 0 <= high - low < MOST_COUNTS:
+            raise ValueError(f"{low}-{high} is neither a range by doubling nor one of at most {MOST_COUNTS} counts")
+        found += doubled if doubled[-1] == high else range(low, high + 1)
     return list(dict.fromkeys(found))
-
-
-def between(low: int, high: int) -> list[int]:
-    """The counts of a range: powers of two if they end at its last count, else each one; raises ValueError for too many."""
-    doubled = [low]
-    while doubled[-1] * 2 <= high:
-        doubled.append(doubled[-1] * 2)
-    if doubled[-1] == high:
-        return doubled
-    if high < low or high - low >= MOST_COUNTS:
-        raise ValueError(f"{low}-{high} is neither a range by doubling nor one of at most {MOST_COUNTS} counts")
-    return list(range(low, high + 1))
 
 
 def cards_with_pace(arguments: Namespace) -> list[tuple[str | None, Pace]]:
@@ -88,84 +88,68 @@ def cards_with_pace(arguments: Namespace) -> list[tuple[str | None, Pace]]:
     ]
 
 
-def add_to(planned: list[tuple[CheckedRun, list[Plan]]], index: int, run: CheckedRun, found: list[Plan], card: str | None) -> None:
-    """Add the plans of a run, on one of several cards, to those of the same run on the others."""
-    for each in found:
-        each.card = card
-        each.refusals = [finding.message for finding in run.diagnostics if finding.severity == "error"] if card else []
-    if card is not None and index < len(planned) and planned[index][0].written_at == run.written_at:
-        planned[index][1].extend(found)
-    else:
-        planned.append((run, found))
-
-
 def run(arguments: Namespace) -> int:
     """Plan and print; return exit status 1 if no GPU count reaches the target."""
     gpu_counts, arguments.gpus = arguments.gpus, None
     planned: list[tuple[CheckedRun, list[Plan]]] = []
-    problems: list[str] = []
+    problems: dict[str, None] = {}
     try:
         project = load_configuration(arguments)
-        asked = cards_with_pace(arguments)
-        pace = asked[0][1]
-        for arguments.gpu, pace_of_card in asked:
+        cards = cards_with_pace(arguments)
+        pace = cards[0][1]
+        for arguments.gpu, pace_of_card in cards:
             runs = runs_asked(arguments, project, complete=True)
-            for index, each in enumerate(runs):
-                _ = each.batch
-                if each.bug_reports:
-                    return fail("\n".join(each.bug_reports))
-                place = f"{each.written_at}: " if len(runs) > 1 else ""
+            for index, run in enumerate(runs):
+                _ = run.batch
+                if run.bug_reports:
+                    return fail("\n".join(run.bug_reports))
+                place = f"{run.written_at}: " if len(runs) > 1 else ""
                 try:
-                    is_open = not gpu_counts and arguments.global_batch is not None and current_gpus(each, each.facts) is None
-                    counts = USUAL if is_open else gpu_counts or [None]
-                    found = plan(each, counts, arguments.global_batch, arguments.max_micro_batch, pace_of_card)
-                except MissingFactError as error:
-                    problems.append(f"{place}{error.for_command_line}")
-                except EditRefused as error:
-                    problems.append(f"{place}{error}")
+                    is_open = not gpu_counts and arguments.global_batch is not None and current_gpus(run, run.facts) is None
+                    tried = USUAL if is_open else gpu_counts or [None]
+                    plans_of_run = plan(run, tried, arguments.global_batch, arguments.max_micro_batch, pace_of_card)
+                except (MissingFactError, EditRefused) as error:
+                    problems[f"{place}{error.for_command_line if isinstance(error, MissingFactError) else error}"] = None
+                    continue
+                for plan_on_card in plans_of_run if len(cards) > 1 else ():
+                    plan_on_card.card = arguments.gpu
+                    plan_on_card.refusals = [finding.message for finding in run.diagnostics if finding.severity == "error"]
+                if len(cards) > 1 and index < len(planned) and planned[index][0].written_at == run.written_at:
+                    planned[index][1].extend(plans_of_run)  # of the same run, on another card
                 else:
-                    add_to(planned, index, each, found, arguments.gpu if len(asked) > 1 else None)
-        problems = list(dict.fromkeys(problems))
-        requested = the_reports(arguments, FORMATS)
+                    planned.append((run, plans_of_run))
+        requested = reports(arguments, FORMATS)
         if len(planned) > 1 and any(form not in FOR_SEVERAL for form, _ in requested):
-            only_of([each for each, _ in planned], "plan")
+            refuse_several([run for run, _ in planned], "plan")
     except (UsageError, UnknownKindError) as error:
         return fail(str(error))
-    name_readers(each for each, _ in planned)
+    name_readers(run for run, _ in planned)
     warn_of(problems)
     if not planned:
         return 2
-    failed = max([write_text(_reports(form, planned, pace, output is None), output) for form, output in requested], default=0)
-    found = [each for _, plans_of_run in planned for each in plans_of_run]
-    bugs = list(dict.fromkeys(text for each in found for text in each.bugs))
+    tables = [(run, table(plans_of_run, pace)) for run, plans_of_run in planned]
+    failed = write(arguments, lambda form, colour, width: as_report(form, tables, colour, width), FORMATS)
+    all_plans = [card_plan for _, plans_of_run in planned for card_plan in plans_of_run]
+    bugs = list(dict.fromkeys(text for card_plan in all_plans for text in card_plan.bugs))
     warn_of(bugs)
     if bugs or failed or problems:
         return 2
-    return 0 if any(each.solution.feasible for each in found) else 1
+    return 0 if any(card_plan.solution.feasible for card_plan in all_plans) else 1
 
 
-def _reports(form: str, planned: list[tuple[CheckedRun, list[Plan]]], pace: Pace, printed: bool) -> str:
-    """The plans of the runs; for people, those of runs with the same plans once, below their places."""
-    tables = [(run, table(found, pace)) for run, found in planned]
+def as_report(form: str, tables: list[tuple[CheckedRun, PlanTable]], colour: bool, width: int | None) -> str:
+    """The plans of the runs; for people, those of runs with the same plans once; an HTML page also shows the current run."""
+    if form == "html":
+        from cfglint.explanation.summary import explained
+        from cfglint.report import html
+
+        [(run, plan_table)] = tables
+        return html.plan(plan_table, explained(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=current_gpus(run, run.facts)))))
     if len(tables) == 1:
-        return _report(form, tables[0][1], tables[0][0], printed)
+        return plans.render(form, tables[0][1], colour, width)
     if form == "json":
-        return plans.render(form, joined([each for _, each in tables]))
+        return plans.render(form, joined([plan_table for _, plan_table in tables]))
     texts: dict[str, list[str]] = {}
-    for run, each in tables:
-        texts.setdefault(_report(form, each, run, printed), []).append(run.full_place)
-    shown, gap = [*texts.items()][:MOST_RUNS], "\n" if form == "markdown" else ""
-    left = [place for _, places in [*texts.items()][MOST_RUNS:] for place in places]
-    rest = [f"not shown: {', '.join(left)}\n"] if left else []
-    return "\n".join([*(f"{', '.join(dict.fromkeys(places))}\n{gap}{text}" for text, places in shown), *rest])
-
-
-def _report(form: str, plan_table: PlanTable, run: CheckedRun, printed: bool) -> str:
-    """The plans in a format; an HTML page also shows the current run."""
-    if form != "html":
-        return plans.render(form, plan_table, colour=printed and uses_colour(), width=columns() if printed else None)
-    from cfglint.explanation.summary import explained
-    from cfglint.report import html
-
-    now = CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=current_gpus(run, run.facts)))
-    return html.plan(plan_table, explained(now))
+    for run, plan_table in tables:
+        texts.setdefault(plans.render(form, plan_table, colour, width), []).append(run.full_place)
+    return below_places([*texts.items()], "\n" if form == "markdown" else "")

@@ -16,13 +16,24 @@ from cfglint.cli.options import (
     own_files,
     selection_of,
 )
-from cfglint.cli.output import check_outputs
+from cfglint.cli.output import reports
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import first_few
 from cfglint.review.base import NoBaseError, base_of
-from cfglint.review.branch import COMMITTED, STAGED, STATES, WORKING, Branch
+from cfglint.review.branch import (
+    COMMITTED,
+    STAGED,
+    STATES,
+    WORKING,
+    Branch,
+    DeclaredPair,
+    compare,
+    configuration_of,
+    declared_runs,
+    earlier,
+    unused_releases,
+)
 from cfglint.review.left_out import first_names, left_out
-from cfglint.review.of_branch import DeclaredPair, compare, configuration_of, declared_runs, earlier, unused_releases
 from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
@@ -34,7 +45,6 @@ BY_HOOK = "PRE_COMMIT"  # the environment variable that pre-commit sets
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `review`."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="OLD NEW: two files or folders (default: this git branch)")
     parser.add_argument("--base", metavar="REV", help="compare with where the branch left REV (default: the main branch)")
     parser.add_argument("--state", choices=STATES, help="what to compare (default: the files in the working tree)")
@@ -72,7 +82,7 @@ def review_branch(arguments: Namespace) -> int:
     """Compare the branch with where it left its base and report; return the exit status."""
     stats = ScanStats()
     try:
-        check_outputs(arguments)
+        reports(arguments)
         with GitRepository() as repository:
             base, name = base_of(arguments.base, repository)
             branch = Branch(repository, base, arguments.state or WORKING)

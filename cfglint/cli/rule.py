@@ -13,7 +13,6 @@ SHORTEST_WORD = 3  # characters of a word that is looked for in the pages
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `rule`."""
     parser.add_argument("code", nargs="?", metavar="CODE", help="a code, name, key, word or exception (default: all rules)")
     parser.add_argument("--format", choices=("text", "markdown", "json"), default="text", help="default: text")
     parser.add_example("cfglint rule BAT001", "the manual page of a rule")
@@ -28,14 +27,14 @@ def run(arguments: Namespace) -> int:
         return 0
     code, name = arguments.code.upper(), arguments.code.lower()
     found = next((rule for rule in rules if code == rule.code or name in rule.names), None)
-    if found is None:
-        about = rules_about(arguments.code, rules)
-        if not about:
-            family = [rule.code for rule in rules if rule.code.startswith(code[:3])]
-            return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
-        print(manual.listing(about, arguments.format, columns()), end="")
+    if found is not None:
+        print(manual.page(found, arguments.format, columns()), end="")
         return 0
-    print(manual.page(found, arguments.format, columns()), end="")
+    about = rules_about(arguments.code, rules)
+    if not about:
+        family = [rule.code for rule in rules if rule.code.startswith(code[:3])]
+        return fail(unknown_rule(arguments.code) + (f"; codes: {', '.join(family)}" if family else ""))
+    print(manual.listing(about, arguments.format, columns()), end="")
     return 0
 
 

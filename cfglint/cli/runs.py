@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
-from cfglint.cli.run_all import outcomes
-from cfglint.cli.single_report import write_text
+from cfglint.cli.output import write_text
 from cfglint.findings.diagnostic import INTERNAL, Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.report.escapes import shown, visible
+from cfglint.report.json import dumps
 from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable
@@ -22,7 +23,6 @@ from cfglint.source.shell.reasons import PLACEHOLDER, is_unset
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.evaluate import Reason
-    from cfglint.findings.entries import AlternativeEntry
 
 FORMATS = ("text", "json")
 FLAGS = {"gpus_per_node": "--gpus N", "processes": "--gpus N", "nodes": "--nodes N"}
@@ -61,46 +61,32 @@ def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], out
     launches = sum(first.launch is not None for first in firsts)
     parts = [f"{counted(len(firsts), 'run')}, {counted(launches, 'launch line')}" if found else "no runs found", *skipped_files(stats)]
     warn("; ".join(parts))
-    bugs = [
-        f"{diagnostic.place.file}: {diagnostic.message}; {diagnostic.help}"
-        for run in found
-        for diagnostic in run.diagnostics
-        if diagnostic.code == INTERNAL
-    ]
-    warn_of(bugs)
-    return 2 if stats.unreadable or bugs or failed else 0
+    internal = [diagnostic for outcome in found for diagnostic in outcome.diagnostics if diagnostic.code == INTERNAL]
+    warn_of(f"{diagnostic.place.file}: {diagnostic.message}; {diagnostic.help}" for diagnostic in internal)
+    return 2 if stats.unreadable or internal or failed else 0
 
 
 def as_text(found: list[Outcome]) -> str:
-    """A paragraph for each run, folded to the terminal."""
+    """A paragraph for each run, folded to the terminal; of equal runs one, with the lines that call its script."""
     callers: dict[tuple[str, str], list[str]] = {}
     for outcome in found:
         caller = outcome.launch["called_from"] if outcome.launch else None
         callers.setdefault(described(outcome), []).extend([caller] if caller else [])
-    lines = {key: shown(f"  called from   {places_of(places)}") + "\n" if places else "" for key, places in callers.items()}
-    texts = [f"{head}{lines[head, rest]}{rest}" for head, rest in callers]
-    return "".join(folded_lines("".join(texts).splitlines(keepends=True), INDENT))
-
-
-def places_of(callers: list[str]) -> str:
-    """The lines that call a script, the first ones by name."""
-    more = len(callers) - MOST_CALLERS
-    return ", ".join(callers[:MOST_CALLERS]) + (f" and {more} more" if more > 0 else "")
+    text = ""
+    for (head, rest), places in callers.items():
+        more = f" and {len(places) - MOST_CALLERS} more" if len(places) > MOST_CALLERS else ""
+        text += head + (shown(f"  called from   {', '.join(places[:MOST_CALLERS])}{more}") + "\n" if places else "") + rest
+    return "".join(folded_lines(text.splitlines(keepends=True), INDENT))
 
 
 def as_json(found: list[Outcome]) -> str:
     """The runs as `check --format json` has them, without findings."""
-    import json
-
-    from cfglint.version import __version__
-
-    return json.dumps({"cfglint": __version__, "runs": [outcome.entry() for outcome in found]}) + "\n"
+    return dumps({"runs": [outcome.entry() for outcome in found]})
 
 
 def described(outcome: Outcome) -> tuple[str, str]:
     """A run in a few lines: its place and program; its launch size, files, numbers, and what is unknown."""
-    launch = outcome.launch
-    others = outcome.files[1:]
+    launch, numbers = outcome.launch, outcome.resolved
     lines: list[str] = []
     if launch is None:
         head = f"{outcome.files[0]}  ({framework(outcome.consumer).title} config)"
@@ -108,34 +94,29 @@ def described(outcome: Outcome) -> tuple[str, str]:
         uncertain = CALLER if launch["needs_caller"] else BRANCH if launch["conditional"] else ""
         head = f"{launch['file']}:{launch['line']}  {launch['launcher']} {launch['program'] or ''}".rstrip() + uncertain
         if "alternative" in launch:
-            lines.append(f"  alternative   {alternative(launch['alternative'])}")
-    if others:
-        lines.append(f"  files         {', '.join(others)}")
-    lines.append(f"  GPUs          {sizes(outcome)}")
-    numbers = outcome.resolved
-    if numbers.get("global_batch") is None and numbers.get("micro_batch") is not None:
-        lines.append(f"  per GPU       {per_gpu(outcome)}")
+            entry = launch["alternative"]
+            lines.append(f"  alternative   {entry['number']} of {entry['of']}, built at {entry['built_at']} in a branch of a condition")
+    if len(outcome.files) > 1:
+        lines.append(f"  files         {', '.join(outcome.files[1:])}")
+    on_node, nodes = (launch["gpus_per_node"], launch["nodes"]) if launch else (None, None)
+    if outcome.gpus is not None:
+        size = f"{outcome.gpus} ({on_node} on each of {nodes} nodes)" if nodes and nodes > 1 and on_node else str(outcome.gpus)
+    elif takes_all(outcome):
+        size = "those of the machine (pass --gpus N)"
+    elif on_node is not None:
+        size = f"{on_node} on each node"
+    else:
+        size = "unknown (pass --gpus N)" if launch is None else "unknown"
+    lines.append(f"  GPUs          {size}")
+    micro, steps = numbers.get("micro_batch"), numbers.get("accumulation")
+    if numbers.get("global_batch") is None and micro is not None:
+        more = f" x {steps} accumulation steps" if steps is not None and steps > 1 else ""
+        lines.append(f"  per GPU       {micro} sample{'s' if micro != 1 else ''}{more}")
     for label, name in (("global batch", "global_batch"), ("total steps", "total_steps")):
         if numbers.get(name) is not None:
             lines.append(f"  {label:<13} {numbers[name]:,}")
     lines += [f"  unknown       {line}" for line in unknown(outcome)]
     return f"{shown(head)}\n", "\n".join(map(shown, lines)) + "\n\n"
-
-
-def alternative(entry: AlternativeEntry) -> str:
-    """Which of the alternatives of a run this is: `1 of 2, built at train.py:10`."""
-    return f"{entry['number']} of {entry['of']}, built at {entry['built_at']} in a branch of a condition"
-
-
-def sizes(outcome: Outcome) -> str:
-    """The size of a launch: `16 (8 on each of 2 nodes)`."""
-    launch = outcome.launch
-    each, nodes = (launch["gpus_per_node"], launch["nodes"]) if launch else (None, None)
-    if outcome.gpus is None and takes_all(outcome):
-        return "those of the machine (pass --gpus N)"
-    if outcome.gpus is None:
-        return f"{each} on each node" if each is not None else "unknown (pass --gpus N)" if launch is None else "unknown"
-    return f"{outcome.gpus} ({each} on each of {nodes} nodes)" if nodes and nodes > 1 and each else str(outcome.gpus)
 
 
 def takes_all(outcome: Outcome) -> bool:
@@ -144,20 +125,11 @@ def takes_all(outcome: Outcome) -> bool:
     return "machine" in kinds and kinds <= {"machine", "derived"}
 
 
-def per_gpu(outcome: Outcome) -> str:
-    """The batch of one GPU, `4 samples x 8 accumulation steps`, if the number of GPUs is unknown."""
-    micro, steps = outcome.resolved["micro_batch"], outcome.resolved.get("accumulation")
-    more = f" x {steps} accumulation steps" if steps is not None and steps > 1 else ""
-    return f"{micro} sample{'s' if micro != 1 else ''}{more}"
-
-
 def unknown(outcome: Outcome) -> list[str]:
     """The unknown values, a line for each cause, with the flag that supplies the value."""
-    causes: dict[Reason, list[str]] = {}
+    causes: dict[Reason, dict[str, None]] = {}
     for field, reason in outcome.unknown:
-        fields = causes.setdefault(reason, [])
-        if field not in fields:
-            fields.append(field)
+        causes.setdefault(reason, {})[field] = None
     found = []
     unset: dict[str, list[str]] = {}
     for reason, fields in causes.items():
@@ -165,28 +137,19 @@ def unknown(outcome: Outcome) -> list[str]:
         if left and is_unset(reason):
             unset.setdefault(reason.name, []).extend(left)
         elif left and reason.kind != "derived":
-            found.append(because(left, reason))
+            flag = next((FLAGS[field] for field in left if field in FLAGS), "--gpus N" if reason.kind == "machine" else "")
+            why = "to be filled in" if reason == PLACEHOLDER else reason.text
+            found.append(f"{first_names(left)}: {why}{f' (pass {flag})' if flag else ''}")
     if unset:
-        found.append(because_unset(unset))
+        verb, name = ("is", next(iter(unset))) if len(unset) == 1 else ("are", "NAME")
+        names = first_names([field for left in unset.values() for field in left])
+        found.append(f"{names}: {', '.join(unset)} {verb} not set in the script (pass --env {name}=VALUE)")
     numbers = outcome.resolved
     if not found and outcome.consumer != "accelerate" and numbers.get("micro_batch") is None and numbers.get("global_batch") is None:
         where = "no batch size on the line or in its files" if outcome.launch else "the program that loads this file sets it"
-        read = [f"{each['what']} not read: {each['why']}" for each in outcome.not_read]
+        read = [f"{left_out['what']} not read: {left_out['why']}" for left_out in outcome.not_read]
         found.append(f"global batch: {read[0] if read else where}")
     return found
-
-
-def because(fields: list[str], reason: Reason) -> str:
-    """The line about unknown fields: `GPUs of a node: the machine decides (pass --gpus N)`."""
-    flag = next((FLAGS[field] for field in fields if field in FLAGS), "--gpus N" if reason.kind == "machine" else "")
-    return f"{first_names(fields)}: {'to be filled in' if reason == PLACEHOLDER else reason.text}{f' (pass {flag})' if flag else ''}"
-
-
-def because_unset(variables: dict[str, list[str]]) -> str:
-    """The line about fields that depend on variables: `--output_dir: OUT is not set in the script (pass --env OUT=VALUE)`."""
-    fields = first_names([field for own in variables.values() for field in own])
-    verb, name = ("is", next(iter(variables))) if len(variables) == 1 else ("are", "NAME")
-    return f"{fields}: {', '.join(variables)} {verb} not set in the script (pass --env {name}=VALUE)"
 
 
 def first_names(fields: list[str]) -> str:
@@ -196,32 +159,22 @@ def first_names(fields: list[str]) -> str:
 
 
 def declared(found: list[Outcome]) -> str:
-    """A `[[run]]` table for each run, or one for all runs of a launch line, with their expected global batch size if it is the same."""
+    """A `[[run]]` table for each run, or one for all runs of a launch line, with what is the same for these: GPUs, global batch size."""
     tables: dict[str, list[Outcome]] = {}
     for outcome in found:
-        if outcome.launch is None or not outcome.launch["conditional"] or outcome.launch["needs_caller"]:
-            tables.setdefault(named(outcome), []).append(outcome)
-    return "\n".join(f"[[run]]\n{name}\n{promises(runs)}" for name, runs in tables.items())
-
-
-def named(outcome: Outcome) -> str:
-    """What a run is declared by: `launch = "train.sh:12"`, or its files."""
-    launch = outcome.launch
-    if launch is None:
-        return f"files = [{', '.join(map(quoted, outcome.files))}]"
-    path, _, line = (launch["called_from"] or f"{launch['file']}:{launch['line']}").rpartition(":")
-    return f"launch = {quoted(os.path.normpath(path) + ':' + line)}"
-
-
-def promises(runs: list[Outcome]) -> str:
-    """The lines with GPU count and expected global batch size; neither if the runs of a launch line differ."""
-    lines = []
-    gpus = {outcome.gpus if outcome.machine else None for outcome in runs}
-    batches = {outcome.resolved.get("global_batch") for outcome in runs}
-    for key, values in (("gpus", gpus), ("global-batch", batches)):
-        if len(values) == 1 and values != {None}:
-            lines.append(f"{key} = {values.pop()}\n")
-    return "".join(lines)
+        launch = outcome.launch
+        if launch is None:
+            tables.setdefault(f"files = [{', '.join(map(quoted, outcome.files))}]", []).append(outcome)
+        elif not launch["conditional"] or launch["needs_caller"]:
+            path, _, line = (launch["called_from"] or f"{launch['file']}:{launch['line']}").rpartition(":")
+            tables.setdefault(f"launch = {quoted(os.path.normpath(path) + ':' + line)}", []).append(outcome)
+    texts = []
+    for name, runs in tables.items():
+        gpus = {outcome.gpus if outcome.machine else None for outcome in runs}
+        batches = {outcome.resolved.get("global_batch") for outcome in runs}
+        same = [(key, *values) for key, values in (("gpus", gpus), ("global-batch", batches)) if len(values) == 1 and values != {None}]
+        texts.append(f"[[run]]\n{name}\n" + "".join(f"{key} = {value}\n" for key, value in same))
+    return "\n".join(texts)
 
 
 def quoted(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
@@ -11,7 +12,6 @@ from cfglint.frameworks.validation.schema import file_of, kinds
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `schema`."""
     parser.add_argument("kind", nargs="?", metavar="KIND", help=f"one of {', '.join(kinds())} (default: list the kinds)")
     parser.add_argument(
         "--draft",
@@ -26,8 +26,15 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Print the schema as stored or as draft-07, or the kinds that have one."""
-    if arguments.catalog:
-        return print_catalog(arguments.catalog)
+    if arguments.catalog:  # in the format of https://www.schemastore.org: editors select by file name
+        entries = []
+        for kind in (framework(name) for name in kinds()):
+            if kind.file_match:
+                described = f"{kind.title[0].upper()}{kind.title[1:]} ({kind.package} {kind.newest})"
+                address = f"{arguments.catalog.rstrip('/')}/{kind.kind}.json"
+                entries.append({"name": kind.title, "description": described, "fileMatch": [*kind.file_match], "url": address})
+        print(json.dumps(entries, indent=2))
+        return 0
     if arguments.kind is None:
         print("\n".join(kinds()))
         return 0
@@ -36,23 +43,3 @@ def run(arguments: Namespace) -> int:
     with open(file_of(arguments.kind, "draft7" if arguments.draft == "7" else ""), encoding="utf-8") as file:
         sys.stdout.write(file.read())
     return 0
-
-
-def print_catalog(address: str) -> int:
-    """Print the schemas as entries of a catalogue, in the format of https://www.schemastore.org: editors select by file name."""
-    import json
-
-    entries = [entry(kind, address) for kind in kinds() if framework(kind).file_match]
-    print(json.dumps(entries, indent=2))
-    return 0
-
-
-def entry(kind: str, address: str) -> dict[str, str | list[str]]:
-    """The entry of a kind, whose address ends with its name."""
-    own = framework(kind)
-    return {
-        "name": own.title,
-        "description": f"{own.title[0].upper()}{own.title[1:]} ({own.package} {own.newest})",
-        "fileMatch": [*own.file_match],
-        "url": f"{address.rstrip('/')}/{kind}.json",
-    }

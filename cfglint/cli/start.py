@@ -7,11 +7,10 @@ import sys
 
 from cfglint.api.in_program import is_first
 from cfglint.cli.argument_parser import Namespace, Parser
+from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.check import summary
 from cfglint.cli.console import fail, uses_colour, warn, warn_of, width_of
 from cfglint.cli.options import UsageError, add_code_options, add_run_options, load_configuration, selection_of
-from cfglint.cli.run_all import outcomes
-from cfglint.findings.diagnostic import Outcome
 from cfglint.project.selection import suppress
 from cfglint.report import render
 from cfglint.run.paths import UnknownKindError
@@ -22,7 +21,6 @@ NOT_EXECUTABLE = 126
 
 
 def add_arguments(parser: Parser) -> None:
-    """The options of `start`."""
     parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="the command line, as it would be typed")
     add_run_options(parser)
     add_code_options(parser)
@@ -43,30 +41,19 @@ def run(arguments: Namespace) -> int:
         return fail(str(error))
     suppress(found, selection)
     first = is_first()
-    if first:
-        report(found, stats)
+    if first and not found:
+        warn("this command starts no training that cfglint knows; it runs unchecked")
+    elif first:  # on standard error: standard output belongs to the command
+        print(render("text", found, uses_colour(), width_of(sys.stderr)), end="", file=sys.stderr)
+        warn_of(summary(found, stats))
     if any(outcome.verdict == "reject" for outcome in found) and not arguments.anyway:
         if first:
             warn("not started; `cfglint start --anyway` starts it")
         return 1
-    return become(arguments.command)
-
-
-def report(found: list[Outcome], stats: ScanStats) -> None:
-    """Print the findings and the summary on standard error: standard output belongs to the command."""
-    if not found:
-        warn("this command starts no training that cfglint knows; it runs unchecked")
-        return
-    print(render("text", found, uses_colour(), width_of(sys.stderr)), end="", file=sys.stderr)
-    warn_of(summary(found, stats))
-
-
-def become(words: list[str]) -> int:
-    """Replace this process by the command; returns the exit status of a shell if that is not possible."""
     sys.stdout.flush()
     sys.stderr.flush()
     try:
-        os.execvp(words[0], words)
+        os.execvp(arguments.command[0], arguments.command)
     except OSError as error:
-        warn(f"{words[0]}: {error.strerror}")
+        warn(f"{arguments.command[0]}: {error.strerror}")
         return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE

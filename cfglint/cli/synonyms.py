@@ -32,6 +32,19 @@ INSTEAD = {
 }
 
 
+def advice(name: str, options: list[str]) -> str:
+    """What to write in the place of an unknown option."""
+    near = [option for option, synonyms in SYNONYMS.items() if name in synonyms and option in options]
+    near = near or [option for option in options if option.startswith(name) or name.startswith(option)]
+    if not near and name in INSTEAD:
+        return INSTEAD[name]
+    if not near:
+        from cfglint.source.similar_keys import closest
+
+        near = [*filter(None, [closest(name, options)])]
+    return f"did you mean {near[0]}?" if near else "--help lists them"
+
+
 def current(former: str, spelling: str, value: str, rest: list[str]) -> str:
     """The current spelling of a former option, with its value, which is taken from the rest of the line; prints a line about it."""
     warn(f"`{former}` is `{spelling.replace('=', ' ', 1)}` now")

@@ -1,17 +1,17 @@
-"""`-- COMMAND ...`: a command line as it would be typed here, checked as a script of one line."""
+"""`-- COMMAND ...`: a command line as it would be typed here, checked as a script of one line, with what is here at this moment."""
 
 from __future__ import annotations
 
 import os
 import shlex
 
-from cfglint.cli import here
 from cfglint.cli.argument_parser import Namespace
 from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks.releases.versions import INSTALLED
 from cfglint.launch.slurm import MARK, header
 from cfglint.source.files import TYPED, FileProblem, read_bytes
+from cfglint.source.shell.state import SECRET
 
 SUBMIT = "sbatch"
 ELSEWHERE = (SUBMIT, "salloc", "srun", "ssh", "pdsh", "kubectl", "sky", "qsub")  # start the training on other machines, unless allocated
@@ -20,28 +20,42 @@ WITHOUT_VALUE = (
     "--contiguous --exclusive --get-user-env --hold --ignore-pbs --no-kill --no-requeue --overcommit --oversubscribe --parsable "
     "--propagate --quiet --reboot --requeue --spread-job --test-only --use-min-nodes --verbose --wait"
 ).split()
+DEVICES = "CUDA_VISIBLE_DEVICES"
+NODES = ("SLURM_JOB_NUM_NODES", "SLURM_NNODES")
+OF_NODE = "SLURM_GPUS_ON_NODE"
+ASKED = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+SECONDS = 5  # that `nvidia-smi` may take; a GPU that has fallen off the bus blocks it
 
 
 def of_command(arguments: Namespace) -> None:
     """Make the arguments those of a script that consists of the command, with what is installed, visible and set here."""
+    import shutil
+
     words: list[str] = arguments.command
-    script = submitted(words[1:], arguments) if os.path.basename(words[0]) == SUBMIT else shlex.join(words) + "\n"
+    program = os.path.basename(words[0])
+    script = submitted(words[1:], arguments) if program == SUBMIT else shlex.join(words) + "\n"
     arguments.paths, arguments.stdin_filename, arguments.piped = ["-"], TYPED, script.encode(errors="surrogateescape")
-    arguments.env = [*here.environment(), *arguments.env]
-    prefix = here.prefix(words[0])
-    if prefix:
-        arguments.env.append(f"VIRTUAL_ENV={prefix}")
+    here = [
+        f"{name}={value}"
+        for name, value in os.environ.items()
+        if name.replace("_", "a").isalnum() and not name[0].isdigit() and not any(word in name.upper() for word in SECRET)
+    ]
+    arguments.env = [*here, *arguments.env]
+    path = shutil.which(words[0])
+    if path:  # in `bin` of an environment
+        arguments.env.append(f"VIRTUAL_ENV={os.path.dirname(os.path.dirname(os.path.abspath(path)))}")
     if INSTALLED not in arguments.target:
         arguments.target = [*arguments.target, INSTALLED]
-    allocated = here.nodes()
+    number = next((os.environ[name] for name in NODES if name in os.environ), "")
+    allocated = int(number) if number.isdigit() and int(number) else None
     arguments.nodes = arguments.nodes or allocated
-    arguments.here = os.path.basename(words[0]) not in ELSEWHERE or allocated is not None
+    arguments.here = program not in ELSEWHERE or allocated is not None
     if arguments.gpus or not arguments.here:
         return
-    gpus = here.visible_gpus()
-    if gpus.number:
-        arguments.gpus = gpus.number * (allocated or 1)
-        arguments.gpus_source = gpus.source if (allocated or 1) == 1 else f"{gpus.source} on {counted(arguments.nodes, 'node')}"
+    gpus, source = visible_gpus()
+    if gpus:
+        arguments.gpus = gpus * (allocated or 1)
+        arguments.gpus_source = source if (allocated or 1) == 1 else f"{source} on {counted(arguments.nodes, 'node')}"
 
 
 def without_edits(found: list[Outcome]) -> None:
@@ -50,6 +64,30 @@ def without_edits(found: list[Outcome]) -> None:
         for diagnostic in outcome.diagnostics:
             if diagnostic.fix is not None and any(edit.file == TYPED for edit in diagnostic.fix.edits):
                 diagnostic.help, diagnostic.fix = diagnostic.help or diagnostic.fix.title, None
+
+
+def visible_gpus() -> tuple[int | None, str]:
+    """(the GPUs of this machine that a process started here sees, what says so); 0 are a statement, None is not known.
+
+    By CUDA_VISIBLE_DEVICES, Slurm's count, or all that `nvidia-smi` lists.
+    """
+    shown = os.environ.get(DEVICES)
+    if shown is not None:
+        # CUDA stops at the first entry that is no device.
+        listed = [entry.strip() for entry in shown.split(",")]
+        valid = next((place for place, entry in enumerate(listed) if not entry or entry.startswith("-")), len(listed))
+        return valid, f"{DEVICES}={shown}"
+    of_node = os.environ.get(OF_NODE, "").rpartition(":")[2]
+    if of_node.isdigit():
+        return int(of_node), OF_NODE
+    import subprocess
+
+    try:
+        done = subprocess.run(ASKED, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):  # it is not installed, or does not answer
+        return None, ""
+    names = [line for line in done.stdout.splitlines() if line.strip()] if done.returncode == 0 else []
+    return (len(names), "nvidia-smi") if names else (None, "")
 
 
 def submitted(words: list[str], arguments: Namespace) -> str:

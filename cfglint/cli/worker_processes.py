@@ -26,11 +26,7 @@ MOST = 16  # maximum number of processes without --jobs
 WIDE = 1 << 20  # bytes that a pipe can buffer, so that the writing process need not wait
 
 
-def quiet(_done: int, _total: int) -> None:
-    """Report no progress."""
-
-
-def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None, tell: Tell = quiet) -> list[Result]:
+def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = None, tell: Tell = lambda done, total: None) -> list[Result]:
     """Apply `work` to blocks of the tasks and return the results in order, for any number of processes.
 
     `jobs` is the number of processes, including this one; by default as many as save time, estimated from the first tasks. Those run
@@ -38,7 +34,7 @@ def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = N
     that ends early are done in this one. `tell` is called with the number of finished tasks and of all tasks.
     """
     if jobs == 1 or not tasks or not hasattr(os, "fork"):
-        return run_here(work, split_into_blocks(tasks, BLOCK), 0, tell)
+        return run_here(work, [tasks[start : start + BLOCK] for start in range(0, len(tasks), BLOCK)], 0, tell)
     results = [work(tasks[:1])]
     began = now = time.perf_counter()
     while not jobs and len(results) < len(tasks) and now - began < TRIAL:
@@ -49,7 +45,8 @@ def map_blocks(work: Work[Task, Result], tasks: list[Task], jobs: int | None = N
     if not left:
         return results
     processes = jobs or useful_processes((now - began) / (len(results) - 1) * len(left))
-    blocks = split_into_blocks(left, max(1, min(BLOCK, len(left) // (TURNS * processes))))
+    size = max(1, min(BLOCK, len(left) // (TURNS * processes)))
+    blocks = [left[start : start + size] for start in range(0, len(left), size)]
     done = len(results)
     return results + (run_in_processes(work, blocks, processes, done, tell) if processes > 1 else run_here(work, blocks, done, tell))
 
@@ -65,11 +62,6 @@ def run_here(work: Work[Task, Result], blocks: list[list[Task]], done: int, tell
     return results
 
 
-def split_into_blocks(tasks: list[Task], size: int) -> list[list[Task]]:
-    """Cut the tasks into blocks."""
-    return [tasks[start : start + size] for start in range(0, len(tasks), size)]
-
-
 def useful_processes(seconds: float) -> int:
     """The number of processes that finish this much work fastest: enough work for each, and no more processes than cores."""
     return max(1, min(int(seconds / SHARE), cores(), MOST))
@@ -80,7 +72,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_in_processes(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int = 0, tell: Tell = quiet) -> list[Result]:
+def run_in_processes(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int, tell: Tell) -> list[Result]:
     """Process the blocks in several processes, each of which takes the next one when it is ready; `done` tasks were finished before."""
     total = done + sum(map(len, blocks))
     waiting = Queue()

@@ -11,9 +11,10 @@ from cfglint.source.record import Record
 # What launchers, torch and Ray put before the lines of a rank.
 RANK = re.compile(r"^(?:\[\d+\] )?\[(?:rank|default)(\d+)\]: ?")
 WORKER = re.compile(r"^(?:\x1b\[\d+m)?\(\w+(?:\[[^\]]*\])? ?(?:pid=\d+)[^)]*\) ?")
-# The host that pdsh puts before each line, the sign of a quotation, and what only a log has behind them.
+# The host that pdsh puts before each line, a logger's head, the sign of a quotation, and what only a log has behind them.
 HOST = re.compile(
-    r"^(?:(?!\w*(?:Error|Exception|Warning|Exit): )[A-Za-z][\w.]*[-\d][\w.-]*:|stderr:|>) "
+    r"^(?:(?!\w*(?:Error|Exception|Warning|Exit): )[A-Za-z][\w.]*[-\d][\w.-]*:|>"
+    r"|\d{4}-\d\d-\d\d[ T][\d:,.]+ - [\w.]+ - [A-Z]+ -) "
     r"(?=\[(?:rank|default)\d|Traceback|\s+File |(?:\w+\.)*\w*(?:Error|Exception): |\[\d{4}-|\{')"
 )
 NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\.\w+)*(?:Error|Exception): )")
@@ -26,7 +27,7 @@ REFUSED = re.compile(
     r"^(?:usage: .*)?(?!srun:|sbatch:|salloc:|slurmstepd)(?:[^\s:]+(?: <command> \[<args>\])?: )?"
     r"(?:(?<=: )|(?=error: (?:argument |the following arguments are|unrecognized arg)))error: (.*)$"
 )
-BARE = ("AssertionError", "NotImplementedError", "StopIteration")  # without a message
+BARE = ("AssertionError", "MemoryError", "NotImplementedError", "StopIteration")  # without a message
 DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 REFUSED_OVERRIDE = "Could not override '"  # what Hydra says, without a traceback, of an override that it refuses
@@ -65,9 +66,10 @@ DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)")
 NAMED_RANK = re.compile(r"\s*rank +: (\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(
-    r"killed by signal: (\w[\w ]*)|^Killed$|oom[-_]kill|OOM Killed|: Out Of Memory"
+    r"killed by signal: (\w[\w ]*)|oom[-_]kill|OOM Killed|: Out Of Memory"
     r"|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
-    r"|: line \d+: +\d+ (?:Killed|(Bus error))\b|killed due to (?:memory pressure|the node running low on memory)"
+    r"|(?:: line \d+: +\d+ |^)(Killed|Bus error|Segmentation fault|Aborted)\b(?: +\(core dumped\))?"
+    r"|killed due to (?:memory pressure|the node running low on memory)|Exceeded job memory limit"
 )
 REFUSED_JOB = re.compile(
     r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?"
@@ -197,7 +199,8 @@ def read(lines: Iterable[str]) -> Events:
 
 def rank_of(text: str) -> tuple[int | None, str]:
     """The rank before a line, and the line without it."""
-    host = HOST.match(text) if text[:1].isalpha() or text[:1] == ">" else None
+    text = text.removeprefix("stderr: ")
+    host = HOST.match(text) if text[:1].isalnum() or text[:1] == ">" else None
     text = text[host.end() :] if host else text
     if text[:1] in "*`" and (plain := DECORATED.match(text)):
         text = plain.group(2)
@@ -292,7 +295,7 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.ended = number
     if "atchdog" in text:
         take_timeout(events, number, rank, text)
-    signs = ("ill", "KILL", "-9", "Bus error", "Out Of Memory")
+    signs = ("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit")
     killed = KILLED.search(text) if any(sign in text for sign in signs) else None
     if killed:
         events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))

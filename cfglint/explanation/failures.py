@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from cfglint.explanation import failure_parser, unknown_keyword
-from cfglint.explanation.common_causes import causes_of, causes_without_rule
 from cfglint.explanation.failure_parser import Dead, Events, Raised
+from cfglint.explanation.known_failures import facts, known_exception, known_warning
 from cfglint.explanation.log_parser import pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
@@ -21,13 +21,14 @@ TIMEOUT = "timeout"
 KILLED = "killed"
 REFUSED = "refused"
 ZERO = "zero"
+NOTICE = "notice"
 SPLIT_RULE = "LCH001"
 
-MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS) (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
+MEMORY = re.compile(r"(?:CUDA|HIP|NPU|XPU|MPS)(?: backend)? (?:error: )?out of memory|OutOfMemoryError", re.IGNORECASE)
 # Exceptions that follow from the failure of another process, and those of launchers about their processes.
 FOLLOWING = re.compile(
     r"ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
-    r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|WorkerCrashed)Error"
+    r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|RayActor|WorkerCrashed)Error"
     r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
     r"|^KeyboardInterrupt"
     r"|^SystemExit: 1$|Socket Timeout|store->get"
@@ -45,238 +46,11 @@ UNITS = {"bytes": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 GIB = 1 << 30
 FRAGMENTED = 2 * GIB  # reserved and unused memory that is worth a remark
 
-# Where in a step the memory ran out, by functions of the traceback: the first that fits, from the innermost frame outwards.
-PHASES = (
-    ("evaluation", ("evaluate", "evaluation_loop", "prediction_step", "prediction_loop", "_evaluate", "_maybe_log_save_evaluate")),
-    ("generation", ("generate", "_generate_and_score_completions", "_prepare_inputs", "generate_completions", "generate_sequences")),
-    ("saving", ("save_model", "save_checkpoint", "_save_checkpoint", "save_16bit_model", "state_dict", "_consolidated_16bit_state_dict")),
-    ("optimizer step", ("step", "_init_group", "_take_model_step", "_optimizer_step", "optimizer_step")),
-    ("loss", ("cross_entropy", "ForCausalLMLoss", "fixed_cross_entropy", "compute_loss_func", "selective_log_softmax", "log_softmax")),
-    ("backward", ("backward", "run_backward", "_engine_run_backward")),
-    (
-        "loading the model",
-        ("from_pretrained", "_load_pretrained_model", "load_state_dict", "load_model", "_load_state_dict_into_meta_model"),
-    ),
-    (
-        "setting up the trainer",
-        (
-            "initialize",
-            "_prepare_deepspeed",
-            "prepare_model",
-            "_move_model_to_device",
-            "_configure_optimizer",
-            "_configure_distributed_model",
-            "prepare",
-            "__init__",
-        ),
-    ),
-    ("forward", ("forward", "compute_loss", "training_step")),
-)
-PHASE_FUNCTIONS = {function: phase for phase, functions in PHASES for function in functions}
+OF_STEP, OF_SETUP = r"optim|deepspeed|bitsandbytes|zero", r"trainer|deepspeed|accelerat|engine|fsdp"
 STRONG = ("evaluation", "generation", "saving")  # these phases contain forwards of their own
 SMALLER = "use a smaller micro batch with more accumulation steps, gradient checkpointing or shorter rows"
-REMEDIES = {
-    "evaluation": "set a smaller `per_device_eval_batch_size`, and `eval_accumulation_steps` if the logits are kept",
-    "generation": "generate fewer or shorter completions at a time, or leave less memory to the generation engine",
-    "saving": "save sharded checkpoints: gathering all weights on one GPU needs the memory of the whole model",
-    "optimizer step": "divide the optimizer states (ZeRO, FSDP) or use 8-bit ones: the first step creates them",
-    "loss": "use a fused loss (`use_liger_kernel: true`), shorter rows or a smaller micro batch: each logit needs 10 to 14 bytes",
-    "backward": SMALLER,
-    "forward": SMALLER,
-    "loading the model": "load the model in 16 bit or quantised, or let each rank load a part (ZeRO stage 3, FSDP)",
-    "setting up the trainer": "divide weights and optimizer states (ZeRO stage 3, FSDP), offload them, or train adapters (LoRA)",
-}
-SIGNALS = {
-    -9: "was killed (SIGKILL), usually because the machine ran out of host memory",
-    -7: "died of SIGBUS, usually because shared memory (/dev/shm) is full",
-    -11: "died of SIGSEGV, a crash in compiled code",
-}
-SIGNAL_REMEDIES = {
-    -9: "reduce what is offloaded to the CPU and the number of data loader workers, or use a machine with more memory",
-    -7: "give the container more shared memory (`--shm-size`, `--ipc=host`), or use fewer data loader workers",
-    -11: "look for mismatched versions of torch, CUDA and compiled extensions such as flash-attn",
-}
-# What to do about exceptions that no file of a run decides.
-REMEDIES_OF_OTHERS = tuple(
-    (re.compile(pattern), remedy)
-    for pattern, remedy in (
-        (
-            r"Could not find the transformer layer class",
-            "set `fsdp_config.transformer_layer_cls_to_wrap` to a layer class of the model, such as LlamaDecoderLayer; without FSDP in the"
-            " files, look for an accelerate config in ~/.cache/huggingface/accelerate",
-        ),
-        (
-            r"NCCL error.*(?:unhandled system error|ncclSystemError)|ncclSystemError",
-            "run once with `NCCL_DEBUG=INFO`, whose lines name the call that failed: a network interface that the nodes do not share"
-            " (`NCCL_SOCKET_IFNAME`), too little shared memory in a container (`--shm-size`), or a limit of open files or locked memory",
-        ),
-        (
-            r"NCCL error.*(?:invalid (?:argument|usage)|ncclInvalid)|Duplicate GPU detected",
-            "give each process a GPU of its own: call `torch.cuda.set_device(local_rank)` before the process group is set up, and start no"
-            " more processes than GPUs; `NCCL_DEBUG=INFO` shows what NCCL refuses",
-        ),
-        (
-            r"NCCL error.*(?:unhandled cuda error|ncclUnhandledCudaError)",
-            "run once with `NCCL_DEBUG=INFO`: a CUDA error on one GPU, memory that another process has taken, or a driver that is older"
-            " than torch's CUDA",
-        ),
-        (
-            r"doesn't have NCCL built ?in",
-            'use `ddp_backend: "gloo"`, or a torch that is built with NCCL: those for Windows, macOS and the CPU are not',
-        ),
-        (
-            r"RendezvousConnectionError|client socket has timed out|connect\(\) timed out|RendezvousTimeoutError",
-            "check that each node reaches the address and port of the first one (`--rdzv_endpoint`, `--master_addr`, `--master_port`, the"
-            " same on all nodes), that as many nodes start as the line says, and that no firewall is in between",
-        ),
-        (
-            r"Error building extension|\['ninja', '-v'\]",
-            "look for the first `error:` above it: DeepSpeed compiles the extension at its first use, with `nvcc` of the CUDA release that"
-            " torch is built for (`CUDA_HOME`), a compiler that it supports, and `ninja`; `ds_report` shows what is missing",
-        ),
-        (
-            r"expected there to be only one unique element",
-            "load all weights in one precision: ZeRO stage 3 gathers them together (adapters and 4-bit weights too)",
-        ),
-        (
-            r"FlatParameter. requires uniform",
-            "set `fsdp_config.use_orig_params: true` (accelerate: `fsdp_use_orig_params`): FSDP flattens trained and frozen weights"
-            " together",
-        ),
-        (
-            r"did not return a loss from the inputs",
-            "give the batches `labels`: the column has another name (`label_names`), the collator does not make it, or"
-            " `remove_unused_columns` drops what the model needs",
-        ),
-        (
-            r"(?:attempting|Asking) to pad (?:samples )?but the tokenizer",
-            "set the padding token of the tokenizer (`tokenizer.pad_token = tokenizer.eos_token`), or leave out the padding",
-        ),
-        (
-            r"FlashAttention only supports? fp16 and bf16",
-            "load the model in 16 bit (`torch_dtype`, `dtype`), and train with `bf16: true` or `fp16: true`: layers that stay in fp32, such"
-            " as norms of a quantised model, give FlashAttention fp32; else use `attn_implementation: sdpa`",
-        ),
-        (
-            r"^ValueError: Type fp16 is not supported",
-            "check that torch sees the GPU (`torch.cuda.is_available()`): DeepSpeed accepts fp16 on GPUs from compute capability 7.0 on"
-            " (V100, T4), and on none if it finds no GPU",
-        ),
-        (
-            r"Undefined dataset .* in dataset_info",
-            "name the data set as `dataset_info.json` of `dataset_dir` has it, or add an entry for the file there; `dataset_dir` is `data`"
-            " of the working directory if it is not set",
-        ),
-        (
-            r"Must flatten tensors with uniform dtype",
-            "load all weights in one precision: FSDP flattens them together (`torch_dtype`, adapters too; `bnb_4bit_quant_storage`"
-            " of 4-bit weights)",
-        ),
-        (
-            r"'weight' must be 2-D",
-            "start the run with a launcher (torchrun, deepspeed, accelerate; `FORCE_TORCHRUN=1` of LLaMA-Factory): ZeRO stage 3 divides the"
-            " weights, and only its engine gathers them",
-        ),
-        (
-            r"only Tensors of floating point dtype can require gradients",
-            "keep the layers that are trained out of the quantization: `llm_int8_skip_modules` names them, such as a classifier",
-        ),
-        (
-            r"num_elems \d+ ?> buffer \d+",
-            "set `zero_optimization.offload_param.buffer_size` to at least the first number: the largest parameter has to fit",
-        ),
-        (
-            r"already assigned swap buffer",
-            "offload parameters to the CPU, or turn gradient checkpointing off: NVMe offload does not swap a parameter in twice",
-        ),
-        (
-            r"didn't pass an .?eval_dataset",
-            'pass `eval_dataset` to the trainer, split one off (`val_size`, `val_set_size`), or set `eval_strategy` to "no"',
-        ),
-        (
-            r"Cannot flatten integer dtype|Integer parameters are unsupported",
-            "load the model without 8-bit weights: FSDP shards floating-point weights only",
-        ),
-        (r"can't allocate memory|Cannot allocate memory", SIGNAL_REMEDIES[-9]),
-        (
-            r"mark a variable ready only once|element 0 of tensors does not require grad",
-            "set `gradient_checkpointing_kwargs: {use_reentrant: false}`, or turn gradient checkpointing off",
-        ),
-        (r"Expected to have finished reduction", "set `ddp_find_unused_parameters: true`, or freeze the parameters that take no part"),
-        (
-            r"device-side assert triggered",
-            "look for token ids or labels outside the vocabulary (added tokens need resized embeddings); with CUDA_LAUNCH_BLOCKING=1 the"
-            " traceback shows the call",
-        ),
-        (
-            r"not compatible with `low_cpu_mem_usage=True` or with passing a `device_map`",
-            "remove `device_map` and `low_cpu_mem_usage` from `from_pretrained`: ZeRO stage 3 places the weights itself",
-        ),
-        (
-            r"given deepspeed configs in the deepspeed arguments and deepspeed.initialize",
-            "pass the DeepSpeed config once: with `--deepspeed_config` of the launch line, or with `config=` of `deepspeed.initialize`",
-        ),
-        (r"doesn't support bf16", "check that the process sees a GPU (`CUDA_VISIBLE_DEVICES`); one before Ampere needs fp16"),
-        (r"EADDRINUSE|Address already in use", "choose another port (`--main_process_port`, `--master_port`), or end the run that has it"),
-        (
-            r"Attempting to unscale FP16 gradients",
-            "load the trained weights in fp32 (or train with `bf16: true`): `fp16: true` cannot scale the gradients of fp16 weights",
-        ),
-        (
-            r"returned nan values in its",
-            "look for the step whose loss or log-probabilities are not finite: a smaller learning rate, bf16 or fp32 in the place of fp16",
-        ),
-        (
-            r"'TrainingArguments' object has no attribute",
-            "pass the trainer the configuration class of its own, such as DPOConfig for DPOTrainer, in the place of TrainingArguments",
-        ),
-        (
-            r"^KeyError: 'eval_\w+'$",
-            "set `metric_for_best_model` to a metric that the evaluation returns, as its log shows; `eval_loss` needs labels in the"
-            " batches (`label_names`)",
-        ),
-        (r"^ModuleNotFoundError: No module named '\w+'", "install the package in the environment of the run, or correct `PYTHONPATH`"),
-        (
-            r"\b40[13] Client Error|gated repo",
-            "use a token of the Hub that may read the model or data set (`hf auth login`, `HF_TOKEN`), and accept its licence",
-        ),
-        (
-            r"outgoing traffic has been disabled",
-            "download the model or data set before the run, or unset `HF_HUB_OFFLINE`",
-        ),
-        (
-            r"Torch not compiled with CUDA|CUDA is required but not available|Found no NVIDIA driver",
-            "install a torch that is built for CUDA, and check that `nvidia-smi` shows the GPUs",
-        ),
-        (
-            r"No slot '.*' specified on host",
-            "name GPUs that the host has: `--include` and CUDA_VISIBLE_DEVICES count from 0, as far as `nvidia-smi` shows GPUs",
-        ),
-        (r"No space left on device", "free disk space, or the shared memory (/dev/shm) that data loader workers use"),
-    )
-)
-# What to do about a job that Slurm refuses.
-OF_SUBMISSION = (
-    (
-        r"node configuration is not available|CPU count per node|More processors requested|memory (?:required|specification)|gres",
-        "ask for what one node of the partition has: `sinfo -o '%P %c %m %G'` shows processors, memory in MB and GPUs (`--gres`) of a node",
-    ),
-    (r"time limit", "ask for at most the time limit of the partition: `sinfo -o '%P %l'`"),
-    (
-        r"account|partition|QOS|policy",
-        "name an account and a partition that you may use: `sacctmgr show assoc user=$USER format=account,partition,qos`",
-    ),
-    (
-        r"^execve\(\)",
-        "activate the environment of the run in the job script (`module load`, `conda activate`, `source .venv/bin/activate`): the program"
-        " is not on its `PATH`",
-    ),
-    (
-        r"credential|Unable to contact|Socket timed out",
-        "submit again; if it goes on, the clocks or the daemons of the cluster's nodes need its administrators",
-    ),
-    (r"batch script|interpreter", "begin the script with `#!/bin/bash`, and the lines `#SBATCH` before the first command"),
-)
+SIGABRT = 6  # of a check in compiled code, also that of NCCL's watchdog
+SIGKILL = 9
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
@@ -285,6 +59,7 @@ ASKED = re.compile(
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
+INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
@@ -332,6 +107,10 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
     texts = [text.strip() for _, text in pieces(lines) if SENTENCE.search(text)]
     for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
+        inside = INSIDE_LINE.search(text)
+        if inside:
+            name, said = inside.groups()
+            return [of_exception(Raised(number, None, name, said, []), follows=FOLLOWING.search(inside.group()) is not None)]
         for name, said in (*((name, text) for name in CLASSES), ("SystemExit", f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
             failure = of_exception(raised)
@@ -341,22 +120,39 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
     return []
 
 
+def notices(lines: Iterable[str]) -> list[Failure]:
+    """The warnings of a few lines that end nothing, each at its first line."""
+    warnings: dict[str, Failure] = {}
+    for number, text in pieces(lines):
+        warning, meaning = known_warning(text) or ("", "")
+        if warning and meaning not in warnings:
+            warnings[meaning] = Failure(NOTICE, number, f"a warning, which ends nothing: {shortened(warning)}", [meaning])
+    return [*warnings.values()]
+
+
 def cause(events: Events, kind: str = "") -> Failure | None:
     """What ended the run: the first exception that does not follow from another, else a dead process, else a time-out."""
     raised = first_raised(events)
-    dead = next((each for each in events.dead if each.code in SIGNALS), None)
     if events.split_at is not None and (raised is None or "arguments" in raised.text):
-        return of_split_line(*events.split_at)
+        line, argument = events.split_at
+        summary = (
+            f"the shell took `{argument}` for a command: the command before it ends in the line above, without this and later arguments"
+        )
+        remedy = "end that line with a backslash and nothing behind it, not even a blank"
+        return Failure(REFUSED, line, summary, [], remedy, rules=[SPLIT_RULE])
     if raised is not None:
-        memory = next((each for each in handled_by(raised) if MEMORY.search(each.text)), None)
+        memory = next((exception for exception in handled_by(raised) if MEMORY.search(exception.text)), None)
         return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
+    signals = {signal["number"]: signal for signal in facts()["signal"]}
+    dead = next((dead for dead in events.dead if -dead.code in signals), None)
+    line, named = events.killed[0] if events.killed else (0, "")
+    if dead is None and named and "abort" not in named.lower():
+        number = next((signal["number"] for signal in signals.values() if signal.get("shell", "?") in named.lower()), SIGKILL)
+        dead = Dead(line, None, -number)
     if dead is not None:
-        summary = f"{process(dead.rank)} {SIGNALS[dead.code]}"
-        return with_consequences(Failure(KILLED, dead.line, summary, [], SIGNAL_REMEDIES[dead.code], rank=dead.rank), events)
-    if events.killed:
-        line, signal = events.killed[0]
-        code = -7 if "bus" in signal.lower() else -9
-        return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
+        signal = signals[-dead.code]
+        failure = Failure(KILLED, dead.line, f"{process(dead.rank)} {signal['says']}", [], signal["help"], rank=dead.rank)
+        return with_consequences(failure, events)
     if events.timeouts:
         return of_timeouts(events)
     if events.stuck is not None:
@@ -364,14 +160,18 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         summary = f"the watchdog of NCCL made no progress for {seconds:,} seconds: a process hung in a call of CUDA or NCCL"
         return Failure(TIMEOUT, line, summary, [], HUNG)
     if events.refused is not None:
-        return of_submission(*events.refused)
+        line, text = events.refused
+        remedies = (reason["help"] for reason in facts()["submission"] if re.search(reason["match"], text, re.IGNORECASE))
+        return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], next(remedies, ""))
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
+    if events.killed:
+        return of_status(Dead(line, None, -SIGABRT))
     if events.dead and (events.dead[0].code < 0 or not events.raised):
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     if following:
-        explained = next((each for each in following if remedy_of(each.text)), None)
+        explained = next((raised for raised in following if remedy_of(raised.text)), None)
         return of_exception(explained or following[0], kind, follows=explained is None)
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
 
@@ -386,30 +186,16 @@ def of_slurm(line: int, reason: str) -> Failure:
     return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
 
 
-def of_split_line(line: int, argument: str) -> Failure:
-    """A command of which the shell took the rest for another one."""
-    summary = f"the shell took `{argument}` for a command: the command before it ends in the line above, without this and later arguments"
-    return Failure(REFUSED, line, summary, [], "end that line with a backslash and nothing behind it, not even a blank", rules=[SPLIT_RULE])
-
-
-def of_submission(line: int, text: str) -> Failure:
-    """A job or a step that Slurm does not start."""
-    remedy = next((each for pattern, each in OF_SUBMISSION if re.search(pattern, text, re.IGNORECASE)), "")
-    return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], remedy)
-
-
 def of_status(dead: Dead) -> Failure:
     """A process that ended with an error, of which the log shows no more than its status."""
-    name = signal_name(-dead.code) if dead.code < 0 else ""
-    how = f"was ended by the signal {name}" if name else f"ended with exit status {dead.code}"
+    how = f"ended with exit status {dead.code}"
+    if dead.code < 0:
+        from signal import Signals
+
+        number = -dead.code
+        how = f"was ended by the signal {Signals(number).name if number in [*Signals] else f'number {number}'}"
     remedy = "look for its exception in the output before, or in the logs of the other ranks (`torchrun --tee 3`, `--log_dir`)"
     return Failure(KILLED, dead.line, f"{process(dead.rank)} {how}; {UNEXPLAINED}", [], remedy, rank=dead.rank)
-
-
-def signal_name(number: int) -> str:
-    from signal import Signals
-
-    return Signals(number).name if number in [*Signals] else f"number {number}"
 
 
 def first_raised(events: Events) -> Raised | None:
@@ -451,7 +237,7 @@ def of_memory(raised: Raised) -> Failure:
         details.append(f"tried to allocate {gib(tried)}" + (f"; {gib(free)}{of_card} were free" if free is not None else ""))
     if allocated is not None:
         details.append(f"PyTorch had allocated {gib(allocated)}" + (f" and reserved {gib(unused)} more" if unused is not None else ""))
-    remedies = [REMEDIES[phase]] if phase else []
+    remedies = [known["help"] for known in facts()["phase"] if known["name"] == phase]
     if unused is not None and unused >= FRAGMENTED and unused >= (tried or 0):
         remedies.append("set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`: more was reserved and unused than was asked for")
     remedies = remedies or [SMALLER]
@@ -475,20 +261,18 @@ def article(phase: str) -> str:
 
 
 def phase_of(raised: Raised) -> str:
-    """The phase of a step in which an exception was raised, by the functions of its traceback; empty if they do not tell."""
-    phases = [phase for phase in (phase_at(frame.function, frame.file) for frame in reversed(raised.frames)) if phase]
-    strong = next((phase for phase in phases if phase in STRONG), None)
-    return strong or next(iter(phases), "")
+    """The phase of a step in which an exception was raised, by the functions of its traceback; empty if they do not tell.
 
-
-def phase_at(function: str, file: str) -> str:
-    """The phase that a frame belongs to; `step` counts for optimizers only, and `__init__` for trainers and engines."""
-    phase = PHASE_FUNCTIONS.get(function, "")
-    if function == "step":
-        return phase if re.search(r"optim|deepspeed|bitsandbytes|zero", file) else ""
-    if function in ("__init__", "prepare", "initialize"):
-        return phase if re.search(r"trainer|deepspeed|accelerat|engine|fsdp", file) else ""
-    return phase
+    `step` counts for optimizers only, and `__init__` for trainers and engines.
+    """
+    phase_of_function = {function: phase["name"] for phase in facts()["phase"] for function in phase["functions"]}
+    phases = []
+    for frame in reversed(raised.frames):
+        phase = phase_of_function.get(frame.function, "")
+        files = OF_STEP if frame.function == "step" else OF_SETUP if frame.function in ("__init__", "prepare", "initialize") else ""
+        if phase and re.search(files, frame.file):
+            phases.append(phase)
+    return next((phase for phase in phases if phase in STRONG), phases[0] if phases else "")
 
 
 def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Failure:
@@ -496,7 +280,8 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     rules = predicting(raised, kind)
     refused, became = unknown_keyword.about(raised.text)
     rules = refused or rules
-    causes = [] if rules or follows else [*causes_without_rule(raised.text)]
+    known = known_exception(raised.text)
+    causes = [*known.causes] if known is not None and not rules and not follows else []
     details = []
     if raised.frames:
         last = raised.frames[-1]
@@ -548,15 +333,15 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
     """The rules that predict an exception; of one that many mistakes raise, those about the code of its traceback, or of the kind."""
     paths = [frame.file for frame in raised.frames]
     rules = rules_of(raised.text, paths)
-    if not causes_of(raised.text):
-        shared = of_one_framework(rules) if remedy_of(raised.text) else []
-        return [code for code in rules if code not in shared or is_about(code, paths, kind)]
-    return [code for code in rules if is_about(code, paths, kind)]
+    known = known_exception(raised.text)
+    doubtful = rules if known is not None and known.is_general else of_one_framework(rules) if remedy_of(raised.text) else []
+    return [code for code in rules if code not in doubtful or is_about(code, paths, kind)]
 
 
 def remedy_of(text: str) -> str:
-    """What to do about an exception that no file of a run decides, or that rules of several frameworks predict."""
-    return next((remedy for pattern, remedy in REMEDIES_OF_OTHERS if pattern.search(text)), "")
+    """What to do about an exception that no file of a run decides, or that rules of several frameworks predict; else empty."""
+    known = known_exception(text)
+    return known.remedy if known is not None else ""
 
 
 def asked_for(text: str) -> str:

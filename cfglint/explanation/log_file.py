@@ -38,7 +38,7 @@ class Log:
         if self.path.endswith(PROGRAMS):
             return False
         try:
-            return log_parser.is_log(self.lines()) or bool(failures.failures_in(self.lines()))
+            return bool(trainer_state.explain(self.path) or log_parser.is_log(self.lines()) or failures.failures_in(self.lines()))
         except files.FileProblem:
             return False
 
@@ -49,6 +49,9 @@ class Log:
 
     def explained(self, kind: str = "") -> ExplainedLog:
         """Its banners and failures, not compared with the files of a run; `kind` is that of the run, if it is known."""
+        state = trainer_state.explain(self.path)
+        if state is not None:
+            return ExplainedLog([state], failures.failures_in(self.lines(), kind))
         banners = [log_analysis.explain(training_banner) for training_banner in log_parser.read(self.lines())]
         speed = self.speed(banners[-1].banner["total_steps"]) if banners else None
         if speed is not None:
@@ -56,7 +59,7 @@ class Log:
             banners[-1].details.append(("speed", speed.text, how))
         found = failures.failures_in(self.lines(), kind)
         if not banners and (not found or failures.UNEXPLAINED in found[0].summary):
-            found = failures.in_fragment(self.lines()) or found
+            found = failures.in_fragment(self.lines()) or found or failures.notices(self.lines())
         return ExplainedLog(banners, found)
 
     def speed(self, total: int | None) -> Speed | None:

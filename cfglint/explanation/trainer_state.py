@@ -6,10 +6,13 @@ import json
 import os
 import re
 
+from cfglint.explanation.log_analysis import LogExplanation
+from cfglint.explanation.log_parser import HUGGINGFACE, TrainingBanner
 from cfglint.source import files
 from cfglint.source.annotations import ConfigMapping
 
 NAME = "trainer_state.json"
+EXACT = 1e-6  # of the steps per epoch: a last incomplete accumulation is a part of a step in some releases
 STEP = re.compile(r'^\s*"step": (\d+)', re.MULTILINE)
 
 
@@ -39,12 +42,16 @@ def lines(path: str) -> list[str] | None:
     return [f"{each}\n" for each in found]
 
 
-def progress(path: str) -> str:
-    """How far the training of a checkpoint came, and the steps per epoch; empty for any other path."""
-    state = read(path)[1]
+def explain(path: str) -> LogExplanation | None:
+    """The numbers of a checkpoint's state, and how far its training came; None for any other path."""
+    text, state = read(path)
     step, epoch, total, epochs = (state.get(name) for name in ("global_step", "epoch", "max_steps", "num_train_epochs"))
     if not isinstance(step, int) or not isinstance(epoch, (int, float)) or not isinstance(total, int) or not epoch:
-        return ""
-    each = f"{step / epoch:,.4g}"
-    rest = f"; {total - step:,} steps are left" if total > step else "; no step is left"
-    return f"step {step:,} of {total:,}, epoch {epoch:.4g} of {epochs}: {each} steps per epoch{rest}"
+        return None
+    numbers = {"total_steps": total, "num_epochs": epochs, "micro_batch": state.get("train_batch_size")}
+    line = text[: max(text.find('"max_steps"'), 0)].count("\n") + 1
+    banner = TrainingBanner(line, HUGGINGFACE, numbers={name: number for name, number in numbers.items() if isinstance(number, int)})
+    updates = step / epoch
+    rest = f"{total - step:,} steps are left" if total > step else "no step is left"
+    note = f"step {step:,} of {total:,}, epoch {epoch:.4g} of {epochs}: {updates:,.4g} steps per epoch; {rest}"
+    return LogExplanation(banner, note=note, steps_per_epoch=round(updates) if abs(updates - round(updates)) < EXACT else None)

@@ -127,7 +127,6 @@ class LaunchFacts(Record):
         return self.replace(card=self.card or found, gpu_memory=self.gpu_memory or memory)
 
     def replace(self, **changes: object) -> LaunchFacts:
-        """The same facts with some changed."""
         return changed(self, **changes)
 
 

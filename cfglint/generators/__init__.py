@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from cfglint import frameworks
 from cfglint.frameworks.releases._modelled import RENAMED
-from cfglint.generators.convert import Existing
-from cfglint.generators.generated import Generated
-from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import JobSpec
+from cfglint.generators.generated import Generated, Generator
+from cfglint.generators.job_spec import Contradiction, JobSpec, flag
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Kind
+    from cfglint.generators.convert import Existing
 
 RUN = "run"
 FRAMEWORK: Kind = "huggingface"  # the framework of a set if none is named
@@ -55,24 +55,6 @@ def existing_job(run: CheckedRun) -> Existing:
     return Existing(run, {kind: generator_of(kind).read for kind in kinds()})
 
 
-def refuse_beyond(job: JobSpec, kind: str) -> None:
-    """Raise Contradiction for a specified fact that a kind of file does not support, with the kinds that do."""
-    from cfglint.generators.job_spec import Contradiction, flag
-
-    refused: dict[str, list[str]] = {}
-    for name in job.beyond(takes(kind)):
-        refused.setdefault(kinds_with(name), []).append(flag(name))
-    if refused:
-        lines = [f"{', '.join(flags)}: not available for `{kind}`, but for {others}" for others, flags in refused.items()]
-        raise Contradiction("; ".join(lines))
-
-
-def kinds_with(fact: str) -> str:
-    """The kinds of file that support a fact."""
-    *others, last = [f"`{kind}`" for kind in kinds() if fact in takes(kind)]
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = "") -> Generated:
     """Generate the files of a kind, or with `run` the set of a framework; `folder` is their folder, relative to where the job is
     started.
@@ -81,17 +63,24 @@ def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = 
     by this kind of file, and `Unreachable` if these GPUs cannot reach the global batch size.
     """
     generator = generator_of(kind, framework)
-    made = generator.matching_set(job, folder) if kind == RUN else generator.generate(job, folder)
-    for file in made.files if RENAMED else ():
-        file.keys = file.keys.renamed(names_for(file.kind, job))
-    return made
+    write = generator.files_of_run if kind == RUN else generator.generate
+    if write is None:
+        raise Contradiction("there is no set of files for this kind")
+    consumer = framework if kind == RUN else kind
+    refused: dict[str, list[str]] = {}  # flags by the kinds that support their facts
+    for fact in job.beyond(generator.takes):
+        *others, last = [f"`{name}`" for name in kinds() if fact in takes(name)]
+        refused.setdefault(f"{', '.join(others)} and {last}" if others else last, []).append(flag(fact))
+    if refused:
+        lines = [f"{', '.join(flags)}: not available for `{consumer}`, but for {others}" for others, flags in refused.items()]
+        raise Contradiction("; ".join(lines))
+    generated = write(job, folder)
+    if RENAMED:
+        from cfglint.frameworks.releases.renamed_fields import current_name
+        from cfglint.frameworks.releases.versions import parse_version
 
-
-def names_for(kind: str, job: JobSpec) -> Callable[[str], str]:
-    """What gives the name that a field has in the releases that files of a kind are generated for."""
-    from cfglint.frameworks.releases.renamed_fields import current_name
-    from cfglint.frameworks.releases.versions import parse_version
-
-    packages = frameworks.framework(kind).packages()
-    releases = {package: parse_version((job.target or {}).get(package, newest)) for package, newest in packages.items()}
-    return lambda name: current_name(name, releases)
+        for file in generated.files:
+            packages = frameworks.framework(file.kind).packages()
+            releases = {package: parse_version((job.target or {}).get(package, newest)) for package, newest in packages.items()}
+            file.keys = file.keys.renamed(partial(current_name, releases=releases))
+    return generated

@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from cfglint.generators import choices, deepspeed, refuse_beyond
-from cfglint.generators.convert import of_accelerate
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
-from cfglint.generators.generator import Generator
+from cfglint.generators import choices, deepspeed
+from cfglint.generators.convert import Existing
+from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, path_in
 from cfglint.generators.job_spec import COMMON, JobSpec
+from cfglint.source.annotations import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.generators.generated import Row
 
 KIND = "accelerate"
 NAME = "accelerate.yaml"
-TAKES = COMMON - {"num_examples"}
 WORDS = {"bf16": "bf16", "fp16": "fp16", "fp32": "no"}
+SECTION = "deepspeed_config"
+OFFLOAD_DEVICES = ("offload_optimizer_device", "offload_param_device")
 
 
 def launch(job: JobSpec, folder: str = "") -> Generated:
     """The config for a script about which nothing else is known."""
-    refuse_beyond(job, KIND)
-    keys = processes(job)
+    rows = processes(job)
     name, why = choices.precision(job)
-    keys.add("mixed_precision", WORDS[name], why)
+    rows.append(("mixed_precision", WORDS[name], why))
     if job.zero is not None:
-        engine(keys, job)
-    return Generated([GeneratedFile(NAME, KIND, keys)], None, (f"start it with: {launcher(job, folder)} your_script.py",))
+        rows += [(f"{SECTION}.zero_stage", job.zero, deepspeed.SHARDS[job.zero])]
+        accumulation, why = 1, "as the script does it; a trainer's own number has to be the same"
+        if job.global_batch is not None:
+            chosen = choices.batch(job, deepspeed.SMALLEST)
+            accumulation, why = chosen.split.accumulation, f"{chosen.equation}; the script has to load {chosen.split.micro_batch} at a time"
+        rows += [
+            (f"{SECTION}.gradient_accumulation_steps", accumulation, why),
+            (f"{SECTION}.gradient_clipping", *deepspeed.clipping(job, "")),
+            (f"{SECTION}.{OFFLOAD_DEVICES[0]}", "cpu" if job.offload else None),
+            (f"{SECTION}.{OFFLOAD_DEVICES[1]}", "cpu" if job.offload == "all" else None),
+            (f"{SECTION}.zero3_save_16bit_model", True if job.zero == 3 else None, "else a saved model is a folder of pieces"),
+            *construction_and_launcher(job),
+        ]
+    return Generated([GeneratedFile(NAME, KIND, Keys.of(*rows))], None, (f"start it with: {launcher(job, folder)} your_script.py",))
 
 
 def launcher(job: JobSpec, folder: str) -> str:
@@ -33,62 +49,59 @@ def launcher(job: JobSpec, folder: str) -> str:
 
 def trainer_launch_file(job: JobSpec, deepspeed_file: str) -> GeneratedFile:
     """The accelerate config for a Trainer run under DeepSpeed; precision and other settings are in the configs of these two."""
-    keys = processes(job)
-    section = "deepspeed_config"
     why = "ZeRO, precision and gradient clipping are set there; repeated here they are rejected"
-    keys.add(f"{section}.deepspeed_config_file", deepspeed_file, why)
-    shard_during_construction(keys, job)
-    standard_launcher(keys, job)
-    return GeneratedFile(NAME, KIND, keys)
+    file_row = (f"{SECTION}.deepspeed_config_file", deepspeed_file, why)
+    return GeneratedFile(NAME, KIND, Keys.of(*processes(job), file_row, *construction_and_launcher(job)))
 
 
-def processes(job: JobSpec) -> Keys:
-    """Add nodes, processes and the launcher."""
-    keys = Keys()
+def processes(job: JobSpec) -> list[Row]:
+    """Nodes, processes and the launcher."""
     gpus, machines = job.needed_gpus(), choices.nodes(job)
-    kind = "DEEPSPEED" if job.zero is not None else "MULTI_GPU" if gpus > 1 else "NO"
-    keys.add("compute_environment", "LOCAL_MACHINE")
-    keys.add("distributed_type", kind)
-    keys.add("num_machines", machines)
-    keys.add("num_processes", gpus, "one for each GPU, of all machines together")
-    if machines > 1:
-        keys.add("machine_rank", 0, "of the first node; every node passes its own with --machine_rank")
-    return keys
+    rank = 0 if machines > 1 else None
+    return [
+        ("compute_environment", "LOCAL_MACHINE"),
+        ("distributed_type", "DEEPSPEED" if job.zero is not None else "MULTI_GPU" if gpus > 1 else "NO"),
+        ("num_machines", machines),
+        ("num_processes", gpus, "one for each GPU, of all machines together"),
+        ("machine_rank", rank, "of the first node; every node passes its own with --machine_rank"),
+    ]
 
 
-def engine(keys: Keys, job: JobSpec) -> None:
-    """Add the DeepSpeed block, for a script without a DeepSpeed file."""
-    section = "deepspeed_config"
-    keys.add(f"{section}.zero_stage", job.zero, deepspeed.SHARDS[job.zero or 0])
-    accumulation, why = 1, "as the script does it; a trainer's own number has to be the same"
-    if job.global_batch is not None:
-        chosen = choices.batch(job, deepspeed.SMALLEST)
-        accumulation, why = chosen.split.accumulation, f"{chosen.equation}; the script has to load {chosen.split.micro_batch} at a time"
-    keys.add(f"{section}.gradient_accumulation_steps", accumulation, why)
-    keys.add(f"{section}.gradient_clipping", choices.CLIPPING if job.clipping is None else job.clipping)
-    if job.offload:
-        keys.add(f"{section}.offload_optimizer_device", "cpu")
-    if job.offload == "all":
-        keys.add(f"{section}.offload_param_device", "cpu")
-    if job.zero == 3:
-        keys.add(f"{section}.zero3_save_16bit_model", True, "else a saved model is a folder of pieces")
-    shard_during_construction(keys, job)
-    standard_launcher(keys, job)
+def construction_and_launcher(job: JobSpec) -> list[Row]:
+    """At stage 3 the model is sharded during construction; the launcher requires neither a hostfile nor password-less ssh."""
+    sharded, standard = True if job.zero == 3 else None, "standard" if choices.nodes(job) > 1 else None
+    why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"
+    return [
+        (f"{SECTION}.zero3_init_flag", sharded, "splits weights while the model is built: no process holds all of it"),
+        (f"{SECTION}.deepspeed_multinode_launcher", standard, why),
+    ]
 
 
-def shard_during_construction(keys: Keys, job: JobSpec) -> None:
-    """Make accelerate shard the model during construction: at stage 3 no process ever holds the complete model."""
-    if job.zero == 3:
-        keys.add("deepspeed_config.zero3_init_flag", True, "splits weights while the model is built: no process holds all of it")
-
-
-def standard_launcher(keys: Keys, job: JobSpec) -> None:
-    """Add the launcher that requires neither a hostfile nor password-less ssh."""
-    if choices.nodes(job) > 1:
-        why = "accelerate launch is run on every machine; the default, pdsh, wants a hostfile and ssh"
-        keys.add("deepspeed_config.deepspeed_multinode_launcher", "standard", why)
+def read(existing: Existing, config: Any) -> None:
+    for key in ("compute_environment", "distributed_type", "num_processes", "num_machines", "machine_rank"):
+        existing.use(config, key)
+    if config.started is not None:
+        existing.facts["gpus"] = config.started
+        existing.facts["gpus_per_node"] = config.per_machine
+    if config.trainer is None and config.precision in WORDS.values():
+        precision = next(fact for fact, word in WORDS.items() if word == config.precision)
+        existing.take("precision", config, "mixed_precision", value=precision)
+    if config.uses_deepspeed and config.deepspeed_file is None:
+        existing.number("zero", config, SECTION, "zero_stage", default=2)
+        existing.number("clipping", config, SECTION, "gradient_clipping")
+        optimizer, weights = devices = [config.get(SECTION, key, default="none") for key in OFFLOAD_DEVICES]
+        if optimizer == "cpu":
+            moved = weights == "cpu" and existing.facts.get("zero") == 3
+            existing.take("offload", config, SECTION, OFFLOAD_DEVICES[0], value="all" if moved else "optimizer")
+        for key, device in zip(OFFLOAD_DEVICES, devices, strict=True):
+            if device == "none" or existing.facts.get("offload") == "all":
+                existing.use(config, SECTION, key)
+    existing.use(config, SECTION, "deepspeed_config_file")
 
 
 GENERATOR = Generator(
-    makes="the file of `accelerate launch`: processes, machines, DeepSpeed or FSDP", takes=TAKES, generate=launch, read=of_accelerate
+    makes="the file of `accelerate launch`: processes, machines, DeepSpeed or FSDP",
+    takes=COMMON - {"num_examples"},
+    generate=launch,
+    read=read,
 )

@@ -6,20 +6,11 @@ from math import ceil
 
 from cfglint.batch.solver import Solution, Split, SplitProblem, solve
 from cfglint.findings.wording import counted
-from cfglint.generators.generated import Keys
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.source.annotations import Callable
 from cfglint.source.record import Record
 
 GPUS_PER_NODE = 8
-PRECISION = "bf16"
-WHY_PRECISION = "same exponent range as fp32, no loss scaling (arXiv 1905.12322); Ampere and newer"
-RATE = 2.0e-5
-WHY_RATE = "Llama 2's for fine-tuning (arXiv 2307.09288, section 3.1)"
-LION_RATE = 5.0e-6
-WHY_LION_RATE = "a quarter of AdamW's: Lion's authors advise 3 to 10 times less (arXiv 2302.06675, section 5)"
-LORA_RATE = 2.0e-4
-WHY_LORA_RATE = "QLoRA's value for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
 CLIPPING = 1.0
 LOGGING = 10  # steps between log entries
 
@@ -40,8 +31,8 @@ class Chosen(Record):
     @property
     def equation(self) -> str:
         """`micro batch 4 x accumulation 8 x 8 GPUs = 256`, for a comment."""
-        each = self.split
-        return f"{each.micro_batch} x {each.accumulation} x {each.data_parallel} data-parallel = global batch {each.global_batch}"
+        split = self.split
+        return f"{split.micro_batch} x {split.accumulation} x {split.data_parallel} data-parallel = global batch {split.global_batch}"
 
     @property
     def adjustable(self) -> str:
@@ -62,41 +53,33 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
         raise Unreachable(infeasible(solve(problem)))
     if job.global_batch is None:
         return Chosen(Split(problem.cap, stages, replicas), "" if micro else cap.why)
-    problem = problem.replace(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
     if job.micro_batch is not None:
-        return Chosen(exact(job.global_batch, job.micro_batch, replicas), "")
+        per_step = job.micro_batch * replicas
+        accumulation, rest = divmod(job.global_batch, per_step)
+        if rest:
+            near = [f"{number * per_step}" for number in (accumulation, accumulation + 1) if number]
+            raise Unreachable(
+                f"global batch {job.global_batch} is not a multiple of micro batch {job.micro_batch} x {replicas} data-parallel"
+                f" (nearest: {' and '.join(near)}); change it or use --max-micro-batch"
+            )
+        return Chosen(Split(job.micro_batch, accumulation, replicas), "")
+    problem = problem.replace(global_batch=job.global_batch, gpus_per_node=job.gpus_per_node or GPUS_PER_NODE)
     solution = solve(problem)
-    if solution.chosen is None:
+    split = solution.chosen
+    if split is None:
         raise Unreachable(infeasible(solution))
-    return Chosen(solution.chosen, why_micro(solution.chosen, problem, cap, job.max_micro_batch is not None))
-
-
-def why_micro(split: Split, problem: SplitProblem, cap: Choice, bounded: bool) -> str:
-    """The reason for the micro batch, and for its limit if that was not specified."""
-    busy = " and keeps the pipeline busy" if problem.pipeline_parallel > 1 else ""
-    per_replica = split.micro_batch * split.accumulation
-    divides = f"the largest up to {problem.cap} that divides {per_replica}{busy}"
-    if bounded:
-        return "" if split.micro_batch == problem.cap else divides
-    return cap.why if split.micro_batch == problem.cap else f"{divides}; {problem.cap} is {cap.why}"
-
-
-def exact(global_batch: int, micro_batch: int, replicas: int) -> Split:
-    """The batch sizes with a specified micro batch; raises Unreachable if it does not divide the global batch."""
-    accumulation, rest = divmod(global_batch, micro_batch * replicas)
-    if rest:
-        near = [f"{number * micro_batch * replicas}" for number in (accumulation, accumulation + 1) if number]
-        raise Unreachable(
-            f"global batch {global_batch} is not a multiple of micro batch {micro_batch} x {replicas} data-parallel"
-            f" (nearest: {' and '.join(near)}); change it or use --max-micro-batch"
-        )
-    return Split(micro_batch, accumulation, replicas)
+    is_cap, per_replica = split.micro_batch == problem.cap, split.micro_batch * split.accumulation
+    busy = " and keeps the pipeline busy" if stages > 1 else ""
+    why = cap.why if is_cap else f"the largest up to {problem.cap} that divides {per_replica}{busy}"
+    if job.max_micro_batch is not None:
+        return Chosen(split, "" if is_cap else why)
+    return Chosen(split, why if is_cap else f"{why}; {problem.cap} is {cap.why}")
 
 
 def infeasible(solution: Solution) -> str:
     """The message that a global batch cannot be reached, with the nearest ones that can."""
     text = solution.reasons[0]
-    near = [str(each.global_batch) for each in (solution.below, solution.above) if each]
+    near = [str(split.global_batch) for split in (solution.below, solution.above) if split]
     if near:
         text += f"; nearest global batches: {', '.join(near)}"
     if solution.gpu_counts:
@@ -104,27 +87,18 @@ def infeasible(solution: Solution) -> str:
     return text
 
 
-def total_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> int | None:
-    """The specified number of optimizer steps, from steps or tokens; None for a run in epochs or of unknown length."""
-    if job.tokens is not None and seq_length:
-        return ceil(job.tokens / (global_batch * seq_length))
-    return job.steps
+def total_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> tuple[int | None, str]:
+    """(the specified number of optimizer steps, its source), from steps or tokens; None for a run in epochs or of unknown length."""
+    if job.tokens is None or not seq_length:
+        return job.steps, ""
+    per_step = global_batch * seq_length
+    return ceil(job.tokens / per_step), f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {per_step:,} per step"
 
 
-def why_steps(job: JobSpec, global_batch: int, seq_length: int | None) -> str:
-    """The source of a number of steps."""
-    if job.tokens is None:
-        return ""
-    return f"{job.tokens:,} tokens at {global_batch} x {seq_length} = {global_batch * (seq_length or 0):,} per step"
-
-
-def warmup_steps(job: JobSpec, total: int | None) -> int | None:
-    """Steps of warm-up; a ratio requires the total steps. Raises Contradiction if they are unknown or too few."""
-    if not job.warmup:
-        return None
-    if job.warmup < 1 and total is None:
-        raise Contradiction(f"--warmup {job.warmup} is a ratio of the run: pass --steps, or --epochs with --num-examples")
-    steps = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * (total or 0))
+def warmup_steps(job: JobSpec, total: int | None, rounded: Callable[[float], int] = ceil) -> int:
+    """Steps of warm-up, 0 for a ratio of unknown total steps; raises Contradiction if the run is shorter."""
+    warmup = job.warmup or 0
+    steps = int(warmup) if warmup >= 1 else 0 if total is None else rounded(warmup * total)
     fitting_warmup(steps, total)
     return steps
 
@@ -137,12 +111,12 @@ def fitting_warmup(steps: int, total: int | None) -> None:
 
 def nodes(job: JobSpec) -> int:
     """The number of nodes of the job; raises Contradiction if the GPUs do not fill them."""
-    gpus, each = job.needed_gpus(), job.gpus_per_node or GPUS_PER_NODE
-    if gpus <= each:
+    gpus, per_node = job.needed_gpus(), job.gpus_per_node or GPUS_PER_NODE
+    if gpus <= per_node:
         return 1
-    if gpus % each:
-        raise Contradiction(f"{counted(gpus, 'GPU')} cannot be divided into nodes of {each}; pass --gpus-per-node")
-    return gpus // each
+    if gpus % per_node:
+        raise Contradiction(f"{counted(gpus, 'GPU')} cannot be divided into nodes of {per_node}; pass --gpus-per-node")
+    return gpus // per_node
 
 
 def deepspeed_launcher(job: JobSpec) -> str:
@@ -153,56 +127,64 @@ def deepspeed_launcher(job: JobSpec) -> str:
 def torch_launcher(job: JobSpec) -> str:
     """The launcher of torch, started on every machine; empty for one GPU."""
     machines = nodes(job)
-    each = f"--nproc_per_node {job.needed_gpus() // machines}"
+    processes = f"--nproc_per_node {job.needed_gpus() // machines}"
     if machines == 1:
-        return "python" if job.gpus == 1 else f"torchrun {each}"
-    return f"torchrun --nnodes {machines} {each} --node_rank RANK --master_addr ADDRESS_OF_THE_FIRST"
+        return "python" if job.gpus == 1 else f"torchrun {processes}"
+    return f"torchrun --nnodes {machines} {processes} --node_rank RANK --master_addr ADDRESS_OF_THE_FIRST"
 
 
-def made_for(job: JobSpec) -> str:
-    """The comment above the keys of a file that depends on its GPU count."""
-    gpus, machines = job.needed_gpus(), nodes(job)
-    return f"Generated for {amount(gpus, 'GPU')}" + (f" on {machines} machines." if machines > 1 else ".")
+def node_variables(job: JobSpec) -> str:
+    """The environment variables that make a command one of several nodes; empty for one node."""
+    machines = nodes(job)
+    return f"NNODES={machines} NODE_RANK=RANK MASTER_ADDR=ADDRESS_OF_THE_FIRST " if machines > 1 else ""
 
 
 def precision(job: JobSpec) -> tuple[str, str]:
-    """(precision, reason); the default is bf16."""
-    return (job.precision, "") if job.precision else (PRECISION, WHY_PRECISION)
+    if job.precision:
+        return job.precision, ""
+    return "bf16", "same exponent range as fp32, no loss scaling (arXiv 1905.12322); Ampere and newer"
 
 
-def rate(job: JobSpec) -> tuple[float, str]:
-    """(learning rate, reason); a common fine-tuning rate if none is specified."""
-    if job.learning_rate is not None:
-        return job.learning_rate, ""
+def usual_rate(job: JobSpec) -> tuple[float, str]:
     if job.lora:
-        return LORA_RATE, WHY_LORA_RATE
-    return (LION_RATE, WHY_LION_RATE) if job.optimizer == "lion" else (RATE, WHY_RATE)
+        return 2.0e-4, "QLoRA's value for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
+    if job.optimizer == "lion":
+        return 5.0e-6, "a quarter of AdamW's: Lion's authors advise 3 to 10 times less (arXiv 2302.06675, section 5)"
+    return 2.0e-5, "Llama 2's for fine-tuning (arXiv 2307.09288, section 3.1)"
+
+
+def rate(job: JobSpec, usual: Callable[[JobSpec], tuple[float, str]] = usual_rate) -> tuple[float, str]:
+    """(learning rate, reason); the usual one if none is specified."""
+    return usual(job) if job.learning_rate is None else (job.learning_rate, "")
 
 
 def length(
-    keys: Keys,
     job: JobSpec,
     chosen: Chosen,
     usual: tuple[float, str],
     predicted: Callable[[JobSpec, Chosen, float], int],
     name: str = "num_train_epochs",
-) -> int | None:
-    """Add steps, or the epochs under their `name`, `usual` ones with their reason if none are specified; return the number of optimizer
+) -> tuple[tuple[str, object, str], int | None]:
+    """The row of steps, or of epochs under their `name`, `usual` ones with their reason if none are specified; and the number of optimizer
     steps, if it is known: `predicted` computes that of a number of epochs.
     """
-    asked = total_steps(job, chosen.split.global_batch, job.seq_length)
-    if asked is not None:
-        keys.add("max_steps", asked, why_steps(job, chosen.split.global_batch, job.seq_length))
-        return asked
+    total, why = total_steps(job, chosen.split.global_batch, job.seq_length)
+    if total is not None:
+        return ("max_steps", total, why), total
     epochs, why = (job.epochs, "") if job.epochs else usual
-    keys.add(name, int(epochs) if epochs % 1 == 0 else epochs, why)
-    return None if job.num_examples is None else predicted(job, chosen, epochs)
+    row = (name, int(epochs) if epochs % 1 == 0 else epochs, why)
+    return row, None if job.num_examples is None else predicted(job, chosen, epochs)
 
 
 def log_interval(job: JobSpec, total: int | None) -> int:
     """The number of steps between log entries: few enough for a curve, also in a short run."""
     logging_steps = job.logging_steps or LOGGING
     return 1 if total is not None and logging_steps > total else logging_steps
+
+
+def unless(default: object, value: object) -> object:
+    """A value, or None, which is not written, if it is the default of the framework."""
+    return None if value == default else value
 
 
 def amount(number: int, noun: str) -> str:
@@ -228,7 +210,7 @@ def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int 
     """A note with the epochs that --steps or --tokens amount to, if the number of examples is known; `per_example` is samples per
     example.
     """
-    total = total_steps(job, split.global_batch, seq_length or job.seq_length)
+    total, _ = total_steps(job, split.global_batch, seq_length or job.seq_length)
     if total is None or job.num_examples is None:
         return ()
     epochs = total * split.global_batch / per_example / job.num_examples

@@ -1,9 +1,11 @@
-"""A generated file: its keys in order, each with its reason, and its content."""
+"""A generated file: its keys in order, each with its reason, and its content; and what a module of this package has for a kind."""
 
 from __future__ import annotations
 
 from cfglint.batch.solver import Split
-from cfglint.source.annotations import Callable, ConfigTable, ConfigValue, Iterator
+from cfglint.generators import choices
+from cfglint.generators.job_spec import JobSpec
+from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Iterable, Iterator, TypeAlias
 from cfglint.source.document import Document
 from cfglint.source.record import Record
 from cfglint.source.spelling import is_bare_text, spell
@@ -12,6 +14,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ruamel.yaml import YAML, ScalarNode
     from ruamel.yaml.comments import CommentedMap
+
+    from cfglint.generators.convert import Existing
+
+    Row: TypeAlias = tuple[str, object] | tuple[str, object, str] | str
 
 WIDTH = 120  # a comment that would be longer is placed above its key
 EMPTY = Document("", "", "yaml")
@@ -23,29 +29,30 @@ class Keys(Record):
     values: ConfigTable = {}
     why: dict[str, str] = {}
     titles: dict[str, str] = {}
-    _title: str = ""
 
-    def begin(self, title: str) -> None:
-        """Begin a group of keys, with a comment line above it."""
-        self._title = title
-
-    def add(self, name: str, value: object, why: str = "") -> None:
-        """Add a key; `zero_optimization.stage` is added to its section, which is created if it is missing."""
-        *sections, key = name.split(".")
-        place = self.values
-        for section in sections:
-            place = place.setdefault(section, {})
-        place[key] = value
-        if why:
-            self.why[name] = why
-        if self._title:
-            self.titles[name.partition(".")[0]] = self._title
-            self._title = ""
-
-    def add_known(self, name: str, value: object, why: str = "", default: object = None) -> None:
-        """Add a key unless its value is None or the default of the framework."""
-        if value is not None and value != default:
-            self.add(name, value, why)
+    @classmethod
+    def of(cls, *rows: Row) -> Keys:
+        """The keys of a table. A row is (key, value) or (key, value, reason), and is left out if its value is None;
+        `zero_optimization.stage` is a key of a section. A string is the title of the group of keys below it.
+        """
+        keys, title = cls(), ""
+        for row in rows:
+            if isinstance(row, str):
+                title = row
+                continue
+            name, value, *why = row
+            if value is None:
+                continue
+            *sections, key = name.split(".")
+            place = keys.values
+            for section in sections:
+                place = place.setdefault(section, {})
+            place[key] = value
+            if any(why):
+                keys.why[name] = why[0]
+            if title:
+                keys.titles[name.partition(".")[0]], title = title, ""
+        return keys
 
     def renamed(self, current: Callable[[str], str]) -> Keys:
         """The same keys under other names: `current` gives that of each."""
@@ -78,13 +85,18 @@ class GeneratedFile(Record):
 
     @property
     def text(self) -> str:
-        """The content of the file."""
-        return as_json(self.keys) if self.is_json else as_yaml(self.keys, self.first_lines)
+        """The content of the file: plain JSON, or YAML that PyYAML parses, with a comment on each key that has a reason."""
+        if self.is_json:
+            import json
 
-    @property
-    def first_lines(self) -> tuple[str, ...]:
-        """The comment lines above the keys."""
-        return (schema_line(self.kind), *self.head) if self.has_schema else self.head
+            return json.dumps(self.keys.values, indent=2) + "\n"
+        from io import StringIO
+
+        out = StringIO()
+        yaml_writer().dump(commented(self.keys.values, self.keys), out)
+        schema = (f"yaml-language-server: $schema={schema_name(self.kind)}",) if self.has_schema else ()
+        above = "".join(f"# {line}\n" for line in (*schema, *self.head))
+        return (f"{above}\n" if above else "") + out.getvalue().strip("\n") + "\n"
 
     @property
     def reasons(self) -> list[tuple[str, ConfigValue, str]]:
@@ -103,9 +115,37 @@ class Generated(Record):
     notes: tuple[str, ...] = ()
 
 
+class Generator(Record):
+    """Generates files of one kind from a job, and extracts the facts of a job from such files; `GENERATOR` of the module of the kind.
+
+    `makes` says in a phrase what the files are, `takes` are the facts that it supports, and `trainers` the values of `JobSpec.trainer`.
+    `generate` gives the files of the kind, the consumer first, and `files_of_run` those of its launch too, which are consistent: the last
+    argument is their folder. `read` reads the facts of an existing config, defaults included. `usual_rate`: (learning rate, reason) if none
+    is specified.
+    """
+
+    makes: str
+    takes: frozenset[str]
+    generate: Callable[[JobSpec, str], Generated]
+    read: Callable[[Existing, Any], None]
+    files_of_run: Callable[[JobSpec, str], Generated] | None = None
+    trainers: tuple[str, ...] = ()
+    usual_rate: Callable[[JobSpec], tuple[float, str]] = choices.usual_rate
+
+
+def main_file(kind: str, name: str, job: JobSpec, rows: Iterable[Row]) -> GeneratedFile:
+    """The file of a kind whose numbers hold for the GPUs of the job."""
+    gpus, nodes = choices.amount(job.needed_gpus(), "GPU"), choices.nodes(job)
+    return GeneratedFile(name, kind, Keys.of(*rows), (f"Generated for {gpus}" + (f" on {nodes} machines." if nodes > 1 else "."),))
+
+
 def path_in(folder: str, name: str) -> str:
     """The path of a file relative to where the job is started."""
     return f"{folder.rstrip('/')}/{name}" if folder else name
+
+
+def schema_name(kind: str) -> str:
+    return f"{kind}.schema.json"
 
 
 def leaves(values: ConfigTable, before: str = "") -> Iterator[tuple[str, ConfigValue]]:
@@ -114,34 +154,6 @@ def leaves(values: ConfigTable, before: str = "") -> Iterator[tuple[str, ConfigV
         yield before + key, value
         if isinstance(value, dict):
             yield from leaves(value, f"{before}{key}.")
-
-
-def as_json(keys: Keys) -> str:
-    """The content as plain JSON."""
-    import json
-
-    return json.dumps(keys.values, indent=2) + "\n"
-
-
-def as_yaml(keys: Keys, head: tuple[str, ...]) -> str:
-    """The content as YAML that PyYAML parses, with a comment on each key that has a reason."""
-    from io import StringIO
-
-    writer = yaml_writer()
-    out = StringIO()
-    writer.dump(commented(keys.values, keys), out)
-    above = "".join(f"# {line}\n" for line in head)
-    return (f"{above}\n" if above else "") + out.getvalue().strip("\n") + "\n"
-
-
-def schema_line(kind: str) -> str:
-    """The comment that names the schema of a config for editors."""
-    return f"yaml-language-server: $schema={schema_name(kind)}"
-
-
-def schema_name(kind: str) -> str:
-    """The name of the schema file next to a config."""
-    return f"{kind}.schema.json"
 
 
 def commented(values: ConfigTable, keys: Keys, before: str = "", depth: int = 0) -> CommentedMap:

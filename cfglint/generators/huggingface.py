@@ -2,87 +2,102 @@
 
 from __future__ import annotations
 
-from math import ceil
-
 from cfglint.batch import steps
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
-from cfglint.generators import accelerate, choices, deepspeed, refuse_beyond
-from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.convert import of_trainer
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
-from cfglint.generators.generator import Generator
+from cfglint.generators import accelerate, choices, deepspeed
+from cfglint.generators.choices import Choice, Chosen, unless
+from cfglint.generators.convert import Existing
+from cfglint.generators.generated import Generated, Generator, main_file, path_in
 from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.generators.generated import Row
     from cfglint.generators.job_spec import Scheduler
 
 KIND = "huggingface"
 NAME = "train.yaml"
-OUTPUT = "output"
-OPTIMIZERS = {"adamw": None, "adamw-8bit": "adamw_bnb_8bit", "adafactor": "adafactor", "lion": "lion_32bit", "sgd": "sgd"}
+REGULARIZATION = {  # the key of each fact
+    "weight_decay": "weight_decay",
+    "beta1": "adam_beta1",
+    "beta2": "adam_beta2",
+    "epsilon": "adam_epsilon",
+    "clipping": "max_grad_norm",
+}
+# The Trainer's names of each optimizer, the one that is written first; AdamW is its default.
+OPTIMIZERS = {
+    "adamw": ("adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused", "paged_adamw_32bit"),
+    "adamw-8bit": ("adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit"),
+    "adafactor": ("adafactor",),
+    "lion": ("lion_32bit", "paged_lion_32bit"),
+    "sgd": ("sgd",),
+}
+SCHEDULES = {
+    "linear": "linear",
+    "cosine": "cosine",
+    "cosine_with_min_lr": "cosine",
+    "constant": "constant",
+    "constant_with_warmup": "constant",
+}
 EPOCHS: float = FIELDS["num_train_epochs"][1]
-ZERO = 2
 USUAL = Choice(FIELDS["per_device_train_batch_size"][1], "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 
 
-def trainer(job: JobSpec, folder: str = "") -> Generated:
+def training(job: JobSpec, folder: str = "") -> Generated:
     """The Trainer config, with a DeepSpeed config if ZeRO is specified."""
-    file, chosen = trainer_file(job, folder)
-    files = [file] if job.zero is None else [file, deepspeed.trainer_config(job)]
-    starter = choices.torch_launcher(job) if job.zero is None else choices.deepspeed_launcher(job)
-    return Generated(files, chosen.split, notes(job, chosen, f"{starter} your_script.py {path_in(folder, NAME)}"))
+    launcher = choices.torch_launcher if job.zero is None else choices.deepspeed_launcher
+    return with_trainer_file(job, folder, launcher)
 
 
 def matching_set(job: JobSpec, folder: str = "") -> Generated:
     """Trainer, DeepSpeed and accelerate files for one launch."""
     why = "" if job.zero is not None else "accelerate's own default"
-    job = job.replace(zero=ZERO) if why else job
-    file, chosen = trainer_file(job, folder)
-    files = [file, deepspeed.trainer_config(job, why), accelerate.trainer_launch_file(job, path_in(folder, deepspeed.NAME))]
-    command = f"{accelerate.launcher(job, folder)} your_script.py {path_in(folder, NAME)}"
-    return Generated(files, chosen.split, notes(job, chosen, command))
+    job = job.replace(zero=2) if why else job
+    generated = with_trainer_file(job, folder, lambda job: accelerate.launcher(job, folder), why)
+    generated.files.append(accelerate.trainer_launch_file(job, path_in(folder, deepspeed.NAME)))
+    return generated
 
 
-def notes(job: JobSpec, chosen: Chosen, command: str) -> tuple[str, ...]:
-    """The facts that the files cannot contain."""
-    lines = [chosen.equation, *choices.run_length(job, chosen, EPOCHS, predicted), f"start it with: {command}"]
-    if job.lora:
-        lines.append('set the adapter in the script, for example peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")')
-    if job.seq_length:
-        lines.append(f"the Trainer has no sequence length: pass {job.seq_length} to the tokenizer, or to TRL as max_length")
-    return tuple(lines)
-
-
-def trainer_file(job: JobSpec, folder: str) -> tuple[GeneratedFile, Chosen]:
-    """The Trainer config and its batch sizes."""
-    refuse_beyond(job, KIND)
+def with_trainer_file(job: JobSpec, folder: str, launcher: Callable[[JobSpec], str], why_stage: str = "") -> Generated:
+    """The Trainer config and its DeepSpeed config, and the facts that they cannot contain."""
     chosen = choices.batch(job, USUAL)
-    keys = Keys()
-    keys.add("output_dir", job.output_dir or OUTPUT, "checkpoints go here")
-    keys.add("per_device_train_batch_size", chosen.split.micro_batch, chosen.why)
-    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
-    total = length(keys, job, chosen)
-    rates(keys, job, total)
-    precision(keys, job)
-    if job.lora or job.checkpointing:
-        checkpointing(keys, job)
-    logging(keys, job, total)
-    keys.add_known("seed", job.seed, default=default(job, "seed"))
-    if job.zero is not None:
-        keys.add("deepspeed", path_in(folder, deepspeed.NAME), "looked up from where the script is started")
-    return GeneratedFile(NAME, KIND, keys, (choices.made_for(job),)), chosen
+    run_length, total = length(job, chosen)
+    rows = [
+        ("output_dir", job.output_dir or "output", "checkpoints go here"),
+        *batch(chosen),
+        run_length,
+        *rates(job, total),
+        precision(job),
+        *(checkpointing(job) if job.lora or job.checkpointing else ()),
+        *logging(job, total),
+        seed(job),
+        deepspeed.named_by_trainer(job, folder),
+    ]
+    files = [main_file(KIND, NAME, job, rows), *deepspeed.trainer_files(job, why_stage)]
+    start = f"start it with: {launcher(job)} your_script.py {path_in(folder, NAME)}"
+    notes = [chosen.equation, *choices.run_length(job, chosen, EPOCHS, predicted), start]
+    if job.lora:
+        notes.append('set the adapter in the script, for example peft.LoraConfig(r=16, lora_alpha=32, target_modules="all-linear")')
+    if job.seq_length:
+        notes.append(f"the Trainer has no sequence length: pass {job.seq_length} to the tokenizer, or to TRL as max_length")
+    return Generated(files, chosen.split, tuple(notes))
 
 
-def length(keys: Keys, job: JobSpec, chosen: Chosen) -> int | None:
-    """Add epochs or steps; return the number of optimizer steps, if it is known."""
-    return choices.length(keys, job, chosen, (EPOCHS, "transformers' own default"), predicted)
+def batch(chosen: Chosen) -> list[Row]:
+    return [
+        ("per_device_train_batch_size", chosen.split.micro_batch, chosen.why),
+        ("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable),
+    ]
+
+
+def length(job: JobSpec, chosen: Chosen) -> tuple[Row, int | None]:
+    """The row of epochs or steps, and the number of optimizer steps, if it is known."""
+    return choices.length(job, chosen, (EPOCHS, "transformers' own default"), predicted)
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
-    """The number of optimizer steps of a run in epochs."""
     batches = steps.batches_per_rank(job.num_examples or 0, chosen.split.micro_batch, chosen.split.data_parallel)
     return in_epochs(job, chosen, epochs, batches)
 
@@ -93,106 +108,139 @@ def in_epochs(job: JobSpec, chosen: Chosen, epochs: float, batches: int) -> int:
     return steps.total_steps(-1, epochs, steps.updates_per_epoch(batches, chosen.split.accumulation, version), version)
 
 
-def rates(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Add optimizer, learning rate and its schedule."""
-    keys.add_known("optim", optimizer(job, "a trainer"))
-    keys.add("learning_rate", *choices.rate(job))
-    schedule(keys, job)
-    warmup(keys, job, total)
-    regularization(keys, job)
+def rates(job: JobSpec, total: int | None, usual: Callable[[JobSpec], tuple[float, str]] = choices.usual_rate) -> list[Row]:
+    name = optimizer(job, "a trainer")
+    return [("optim", name), ("learning_rate", *choices.rate(job, usual)), *schedule(job), *warmup(job, total), *regularization(job)]
 
 
-def optimizer(job: JobSpec, consumer: str) -> str:
+def optimizer(job: JobSpec, consumer: str) -> str | None:
     """The Trainer's name of the optimizer; only for AdamW accelerate uses an equivalent DeepSpeed optimizer on the CPU."""
     name = job.optimizer or "adamw"
     if job.offload and name != "adamw":
         raise Contradiction(f"--optimizer {name} does not support --offload: only adamw has a DeepSpeed CPU implementation")
-    spelled: str = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, consumer)
-    return spelled
+    return None if name == "adamw" else job.choose("optimizer", OPTIMIZERS, consumer)[0]
 
 
-def regularization(keys: Keys, job: JobSpec) -> None:
-    """Add weight decay, Adam's constants and clipping, if they are not the Trainer's defaults."""
-    settings = (
-        ("weight_decay", job.weight_decay),
-        ("adam_beta1", job.beta1),
-        ("adam_beta2", job.beta2),
-        ("adam_epsilon", job.epsilon),
-        ("max_grad_norm", job.clipping),
-    )
-    for name, value in settings:
-        keys.add_known(name, value, default=default(job, name))
+def regularization(job: JobSpec) -> list[Row]:
+    usual = defaults(job.version("transformers"))
+    return [(key, unless(usual[key], getattr(job, fact))) for fact, key in REGULARIZATION.items()]
 
 
-def default(job: JobSpec, name: str) -> Any:
-    """The Trainer's default in the release of the job."""
-    return defaults(job.version("transformers"))[name]
+def seed(job: JobSpec) -> Row:
+    """The seed, if it is not the Trainer's default in the release of the job."""
+    return ("seed", unless(defaults(job.version("transformers"))["seed"], job.seed))
 
 
-def schedule(keys: Keys, job: JobSpec) -> None:
-    """Add the schedule, with its minimum learning rate if that is not 0."""
-    lowest = job.min_learning_rate
-    if job.scheduler == "constant":
-        keys.add("lr_scheduler_type", "constant_with_warmup" if job.warmup else "constant")
-    elif not lowest:
-        keys.add_known("lr_scheduler_type", job.scheduler)
-    else:
-        down_to(keys, "lr_scheduler_type", "cosine" if job.scheduler == "cosine" else "linear", lowest)
-
-
-def down_to(keys: Keys, name: str, shape: Scheduler, lowest: float) -> None:
-    """Add a schedule, under the name of its key, that ends at a minimum learning rate above 0."""
+def schedule(job: JobSpec, name: str = "lr_scheduler_type", usual: Scheduler | None = None, why: str = "") -> list[Row]:
+    """The schedule under the name of its key, with its minimum learning rate if that is not 0; `usual` is written, with the reason, if
+    none is specified.
+    """
+    shape, lowest = job.scheduler or usual, job.min_learning_rate
+    if shape == "constant":
+        return [(name, "constant_with_warmup" if job.warmup else "constant")]
+    if not lowest:
+        return [(name, shape, "" if job.scheduler else why)]
     if shape == "cosine":
-        keys.add(name, "cosine_with_min_lr")
-        keys.add("lr_scheduler_kwargs.min_lr", lowest)
-    else:
-        keys.add(name, "polynomial", "a straight line, as linear, but not down to 0")
-        keys.add("lr_scheduler_kwargs.power", 1.0)
-        keys.add("lr_scheduler_kwargs.lr_end", lowest)
+        return [(name, "cosine_with_min_lr"), ("lr_scheduler_kwargs.min_lr", lowest)]
+    return [
+        (name, "polynomial", "a straight line, as linear, but not down to 0"),
+        ("lr_scheduler_kwargs.power", 1.0),
+        ("lr_scheduler_kwargs.lr_end", lowest),
+    ]
 
 
-def warmup(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Add warm-up in steps or as a ratio, in the spelling of the release."""
+def warmup(job: JobSpec, total: int | None) -> list[Row]:
+    """Warm-up in steps or as a ratio, in the spelling of the release."""
     if not job.warmup:
-        return
-    steps_of_it = int(job.warmup) if job.warmup >= 1 else ceil(job.warmup * total) if total is not None else 0
-    choices.fitting_warmup(steps_of_it, total)
+        return []
+    choices.warmup_steps(job, total)
     if job.warmup == 1 and job.version("transformers") < steps.ONE_STEP_TAKEN:
         raise Contradiction("--warmup 1: transformers before 4.44 does not accept a single warm-up step; use 2")
     if job.warmup >= 1:
-        keys.add("warmup_steps", int(job.warmup))
-    elif job.version("transformers") >= steps.RATIO_TAKEN:
-        keys.add("warmup_steps", job.warmup, "below 1: a ratio of the total steps")
-    else:
-        keys.add("warmup_ratio", job.warmup, "a ratio of the total steps; from 5.0 on it is written as warmup_steps")
+        return [("warmup_steps", int(job.warmup))]
+    if job.version("transformers") >= steps.RATIO_TAKEN:
+        return [("warmup_steps", job.warmup, "below 1: a ratio of the total steps")]
+    return [("warmup_ratio", job.warmup, "a ratio of the total steps; from 5.0 on it is written as warmup_steps")]
 
 
-def precision(keys: Keys, job: JobSpec) -> None:
-    """Add the number format; fp32 is the Trainer's default."""
+def precision(job: JobSpec) -> Row:
     name, why = choices.precision(job)
-    if name != "fp32":
-        keys.add(name, True, why)
+    return (name, None if name == "fp32" else True, why)
 
 
-def checkpointing(keys: Keys, job: JobSpec) -> None:
-    """Add gradient checkpointing: with an adapter, activations are most of the memory."""
+def checkpointing(job: JobSpec) -> list[Row]:
+    """Gradient checkpointing: with an adapter, activations are most of the memory."""
     renamed = has_field("activation_checkpointing", job.version("transformers"))
     name = "activation_checkpointing" if renamed else "gradient_checkpointing"
-    keys.add(name, True, "recomputes activations: less memory, about a third more compute")
-    if job.lora:
-        keys.add(f"{name}_kwargs.use_reentrant", False, "the reentrant one loses the gradients of an adapter over frozen weights")
+    reentrant = False if job.lora else None
+    return [
+        (name, True, "recomputes activations: less memory, about a third more compute"),
+        (f"{name}_kwargs.use_reentrant", reentrant, "the reentrant one loses the gradients of an adapter over frozen weights"),
+    ]
 
 
-def logging(keys: Keys, job: JobSpec, total: int | None) -> None:
-    """Add log entries, and checkpoints if an interval is specified."""
-    keys.add("logging_steps", choices.log_interval(job, total), "" if job.logging_steps else "the default, 500, is too coarse for a curve")
-    keys.add_known("save_steps", job.save_steps)
+def logging(job: JobSpec, total: int | None) -> list[Row]:
+    why = "" if job.logging_steps else "the default, 500, is too coarse for a curve"
+    return [("logging_steps", choices.log_interval(job, total), why), ("save_steps", job.save_steps)]
+
+
+def read(existing: Existing, config: Any) -> None:
+    arguments = config.arguments
+
+    def number(fact: str, field: str, least: float = 0) -> None:
+        value = arguments[field]
+        if type(value) in (int, float) and value >= least:
+            existing.take(fact, config, arguments.written(field), value=value)
+
+    def off_below_one(field: str) -> None:
+        """Mark a field as understood whose value means that it is not used."""
+        if type(arguments[field]) is int and arguments[field] < 1:
+            existing.use(config, arguments.written(field))
+
+    for fact, field in {"learning_rate": "learning_rate", **REGULARIZATION}.items():
+        number(fact, field)
+    number("seed", "seed", least=1)
+    number("steps", "max_steps", least=1)
+    if "steps" not in existing.facts:
+        off_below_one("max_steps")
+        if arguments["num_train_epochs"] != 0:
+            number("epochs", "num_train_epochs")
+    number("warmup", "warmup_ratio")
+    if type(arguments["warmup_steps"]) in (int, float) and arguments["warmup_steps"] > 0:
+        number("warmup", "warmup_steps")
+    off_below_one("warmup_steps")
+    existing.facts.setdefault("warmup", 0.0)
+    for field in ("logging_steps", "save_steps"):
+        if field in arguments and type(arguments[field]) is int:
+            number(field, field, least=1)
+    optimizers = {name: fact for fact, names in OPTIMIZERS.items() for name in names}
+    for fact, field, value in (
+        ("optimizer", "optim", optimizers.get(arguments["optim"])),
+        ("scheduler", "lr_scheduler_type", SCHEDULES.get(arguments["lr_scheduler_type"])),
+    ):
+        key = arguments.written(field)
+        replaced = config.get(key) not in (None, arguments[field])  # axolotl builds it itself, and passes the Trainer another name
+        existing.take(fact, config, field if replaced else key, value=value)
+    existing.number("min_learning_rate", config, "lr_scheduler_kwargs", "min_lr", default=0.0)
+    for name in ("bf16", "fp16"):
+        if arguments[name] is True:
+            existing.take("precision", config, name, value=name)
+        elif arguments[name] is False:
+            existing.use(config, name)
+    existing.facts.setdefault("precision", "fp32")
+    for field in ("activation_checkpointing", "gradient_checkpointing"):
+        if arguments[field] is True and field in arguments:
+            existing.take("checkpointing", config, arguments.written(field), value=True)
+    if isinstance(arguments["output_dir"], str) and "output_dir" in arguments:
+        existing.take("output_dir", config, "output_dir", value=arguments["output_dir"])
+    if config.uses_deepspeed:
+        existing.use(config, "deepspeed")
 
 
 GENERATOR = Generator(
     makes="TrainingArguments for a script with `HfArgumentParser`",
     takes=TAKES,
-    generate=trainer,
+    generate=training,
     files_of_run=matching_set,
-    read=of_trainer,
+    read=read,
 )

@@ -97,14 +97,23 @@ class JobSpec:
             setattr(self, name, known.pop(name, None))
         if known:
             raise TypeError(f"no such fact: {', '.join(known)}")
-        self._check()
+        for names in (LENGTHS, ("micro_batch", "max_micro_batch")):
+            flags = [flag(name) for name in names if getattr(self, name) is not None]
+            if len(flags) > 1:
+                raise Contradiction(f"{' and '.join(flags)} are incompatible; pass one of them")
+        if self.offload and not self.zero:
+            raise Contradiction("--offload requires --zero 1, 2 or 3")
+        if self.offload == "all" and self.zero != 3:
+            raise Contradiction("--offload-weights requires --zero 3")
+        if self.tokens is not None and self.seq_length is None and self.model is None:
+            raise Contradiction("--tokens requires --seq-length")
+        if self.warmup is not None and (self.warmup < 0 or (self.warmup >= 1 and self.warmup % 1)):
+            raise Contradiction(f"--warmup {self.warmup} must be a ratio below 1, or an integer number of steps")
 
     def replace(self, **changes: object) -> JobSpec:
-        """The same job with some facts changed."""
         return JobSpec(**{**self.known(), **changes})
 
     def known(self) -> ConfigTable:
-        """The specified facts."""
         return {name: getattr(self, name) for name in self.NAMES if getattr(self, name) is not None}
 
     def needed_gpus(self) -> int:
@@ -120,21 +129,6 @@ class JobSpec:
 
         kind = {"transformers": "huggingface", "gpt-neox": "neox"}.get(package, package)
         return parse_version((self.target or {}).get(package, framework(kind).newest))
-
-    def _check(self) -> None:
-        """Raise Contradiction for facts that are incompatible in every kind."""
-        for names in (LENGTHS, ("micro_batch", "max_micro_batch")):
-            given = [flag(name) for name in names if getattr(self, name) is not None]
-            if len(given) > 1:
-                raise Contradiction(f"{' and '.join(given)} are incompatible; pass one of them")
-        if self.offload and not self.zero:
-            raise Contradiction("--offload requires --zero 1, 2 or 3")
-        if self.offload == "all" and self.zero != 3:
-            raise Contradiction("--offload-weights requires --zero 3")
-        if self.tokens is not None and self.seq_length is None and self.model is None:
-            raise Contradiction("--tokens requires --seq-length")
-        if self.warmup is not None and (self.warmup < 0 or (self.warmup >= 1 and self.warmup % 1)):
-            raise Contradiction(f"--warmup {self.warmup} must be a ratio below 1, or an integer number of steps")
 
     def beyond(self, taken: frozenset[str]) -> list[str]:
         """The facts that a kind of file does not support; a parallel size of 1 is always supported."""

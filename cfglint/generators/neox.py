@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-from math import floor, nextafter
+from math import nextafter
 
 from cfglint.batch import steps
 from cfglint.frameworks.neox.fields import default
-from cfglint.generators import choices, neox_shapes, refuse_beyond
-from cfglint.generators.choices import Choice, Chosen
-from cfglint.generators.convert import of_neox
-from cfglint.generators.generated import Generated, GeneratedFile, Keys, path_in
-from cfglint.generators.generator import Generator
-from cfglint.generators.job_spec import PARALLEL, SIZES, TRAINING, Contradiction, JobSpec, flag
+from cfglint.generators import choices, neox_shapes
+from cfglint.generators.choices import Choice, Chosen, unless
+from cfglint.generators.convert import Existing, read_optimizer_numbers
+from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, main_file, path_in
+from cfglint.generators.job_spec import PARALLEL, TRAINING, Contradiction, JobSpec, flag
 from cfglint.generators.neox_shapes import NeoXShape
+from cfglint.source.annotations import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.generators.generated import Row
 
 KIND = "neox"
 MODEL = "model.yml"  # the launcher adds .yml to any other ending
 CLUSTER = "cluster.yml"
 OPTIMIZERS = {"adamw": "Adam", "lion": "Lion"}
-DECAY = "cosine"
 FLOOR = 0.1
 WARMUP = 0.01
 BETAS = (0.9, 0.95)
-CHECKPOINTS = 1000
-MODEL_FACTS = (*SIZES, "kv_heads")
-TAKES = TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"))
+MODEL_FACTS = {"layers": "num_layers", "hidden": "hidden_size", "heads": "num_attention_heads", "kv_heads": "num_kv_heads"}
 
 
 def single_file(job: JobSpec, folder: str = "") -> Generated:
-    """One file with all settings."""
-    model, shape, chosen = model_keys(job)
-    cluster_keys(model, job, shape)
-    return Generated(
-        [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),))], chosen.split, notes(job, chosen, path_in(folder, MODEL))
-    )
+    rows, shape, chosen = model_rows(job)
+    file = main_file(KIND, MODEL, job, [*rows, *cluster_rows(job, shape)])
+    return Generated([file], chosen.split, notes(job, chosen, path_in(folder, MODEL)))
 
 
 def model_and_cluster_files(job: JobSpec, folder: str = "") -> Generated:
     """Two files: the model and its training, and the paths and nodes of this cluster; no key is in both files."""
-    model, shape, chosen = model_keys(job)
-    cluster = Keys()
-    cluster_keys(cluster, job, shape)
-    head = ("Paths and nodes of this cluster; the model is in " + MODEL + ".",)
-    files = [GeneratedFile(MODEL, KIND, model, (choices.made_for(job),)), GeneratedFile(CLUSTER, KIND, cluster, head)]
+    rows, shape, chosen = model_rows(job)
+    head = f"Paths and nodes of this cluster; the model is in {MODEL}."
+    files = [main_file(KIND, MODEL, job, rows), GeneratedFile(CLUSTER, KIND, Keys.of(*cluster_rows(job, shape)), (head,))]
     return Generated(files, chosen.split, notes(job, chosen, f"{path_in(folder, MODEL)} {path_in(folder, CLUSTER)}"))
 
 
@@ -52,35 +48,43 @@ def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
     return (chosen.equation, *epochs, f"start it with: python deepy.py train.py {names}")
 
 
-def model_keys(job: JobSpec) -> tuple[Keys, NeoXShape, Chosen]:
-    """The keys for layout, sizes, batch, optimizer and length of the run."""
-    refuse_beyond(job, KIND)
+def model_rows(job: JobSpec) -> tuple[list[Row], NeoXShape, Chosen]:
     shape = shape_of(job)
     check_sizes(shape, job)
     chosen = choices.batch(job, Choice(shape.micro_batch, f"as in configs/{shape.source}"))
-    keys = Keys()
-    keys.begin("GPUs")
-    layout(keys, job)
-    zero(keys, job)
-    memory(keys, job)
-    precision(keys, job)
-    keys.begin("Model")
-    sizes(keys, job, shape)
-    keys.begin("Batch and length")
-    batch(keys, chosen)
-    length(keys, job, chosen, shape)
-    keys.begin("Optimizer")
-    optimizer(keys, job, shape)
-    keys.add_known("seed", job.seed, default=default("seed"))
-    return keys, shape, chosen
+    rows = [
+        *layout(job),
+        "Model",
+        ("num_layers", shape.layers, f"configs/{shape.source}" if job.model else ""),
+        ("hidden_size", shape.hidden),
+        ("num_attention_heads", shape.heads),
+        ("num_kv_heads", shape.kv_heads),
+        ("intermediate_size", shape.intermediate, "before a gate takes its two thirds"),
+        ("seq_length", job.seq_length or shape.seq_length),
+        ("max_position_embeddings", job.seq_length or shape.seq_length, "not below seq_length"),
+        *neox_shapes.FAMILIES[shape.family].items(),
+        ("output_layer_parallelism", "column"),
+        ("attention_config", [[["flash"], shape.layers]], "needs the flash-attn package; global does without"),
+        ("init_method", "small_init"),
+        ("output_layer_init_method", "wang_init"),
+        "Batch and length",
+        # the global batch follows from these two and the GPUs
+        ("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why),
+        ("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable),
+        *length(job, chosen, shape),
+        "Optimizer",
+        *optimizer(job, shape),
+        ("seed", unless(default("seed"), job.seed)),
+    ]
+    return rows, shape, chosen
 
 
 def shape_of(job: JobSpec) -> NeoXShape:
     """The sizes of the model, published or specified; learning rate and micro batch of specified sizes are those of the nearest model."""
-    given = [name for name in MODEL_FACTS if getattr(job, name) is not None]
+    sizes = [name for name in MODEL_FACTS if getattr(job, name) is not None]
     if job.model is not None:
-        if given:
-            raise Contradiction(f"--model {job.model} already sets the sizes: remove {', '.join(map(flag, given))}")
+        if sizes:
+            raise Contradiction(f"--model {job.model} already sets the sizes: remove {', '.join(map(flag, sizes))}")
         return neox_shapes.published(job.model)
     if job.layers is None or job.hidden is None or job.heads is None:
         raise Contradiction(f"pass --model ({', '.join(neox_shapes.SHAPES)}), or --model layers=N,hidden=N,heads=N")
@@ -112,114 +116,84 @@ def check_sizes(shape: NeoXShape, job: JobSpec) -> None:
         raise Contradiction("--offload-weights is not supported by GPT-NeoX; --offload moves the optimizer")
 
 
-def layout(keys: Keys, job: JobSpec) -> None:
-    """Add pipeline and tensor parallel sizes; in GPT-NeoX 0 pipeline stages disable the pipeline engine."""
-    stages = job.pipeline_parallel or 1
-    engine = stages > 1 or ((job.zero or 0) < 2 and not job.offload)
-    keys.add("pipe_parallel_size", stages if engine else 0, "" if stages > 1 else why_stages(engine))
-    keys.add("model_parallel_size", job.tensor_parallel or 1)
+def layout(job: JobSpec) -> list[Row]:
+    """Parallel sizes, ZeRO, memory and number format; 0 pipeline stages disable the pipeline engine."""
+    stages, ranks = job.pipeline_parallel or 1, job.tensor_parallel or 1
+    name, why = choices.precision(job)
+    rows: list[Row] = ["GPUs"]
+    if stages > 1:
+        rows.append(("pipe_parallel_size", stages))
+    elif (job.zero or 0) < 2 and not job.offload:
+        rows.append(("pipe_parallel_size", 1, "the pipeline engine with one stage, as the published files have it"))
+    else:
+        rows.append(("pipe_parallel_size", 0, "no pipeline engine: ZeRO 2, 3 and offload are incompatible with it, and 1 would enable it"))
+    rows += [
+        ("model_parallel_size", ranks),
+        # bfloat16 requires the section even at stage 0
+        ("zero_optimization.stage", 1 if job.zero is None else job.zero, "as the published files have it" if job.zero is None else ""),
+        ("zero_optimization.offload_optimizer.device", "cpu" if job.offload else None),
+    ]
+    if job.checkpointing is not False:  # as in every published config
+        partitioned = True if ranks > 1 else None
+        rows += [
+            ("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute"),
+            ("partition_activations", partitioned, "each rank stores its part of the activations"),
+        ]
+    if name == "bf16":
+        accumulated = None if job.zero == 0 else "fp32"
+        rows += [
+            ("precision", "bfloat16", why),
+            ("data_types.grad_accum_dtype", accumulated, "many small gradients do not add up in bfloat16"),
+        ]
+    elif name == "fp16":
+        rows += [("fp16.enabled", True), ("fp16.loss_scale", 0, "0: the scale follows the overflows")]
+    return rows
 
 
-def why_stages(engine: bool) -> str:
-    """The meaning of 1 and 0 pipeline stages."""
-    if engine:
-        return "the pipeline engine with one stage, as the published files have it"
-    return "no pipeline engine: ZeRO 2, 3 and offload are incompatible with it, and 1 would enable it"
-
-
-def sizes(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
-    """Add the sizes of the model."""
-    length_ = job.seq_length or shape.seq_length
-    keys.add("num_layers", shape.layers, f"configs/{shape.source}" if job.model else "")
-    keys.add("hidden_size", shape.hidden)
-    keys.add("num_attention_heads", shape.heads)
-    keys.add_known("num_kv_heads", shape.kv_heads)
-    keys.add_known("intermediate_size", shape.intermediate, "before a gate takes its two thirds")
-    keys.add("seq_length", length_)
-    keys.add("max_position_embeddings", length_, "not below seq_length")
-    for name, value in neox_shapes.FAMILIES[shape.family].items():
-        keys.add(name, value)
-    keys.add("output_layer_parallelism", "column")
-    keys.add("attention_config", [[["flash"], shape.layers]], "needs the flash-attn package; global does without")
-    keys.add("init_method", "small_init")
-    keys.add("output_layer_init_method", "wang_init")
-
-
-def batch(keys: Keys, chosen: Chosen) -> None:
-    """Add micro batch and accumulation; the global batch follows from them and the GPUs."""
-    keys.add("train_micro_batch_size_per_gpu", chosen.split.micro_batch, chosen.why)
-    keys.add("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable)
-
-
-def optimizer(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
-    """Add optimizer, rate and decay."""
+def optimizer(job: JobSpec, shape: NeoXShape) -> list[Row]:
     name = job.optimizer or "adamw"
     spelled = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
     if job.offload and name != "adamw":
         raise Contradiction(f"--optimizer {name} does not support --offload: GPT-NeoX's only CPU optimizer is Adam")
-    rate = shape.rate if job.learning_rate is None else job.learning_rate
-    keys.add("optimizer.type", "cpu_adam" if job.offload else spelled, "with decoupled weight decay, as AdamW" if name == "adamw" else "")
-    keys.add("optimizer.params.lr", rate, f"configs/{shape.source}" if job.learning_rate is None else "")
+    rate, why_rate = choices.rate(job, lambda _: (shape.rate, f"configs/{shape.source}"))
+    is_adam, decay = name == "adamw", job.scheduler or "cosine"
+    betas, why_betas = ([*BETAS] if is_adam else None), "as the published files have it"
     if job.beta1 is not None and job.beta2 is not None:
-        keys.add("optimizer.params.betas", [job.beta1, job.beta2])
-    elif name == "adamw":
-        keys.add("optimizer.params.betas", [*BETAS], "as the published files have it")
-    if name == "adamw":
-        keys.add("optimizer.params.eps", 1.0e-8 if job.epsilon is None else job.epsilon)
-    keys.add_known("weight_decay", job.weight_decay, default=default("weight_decay"))
-    shape_of_decay = job.scheduler or DECAY
-    keys.add("lr_decay_style", shape_of_decay)
-    if shape_of_decay != "constant":
-        lowest = FLOOR * rate if job.min_learning_rate is None else job.min_learning_rate
-        keys.add("min_lr", float(f"{lowest:.6g}"), "a tenth of lr, as the published files have it" if job.min_learning_rate is None else "")
+        betas, why_betas = [job.beta1, job.beta2], ""
+    lowest, why_lowest = job.min_learning_rate, ""
+    if lowest is None:
+        lowest, why_lowest = FLOOR * rate, "a tenth of lr, as the published files have it"
     clip = choices.CLIPPING if job.clipping is None else job.clipping
-    keys.add("deepspeed_extra_args.gradient_clipping", clip, "a plain gradient_clipping of 1.0 is dropped as a default, and nothing clips")
+    return [
+        ("optimizer.type", "cpu_adam" if job.offload else spelled, "with decoupled weight decay, as AdamW" if is_adam else ""),
+        ("optimizer.params.lr", rate, why_rate),
+        ("optimizer.params.betas", betas, why_betas),
+        ("optimizer.params.eps", (1.0e-8 if job.epsilon is None else job.epsilon) if is_adam else None),
+        ("weight_decay", unless(default("weight_decay"), job.weight_decay)),
+        ("lr_decay_style", decay),
+        ("min_lr", None if decay == "constant" else float(f"{lowest:.6g}"), why_lowest),
+        ("deepspeed_extra_args.gradient_clipping", clip, "a plain gradient_clipping of 1.0 is dropped as a default, and nothing clips"),
+    ]
 
 
-def zero(keys: Keys, job: JobSpec) -> None:
-    """Add the section that bfloat16 requires even at stage 0."""
-    stage = 1 if job.zero is None else job.zero
-    keys.add("zero_optimization.stage", stage, "as the published files have it" if job.zero is None else "")
-    if job.offload:
-        keys.add("zero_optimization.offload_optimizer.device", "cpu")
-
-
-def precision(keys: Keys, job: JobSpec) -> None:
-    """Add the number format."""
-    name, why = choices.precision(job)
-    if name == "bf16":
-        keys.add("precision", "bfloat16", why)
-        if job.zero != 0:
-            keys.add("data_types.grad_accum_dtype", "fp32", "many small gradients do not add up in bfloat16")
-    elif name == "fp16":
-        keys.add("fp16.enabled", True)
-        keys.add("fp16.loss_scale", 0, "0: the scale follows the overflows")
-
-
-def length(keys: Keys, job: JobSpec, chosen: Chosen, shape: NeoXShape) -> None:
-    """Add iterations or epochs, and the warm-up fraction."""
-    seq_length = job.seq_length or shape.seq_length
-    total = choices.total_steps(job, chosen.split.global_batch, seq_length)
-    if total is not None:
-        keys.add("train_iters", total, choices.why_steps(job, chosen.split.global_batch, seq_length))
-    elif job.epochs is None:
-        raise Contradiction("GPT-NeoX has no default length: pass --steps, --tokens or --epochs")
-    elif job.epochs % 1:
-        raise Contradiction(f"--epochs {job.epochs}: GPT-NeoX requires an integer number of epochs; or pass --steps or --tokens")
-    else:
-        keys.add("train_epochs", int(job.epochs), "of packed data; train_iters follows from the length of the data")
-        total = planned(job, chosen)
-    keys.add("warmup", *warmup(job, total))
-    keys.add("checkpoint_factor", job.save_steps or CHECKPOINTS, "" if job.save_steps else "iterations; as Pythia has it")
-    keys.add_known("log_interval", job.logging_steps, default=default("log_interval"))
-
-
-def planned(job: JobSpec, chosen: Chosen) -> int | None:
-    """The number of iterations of a run in epochs, if the number of packed samples is known."""
-    if job.num_examples is None or job.epochs is None:
-        return None
+def length(job: JobSpec, chosen: Chosen, shape: NeoXShape) -> list[Row]:
     split = chosen.split
-    return steps.neox_train_iters(job.num_examples, split.micro_batch, split.data_parallel, split.accumulation, int(job.epochs))
+    total, why = choices.total_steps(job, split.global_batch, job.seq_length or shape.seq_length)
+    row: Row = ("train_iters", total, why)
+    if total is None:
+        if job.epochs is None:
+            raise Contradiction("GPT-NeoX has no default length: pass --steps, --tokens or --epochs")
+        if job.epochs % 1:
+            raise Contradiction(f"--epochs {job.epochs}: GPT-NeoX requires an integer number of epochs; or pass --steps or --tokens")
+        row = ("train_epochs", int(job.epochs), "of packed data; train_iters follows from the length of the data")
+        if job.num_examples is not None:
+            total = steps.neox_train_iters(job.num_examples, split.micro_batch, split.data_parallel, split.accumulation, int(job.epochs))
+    return [
+        row,
+        ("warmup", *warmup(job, total)),
+        ("checkpoint_factor", job.save_steps or 1000, "" if job.save_steps else "iterations; as Pythia has it"),
+        ("log_interval", unless(default("log_interval"), job.logging_steps)),
+    ]
 
 
 def warmup(job: JobSpec, total: int | None) -> tuple[float, str]:
@@ -245,31 +219,59 @@ def fraction(part: int, total: int) -> float:
     return min((candidate for candidate in candidates if candidate * total >= part), key=lambda candidate: candidate * total)
 
 
-def memory(keys: Keys, job: JobSpec) -> None:
-    """Add gradient checkpointing, as in every published config."""
-    if job.checkpointing is not False:
-        keys.add("checkpoint_activations", True, "recomputes activations: less memory, about a third more compute")
-        if (job.tensor_parallel or 1) > 1:
-            keys.add("partition_activations", True, "each rank stores its part of the activations")
+def cluster_rows(job: JobSpec, shape: NeoXShape) -> list[Row]:
+    nodes, output = choices.nodes(job), job.output_dir or "checkpoints"
+    hostfile = "hostfile" if nodes > 1 else None
+    return [
+        "Paths",
+        ("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx"),
+        *neox_shapes.TOKENIZERS[shape.family].items(),
+        ("save", output),
+        ("load", output, "continues from the last checkpoint, or starts without one"),
+        ("hostfile", hostfile, f"a line for each of the {nodes} nodes: NAME slots={job.needed_gpus() // nodes}"),
+    ]
 
 
-def cluster_keys(keys: Keys, job: JobSpec, shape: NeoXShape) -> None:
-    """The keys for paths, tokenizer and machines."""
-    keys.begin("Paths")
-    keys.add("data_path", "data/enwik8/enwik8_text_document", "what prepare_data.py makes; without .bin and .idx")
-    for name, value in neox_shapes.TOKENIZERS[shape.family].items():
-        keys.add(name, value)
-    keys.add("save", job.output_dir or "checkpoints")
-    keys.add("load", job.output_dir or "checkpoints", "continues from the last checkpoint, or starts without one")
-    if choices.nodes(job) > 1:
-        each = floor(job.needed_gpus() / choices.nodes(job))
-        keys.add("hostfile", "hostfile", f"a line for each of the {choices.nodes(job)} nodes: NAME slots={each}")
+def read(existing: Existing, config: Any) -> None:
+    for fact, key in MODEL_FACTS.items():
+        existing.number(fact, config, key, least=1)
+    existing.number("seq_length", config, "seq_length", least=1)
+    for key in ("max_position_embeddings", "pipe_parallel_size", "model_parallel_size"):
+        existing.use(config, key)
+    existing.number("steps", config, "train_iters", least=1)
+    existing.number("epochs", config, "train_epochs", least=1)
+    existing.number("save_steps", config, "checkpoint_factor", least=1)
+    existing.number("logging_steps", config, "log_interval", least=1)
+    existing.number_or_default("seed", config, "seed", least=1)
+    if config.argument("checkpoint_activations") is True:
+        existing.take("checkpointing", config, "checkpoint_activations", value=True)
+    if isinstance(config.get("save"), str):
+        existing.take("output_dir", config, "save", value=config.get("save"))
+    derived = config.derived
+    existing.take("precision", config, "precision", value={"bfloat16": "bf16"}.get(derived.precision, derived.precision))
+    for section in ("fp16", "bf16"):
+        existing.use(config, section, "enabled")
+    if derived.zero_stage is not None:
+        existing.take("zero", config, "zero_optimization", "stage", value=derived.zero_stage)
+    optimizers = {spelled.lower(): fact for fact, spelled in OPTIMIZERS.items()}
+    existing.take("optimizer", config, "optimizer", "type", value=optimizers.get(derived.optimizer_name))
+    existing.number("learning_rate", config, "optimizer", "params", "lr", default=1.0e-3)
+    read_optimizer_numbers(existing, config, weight_decay=config.default(("weight_decay",), None))
+    existing.number_or_default("weight_decay", config, "weight_decay")
+    existing.number_or_default("clipping", config, "gradient_clipping")
+    existing.number("clipping", config, "deepspeed_extra_args", "gradient_clipping")
+    style = config.argument("lr_decay_style")
+    existing.take("scheduler", config, "lr_decay_style", value=style if style in ("linear", "cosine", "constant") else None)
+    existing.number_or_default("min_learning_rate", config, "min_lr")
+    existing.number_or_default("warmup", config, "warmup")
+    if config.get("lr_decay_iters") == config.get("train_iters"):
+        existing.use(config, "lr_decay_iters")
 
 
 GENERATOR = Generator(
     makes="the file of GPT-NeoX: model, data and training",
-    takes=TAKES,
+    takes=TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate")),
     generate=single_file,
     files_of_run=model_and_cluster_files,
-    read=of_neox,
+    read=read,
 )

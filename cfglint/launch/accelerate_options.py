@@ -68,7 +68,6 @@ def is_option(key: str) -> bool:
 
 
 def is_flag(key: str) -> bool:
-    """Whether an option has no value, so that the value in the file is used as the name of the script."""
     return key.replace("-", "_") in FLAGS
 
 

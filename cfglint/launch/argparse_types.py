@@ -13,7 +13,6 @@ NUMERIC = ("int", "float", "bool")
 
 
 def converted(kind: str, text: str) -> ConfigValue:
-    """The string converted to one type; None where that is not possible."""
     if kind == "bool":
         word = text.lower()
         return True if word in TRUE else False if word in FALSE else None
@@ -40,5 +39,4 @@ def invalid_value(option: str, kind: str, text: str) -> str:
 
 
 def invalid_choice(option: str, text: str, choices: Iterable[str]) -> str:
-    """The message about a word that is not among the choices."""
     return f"argument {option}: invalid choice: {text!r} (choose from {', '.join(choices)})"

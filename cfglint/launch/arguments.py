@@ -44,7 +44,6 @@ def read_arguments(words: Iterable[Text], *, assignments: bool = False) -> tuple
 
 
 def behind_dashes(words: Sequence[Text]) -> Sequence[Text]:
-    """The words from a `--` on, none of which is an option."""
     return words[next((place for place, word in enumerate(words) if word.value == END_OF_OPTIONS), len(words)) :]
 
 

@@ -36,7 +36,12 @@ def lost_arguments(line: LaunchLine) -> None:
             options = [text.string for text in call.words if text.string.startswith("--") or "=" in text.string]
             word, key = cut, "".join(options[-1:]).partition("=")[0]
         reader = "the program" if line.program is not None else "the launcher"
-        message = f"{named(first.string.partition('=')[0], lost)} not passed to {reader}: {cause(cut)}"
+        others = [text.string for words, _ in lost for text in words if text.string.startswith("--") or "=" in text.string]
+        name = first.string.partition("=")[0]
+        count = len(others) - any(other.partition("=")[0] == name for other in others[:1])
+        lost_words = f"`{name}` and {counted(count, 'more argument')} are" if count > 0 else f"`{name}` is"
+        cause = "the line continuation before it is broken" if cut is None else f"{blank_name(cut)} follows the backslash before it"
+        message = f"{lost_words} not passed to {reader}: {cause}"
     else:
         word, key = call.blanks[0], ""
         where = "the last backslash" if word is cut else "a backslash that does not end its line"
@@ -48,20 +53,7 @@ def lost_arguments(line: LaunchLine) -> None:
     line.problems.append(problem)
 
 
-def named(first: str, lost: list[tuple[list[Text], int]]) -> str:
-    """The first of the words that are cut off and the number of the other options, with a verb."""
-    arguments = [word.string for words, _ in lost for word in words if word.string.startswith("--") or "=" in word.string]
-    count = len(arguments) - any(argument.partition("=")[0] == first for argument in arguments[:1])
-    return f"`{first}` and {counted(count, 'more argument')} are" if count > 0 else f"`{first}` is"
-
-
-def cause(cut: Text | None) -> str:
-    """Why a command ends too early."""
-    return "the line continuation before it is broken" if cut is None else f"{blank_name(cut)} follows the backslash before it"
-
-
 def blank_name(word: Text) -> str:
-    """The character behind a backslash, in words."""
     return {"\r": "a carriage return (a Windows line end)", "\t": "a tab"}.get(word.string[0], "a blank")
 
 
@@ -89,7 +81,6 @@ def refused_blanks(line: LaunchLine, launch: Launch) -> None:
 
 
 def joined_words(line: LaunchLine, arguments: list[Argument]) -> None:
-    """Report an option that is joined with the value of the one before, because no blank comes before the backslash between them."""
     for argument in arguments:
         for word in argument.texts:
             at = joined_at(word)

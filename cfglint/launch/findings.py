@@ -11,7 +11,7 @@ from cfglint.launch.command import readable
 from cfglint.launch.deepspeed_argument import refused_config
 from cfglint.launch.kinds import is_trainer, kind_named
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
-from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile, Option
+from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
@@ -49,7 +49,6 @@ REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed",
 
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """Report options of the launcher after the program, which the program receives."""
     options = launcher_of(line).own_options
     for argument in arguments:
         if argument.name in options and argument.name not in line.options:
@@ -59,7 +58,6 @@ def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
 
 
 def visible_devices(line: LaunchLine) -> None:
-    """Report a CUDA_VISIBLE_DEVICES that contradicts the flags of the launcher."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value or value.place is None:
         return
@@ -97,40 +95,30 @@ def unknown_options(line: LaunchLine) -> None:
     options, launcher = line.options, launcher_of(line)
     if options.open:
         return
+    from cfglint.source.similar_keys import closest
+
     for option in (*options.given.values(), *([options.missing] if options.missing is not None else [])):
         flag = option.word.string.partition("=")[0]
         name = flag.removeprefix("--")
-        if flag == name or not is_name(name) or launcher.has_option(name):
+        is_complete = name.replace("-", "").replace("_", "").isalnum() and name.isascii()  # without placeholders and unknown parts
+        if flag == name or not is_complete or launcher.has_option(name):
             continue
+        # The launcher's own option for the same, one with a similar name, or the place after the program.
+        same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
+        meant = next(same, None) or closest(option.name, launcher.own_options)
+        value = f" {option.value.string}" if option.value is not None and option.value.known else ""
         line.refuse(
             "LCH022",
             option.word[: len(flag)],
             flag,
             f"`{flag}` is not an option of the launcher {line.launcher}",
             f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
-            remedy=remedy_of_option(line, option, flag),
+            remedy=f"write `--{meant}{value}`" if meant else f"remove `{flag}`, or put it after the program if it is an option of it",
             severity=severity_of(line),
         )
 
 
-def is_name(text: str) -> bool:
-    """Whether a string is the complete name of an option, without placeholders and unknown parts."""
-    return text.replace("-", "").replace("_", "").isalnum() and text.isascii()
-
-
-def remedy_of_option(line: LaunchLine, option: Option, flag: str) -> str:
-    """The remedy for an unknown option: the launcher's own for the same, one with a similar name, or the place after the program."""
-    from cfglint.source.similar_keys import closest
-
-    launcher = launcher_of(line)
-    same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
-    name = next(same, None) or closest(option.name, launcher.own_options)
-    value = f" {option.value.string}" if option.value is not None and option.value.known else ""
-    return f"write `--{name}{value}`" if name else f"remove `{flag}`, or put it after the program if it is an option of it"
-
-
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
-    """Report options without the value that they need."""
     option = line.options.missing
     if option is not None and launcher_of(line).has_option(option.word.string.removeprefix("--")):
         raised = f"error: argument --{option.name}: expected one argument"
@@ -152,7 +140,6 @@ def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
 
 
 def unusable_counts(line: LaunchLine) -> None:
-    """Report numbers of processes and machines that the launcher refuses."""
     for name, refusal in launcher_of(line).counts.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
@@ -166,7 +153,6 @@ def unusable_counts(line: LaunchLine) -> None:
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
-    """Report a request of the job that contradicts the sizes of the line."""
     each, option = header.gpus_per_node, header.gpus_option
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
@@ -177,14 +163,17 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 
 
 def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:
-    """Report config files that are named but missing."""
     for file in line.files:
         name = file.word.value
         file.is_written = name in written
         if file.path is not None or file.is_written or not is_relative(name):
             continue
         if file.outside:
-            outside_project(line, file)
+            is_path = file.role != "--deepspeed" or file.word.string.endswith(".json")
+            if file.role in (*REQUIRED, HOSTFILE) and file.known and is_path:
+                message = f"`{flag_of(file)}` names `{name}`, which is outside the project and was not read"
+                remedy = "name the file on the command line too, or move it into the project"
+                line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
             continue
         if file.role == HOSTFILE:
             without = "refuses several nodes without it" if line.nodes and line.nodes > 1 else "uses the local machine alone"
@@ -194,21 +183,15 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
             continue
         if not file.known or mentioned(name, line, calls, written):
             continue
-        if is_opened(file, line):
+        launcher = launcher_of(line)  # which itself opens the file, as may the program in the folder of the line
+        is_own = launcher.opens_files and file.kind == launcher.kind and name.endswith(CONFIG_ENDS)
+        if is_own or (file.role in REQUIRED and (line.program_path is not None or launcher.opens_files)):
             line.problems.append(missing_file(line, file))
         else:
             file.absent = True
     word = line.deepspeed_word
     if word is not None and (not word.word.value or not word.known or mentioned(word.word.value, line, calls, written)):
         line.deepspeed_word = None
-
-
-def is_opened(file: NamedFile, line: LaunchLine) -> bool:
-    """Whether the launcher itself, or the program in the folder of the line, opens a file of this role."""
-    launcher = launcher_of(line)
-    if launcher.opens_files and file.kind == launcher.kind and file.word.string.endswith(CONFIG_ENDS):
-        return True
-    return file.role in REQUIRED and (line.program_path is not None or launcher.opens_files)
 
 
 def is_page(line: LaunchLine) -> bool:
@@ -236,12 +219,13 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     name = file.word.string
     key = flag_of(file) if file.role.startswith(("--", "launcher:")) else name
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
+    folder = readable(line.folder or "").removeprefix("<root>").lstrip("/") or "the top of the project"
     return LineProblem(
         "LCH002",
         severity_of(line),
         file.word,
         key,
-        f"{names} (seen from {folder_name(line)})",
+        f"{names} (seen from {folder})",
         refused_config(name) if file.role in READ_BY_ACCELERATE else launcher_of(line).refused_config.format(name) if file.kind else "",
         of_launcher=file.role == "launcher:config_file",
         remedy="write the path as seen from there",
@@ -261,15 +245,6 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
         line.problems.append(missing_file(line, file))
 
 
-def outside_project(line: LaunchLine, file: NamedFile) -> None:
-    """Report a config file that is not read because it is outside the project."""
-    if file.role not in (*REQUIRED, HOSTFILE) or not file.known or (file.role == "--deepspeed" and not file.word.string.endswith(".json")):
-        return
-    message = f"`{flag_of(file)}` names `{file.word.string}`, which is outside the project and was not read"
-    remedy = "name the file on the command line too, or move it into the project"
-    line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
-
-
 def flag_of(file: NamedFile) -> str:
     key = file.role.removeprefix("launcher:")
     return key if key.startswith("--") else f"--{key}"
@@ -281,11 +256,6 @@ def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: se
     if any(path.rpartition("/")[2] == last for path in written):
         return True
     return any(last in word.string for call in calls if call.start < line.call.start for word in call.words if "--" not in word.string[:2])
-
-
-def folder_name(line: LaunchLine) -> str:
-    text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
-    return text or "the top of the project"
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:

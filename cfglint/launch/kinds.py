@@ -19,7 +19,6 @@ def kind_named(name: str) -> LaunchedKind:
 
 
 def every_kind() -> Iterator[tuple[str, LaunchedKind]]:
-    """All kinds by their names."""
     return ((name, kind_named(name)) for name in REGISTERED.names())
 
 

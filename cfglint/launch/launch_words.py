@@ -72,7 +72,12 @@ def has_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], 
         return True
     given = sum(name in text or name.replace("_", "-") in text for name in ARGUMENTS) > 1
     programs = {*PROGRAM.findall(text)}
-    if programs and (given or any(trains_by_itself(name, names, read) for name in programs)):
+    if given and programs:
+        return True
+    sources = (read(path) or "" for name in programs for path in names.get(name, ()))
+    if any(mark in name.lower() for name in programs for mark in TRAINS) or any(
+        TRAINER_CALL in text or BACKWARD in text for text in sources
+    ):
         return True
     return any(runs_training(text, match.end(), given) for match in INTERPRETER.finditer(text))
 
@@ -96,14 +101,6 @@ def runs_training(text: str, at: int, given: bool) -> bool:
         return False
     name = word.rpartition("/")[2]
     return given or not name or name[0] in "-\"'" or "$" in name or "`" in name or any(mark in word.lower() for mark in TRAINS)
-
-
-def trains_by_itself(name: str, names: Mapping[str, list[str]], read: Callable[[str], str | None]) -> bool:
-    """Whether a program of this name trains, by its name or by its source."""
-    if any(mark in name.lower() for mark in TRAINS):
-        return True
-    programs = (read(path) or "" for path in names.get(name, ()))
-    return any(TRAINER_CALL in program or BACKWARD in program for program in programs)
 
 
 def mentioned(text: str, names: Mapping[str, list[str]]) -> set[str] | None:

@@ -7,7 +7,7 @@ from functools import cache
 
 from cfglint.batch.nodes import Size
 from cfglint.launch.line import LaunchLine, Option
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_placeholder
@@ -106,15 +106,12 @@ class OfVariables(Launcher):
     nodes_variable = "NNODES"
 
     def for_nodes(self, line: LaunchLine, nodes: int) -> str:
-        """What to add to a line that does not set its number of nodes."""
         return f"put `{self.nodes_variable}={nodes}` and the address of the first node before the command"
 
     def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
-        """The variable of the processes of a node."""
         return (SIZE_VARIABLE,)
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         per_node = wanted.per_node
         return f"the number of processes is not a number that could be edited; put `{SIZE_VARIABLE}={per_node}` before the command"
 
@@ -124,7 +121,6 @@ UNKNOWN = Launcher()
 
 @cache
 def launchers() -> dict[str, Launcher]:
-    """All launchers by their names in reports."""
     folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launchers")
     found: dict[str, Launcher] = {}
     for name in sorted(name.removesuffix(".py") for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("_")):
@@ -135,7 +131,6 @@ def launchers() -> dict[str, Launcher]:
 
 @cache
 def launchers_by(of: str) -> dict[str, Launcher]:
-    """The launchers by their `commands`, `modules` or `scripts`."""
     return {name: launcher for launcher in launchers().values() for name in getattr(launcher, of)}
 
 
@@ -161,7 +156,6 @@ def is_command(name: str) -> bool:
 
 
 def integer(text: str) -> int | None:
-    """The number that `int` returns for a string; None if it raises."""
     try:
         return int(text)
     except ValueError:

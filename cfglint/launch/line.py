@@ -50,7 +50,6 @@ class Options(Record):
         return name in self.given
 
     def text(self, name: str) -> Text | None:
-        """The value of an option; None if it is missing."""
         option = self.given.get(name)
         return None if option is None else option.value or EMPTY
 
@@ -154,7 +153,6 @@ class LaunchLine:
 
     @property
     def is_sourced(self) -> bool:
-        """Whether it is written in another file that the script sources."""
         return self.call.path != self.script_path
 
     @property
@@ -163,21 +161,12 @@ class LaunchLine:
         return any(file.role in LAUNCHER_CONFIGS and file.path is None for file in self.files)
 
     def unsure(self, field: str, *reasons: Reason) -> None:
-        """Record why a field is unknown."""
         for reason in reasons:
             if (field, reason) not in self.unknown:
                 self.unknown.append((field, reason))
 
     def report(
-        self,
-        code: str,
-        severity: Severity,
-        word: Text,
-        key: str,
-        message: str,
-        exception: str = "",
-        *,
-        remedy: str | tuple[str, int],
+        self, code: str, severity: Severity, word: Text, key: str, message: str, exception: str = "", *, remedy: str | tuple[str, int]
     ) -> None:
         """Add a problem; its remedy is a sentence, or an option and the value to give it."""
         self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy))

@@ -24,7 +24,7 @@ def take_processes(line: LaunchLine) -> None:
     """Set the sizes of a line whose program mpirun starts several times."""
     given = options(line.mpi)
     hosts = slots(given)
-    each, count = per_node(given), number(first(given, COUNT))
+    each, count = number(first(given, PER_NODE) or mapped(given)), number(first(given, COUNT))
     if hosts:
         count = count if count is not None or None in hosts else sum(host for host in hosts if host is not None)
         nodes = len(hosts)
@@ -54,12 +54,10 @@ def options(words: list[Text]) -> dict[str, Text]:
 
 
 def first(given: dict[str, Text], of: frozenset[str]) -> Text | None:
-    """The value of the first of these options that is given."""
     return next((value for name, value in given.items() if name in of), None)
 
 
 def number(text: Text | None) -> int | None:
-    """A value as a number above 0; None if it is missing or unknown."""
     value = text.value if text is not None else None
     return int(value) if value is not None and value.isdigit() and 0 < len(value) < 7 and int(value) else None
 
@@ -73,13 +71,7 @@ def mapped(given: dict[str, Text]) -> Text | None:
     return text[4 : 4 + len(parts[1])]
 
 
-def per_node(given: dict[str, Text]) -> int | None:
-    """The processes of each node, if an option sets them."""
-    return number(first(given, PER_NODE) or mapped(given))
-
-
 def slots(given: dict[str, Text]) -> list[int | None]:
-    """The slots of each host of `-H a:8,b:8`; None for one without a number."""
     text = first(given, HOSTS)
     hosts = [each.partition(":")[2] for each in text.value.split(",")] if text is not None and text.value else []
     return [int(host) if host.isdigit() else None for host in hosts]

@@ -41,7 +41,6 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
 
 
 def complete(options: Options, names: Collection[str]) -> None:
-    """Give options the full names: argparse accepts a beginning that only one of `names` has."""
     for name in [each for each in options.given if each not in names]:
         full = [each for each in names if each.startswith(name)]
         if len(full) == 1:

@@ -50,7 +50,6 @@ class Override(Record):
 
 
 def put(values: ConfigMapping, path: tuple[str, ...], value: object) -> None:
-    """Set a value at a path; mappings on the path are copied, so that the values of the file do not change."""
     for step in path[:-1]:
         inner = values.get(step)
         values[step] = dict(inner) if isinstance(inner, dict) else {}
@@ -145,15 +144,12 @@ class Growth:
             self._known[name] = 0  # a value that refers to itself is rejected later
             value: ConfigValue = self._root
             for step in name.split("."):
-                value = self._inside(value, step)
+                if isinstance(value, list):
+                    value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
+                else:
+                    value = value.get(step) if isinstance(value, dict) else None
             self._known[name] = self.of(value)
         return self._known[name]
-
-    @staticmethod
-    def _inside(value: object, step: str) -> ConfigValue:
-        if isinstance(value, list):
-            return value[int(step)] if step.isdecimal() and int(step) < len(value) else None
-        return value.get(step) if isinstance(value, dict) else None
 
 
 def followed_alone(values: Any) -> Any:

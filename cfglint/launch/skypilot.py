@@ -78,7 +78,6 @@ def script(path: str, text: str) -> CellScript:
 
 
 def variables_in(document: Document, section: str) -> dict[str, Text]:
-    """The variables of a section with their values."""
     node = document.find((section,))[1]
     pairs = node.resolved().pairs() if node is not None and node.kind == MAPPING else ()
     known = ((key.raw, value) for key, value in pairs if value.kind == SCALAR and key.raw.isidentifier() and "'" not in value.raw)
@@ -89,7 +88,6 @@ def variables_in(document: Document, section: str) -> dict[str, Text]:
 
 
 def header(path: str, text: str) -> TaskHeader:
-    """What a task requests."""
     document, options = parse(path, text, "yaml"), dict[str, Text]()
     nodes, requested = document.find(("num_nodes",))[1], document.find(ACCELERATORS)[1]
     if nodes is not None and nodes.kind == SCALAR:

@@ -48,7 +48,6 @@ class Header(Record):
         return bool(self.options)
 
     def named(self, option: str) -> str:
-        """An option as the file writes it."""
         return f"{MARK} --{option}"
 
     def number(self, name: str) -> int | None:

@@ -36,11 +36,6 @@ INSTANTIATE = "instantiate"  # the function with which Hydra makes arguments of 
 EVALUATES = (".evaluate(", ".predict(")
 
 
-def prints_help(line: LaunchLine) -> bool:
-    """Whether a line only prints the options of its program."""
-    return any(word.value in ("--help", "-h") for word in line.arguments)
-
-
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
     """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program."""
     program = line.program.string.lower() if line.program is not None else ""
@@ -60,17 +55,13 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess", "compare"))
     if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
         return given > 1
-    if named or given > 1 or (line.module and is_main_of_framework(name) and not other):
+    is_main = line.module and name.rpartition(".")[2].startswith("main") and bool(of_module(name))  # `recipe.dapo.main_dapo`
+    if named or given > 1 or (is_main and not other):
         return True
     files = any(not file.role.startswith("launcher:") for file in line.files)
     if launcher_of(line).starts_programs and (given or files or "deepspeed" in names):
         return True
     return program_trains(line, read)
-
-
-def is_main_of_framework(module: str) -> bool:
-    """Whether a module is the main one of a program of a framework that is known by name: `recipe.dapo.main_dapo`."""
-    return module.rpartition(".")[2].startswith("main") and bool(of_module(module))
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:

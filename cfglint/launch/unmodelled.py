@@ -66,7 +66,6 @@ def of_module(name: str) -> str:
 
 
 def of_path(path: str) -> str:
-    """The framework of a program's file, by its folder or its name."""
     lower = path.lower()
     name = lower.rpartition("/")[2]
     by_name = (title for pattern, title in FILES.items() if name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])))

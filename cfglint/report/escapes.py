@@ -26,6 +26,11 @@ def without_runner_command(line: str) -> str:
     return line.replace("::", ":\\x3a", 1) if "::" in line and line.lstrip().startswith("::") else line
 
 
+def is_runner_command(line: str) -> bool:
+    """Whether a CI runner would execute a line, or a part of it."""
+    return without_runner_command(line) != line or any(mark in line for mark in MARKS)
+
+
 def visible(char: str) -> bool:
     """Whether a character is displayed as itself."""
     return char == "\t" or (char.isprintable() and char not in INVISIBLE)

@@ -17,7 +17,6 @@ from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
 from cfglint.rewrite.layout import layout_on
 from cfglint.run.checked import CheckedRun
-from cfglint.run.sizes import size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
     errors = [diagnostic for diagnostic in other.diagnostics if diagnostic.severity == ERROR] if other.verdict == "reject" else []
     refused = f"; it would not start: {errors[0].code} {errors[0].message}" if errors else ""
     nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
-    now = size_of(run)
+    now = run.size
     several = f" ({nodes})" if nodes is not None and now is not None and max(nodes.nodes, now.nodes) > 1 else ""
     return f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); on {other.facts.gpus}{several}: {batch}{refused}."
 

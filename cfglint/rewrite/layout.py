@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import GPUS_OF_NODE, Size, fewest_nodes, node_size, not_whole
 from cfglint.run.checked import CheckedRun
-from cfglint.run.sizes import size_of
 from cfglint.source.record import Record
 
 
@@ -58,7 +57,7 @@ def spread_model(run: CheckedRun) -> str:
 def size_before(run: CheckedRun) -> Size | None:
     """The current nodes: also those whose processes srun starts, from the Slurm header."""
     line = run.launch.line
-    size = size_of(run)
+    size = run.size
     if size is not None or line is None or not line.srun:
         return size
     from cfglint.launch.resizing import tasks_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import warnings
+from itertools import islice
 
 from cfglint.source import files
 from cfglint.source.annotations import ConfigValue, Iterator
@@ -52,19 +53,10 @@ def declares_field(path: str, name: str) -> bool:
 
 
 def declared_below(folder: str) -> set[str]:
-    """The fields of all dataclasses below a folder."""
     if folder not in _declared:
-        _declared[folder] = {field for text in project_texts(folder) for field in fields_of_text(text)}
+        texts = map(text_of, islice((path for path in walk(folder) if path.endswith(".py")), MOST_FILES))
+        _declared[folder] = {field for text in texts if "dataclass" in text for field in fields_of_text(text)}
     return _declared[folder]
-
-
-def project_texts(root: str) -> Iterator[str]:
-    """The contents of the project's Python files that contain a dataclass."""
-    found = (path for path in walk(root) if path.endswith(".py"))
-    for _, path in zip(range(MOST_FILES), found, strict=False):
-        text = text_of(path)
-        if "dataclass" in text:
-            yield text
 
 
 def text_of(path: str) -> str:
@@ -75,25 +67,19 @@ def text_of(path: str) -> str:
         return ""
 
 
-def fields_by_line(text: str) -> dict[str, str]:
-    """The annotated names of a module that cannot be parsed: lines of one indentation with a name, a colon and a type."""
-    fields: dict[str, str] = {}
-    for line in text.splitlines() if "dataclass" in text else ():
-        name, mark, kind = line.removeprefix("    ").partition(": ")
-        if mark and line.startswith("    ") and name.isidentifier() and kind[:1].isalpha() and "=" in kind:
-            fields[name] = kind.partition("=")[0].strip()
-    return fields
-
-
 def fields_of_text(text: str) -> dict[str, str]:
     """The annotated fields of the dataclasses in a module, with their annotations."""
+    fields: dict[str, str] = {}
     try:
         module = tree_of(text)
-    except SyntaxError:  # as in GPT-NeoX v2.0, whose deepspeed_args.py lacks a quote
-        return fields_by_line(text)
+    except SyntaxError:  # as in GPT-NeoX v2.0, whose deepspeed_args.py lacks a quote: lines of one indentation with a name and a type
+        for line in text.splitlines() if "dataclass" in text else ():
+            name, mark, kind = line.removeprefix("    ").partition(": ")
+            if mark and line.startswith("    ") and name.isidentifier() and kind[:1].isalpha() and "=" in kind:
+                fields[name] = kind.partition("=")[0].strip()
+        return fields
     except (ValueError, RecursionError, MemoryError):
         return {}
-    fields: dict[str, str] = {}
     for node in ast.walk(module):
         if isinstance(node, ast.ClassDef) and is_dataclass(node):
             fields.update((name, ast.unparse(line.annotation)) for name, line in annotated(node))
@@ -116,7 +102,6 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def is_dataclass(node: ast.ClassDef) -> bool:
-    """Whether a class has a decorator that makes it a dataclass."""
     return any("dataclass" in ast.dump(each) for each in node.decorator_list)
 
 

@@ -78,7 +78,6 @@ class Node:
         self.children: Any = NOTHING if kind == SCALAR else []  # pairs or items, by kind
 
     def pairs(self) -> list[tuple[Node, Node]]:
-        """The (key, value) pairs of a mapping in file order, duplicates included."""
         children: list[tuple[Node, Node]] = self.children if self.kind == MAPPING else []
         return children
 
@@ -153,7 +152,6 @@ class Document:
 
     @property
     def root(self) -> Node | None:
-        """The first document's node; None for an empty or unparsable file."""
         return self.roots[0] if self.roots else None
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -186,19 +184,14 @@ class Document:
             if node is None:
                 return None, None
             node = node.resolved()
-            if node.kind == MAPPING and len(node.children) > LONG:
-                key, node = self._looked_up(node, step)
-            else:
-                key, node = child(node, step)
+            if node.kind == MAPPING and len(node.children) > LONG:  # by an index: a rule may look up every key
+                if places := self.places(node, step):
+                    key, node = node.children[places[-1]]
+                    continue
+                if not self.places(node, "<<"):
+                    return None, None
+            key, node = child(node, step)
         return (key, node) if node is not None else (None, None)
-
-    def _looked_up(self, mapping: Node, step: str | int) -> tuple[Node | None, Node | None]:
-        """`child` of a long mapping, by an index: a rule may look up every key."""
-        places = self.places(mapping, step)
-        if places:
-            key, value = mapping.children[places[-1]]
-            return key, value
-        return child(mapping, step) if self.places(mapping, "<<") else (None, None)
 
     def places(self, mapping: Node, name: str | int) -> list[int]:
         """The positions, among the pairs of a mapping, of those with a key of this name; cached."""
@@ -291,23 +284,16 @@ class Part(Document):
 def child(node: Node, step: str | int) -> tuple[Node | None, Node | None]:
     """The (key, value) of a step in a path; YAML merge keys are searched last."""
     if node.kind == SEQUENCE:
-        if isinstance(step, int) and 0 <= step < len(node.children):
-            return None, node.children[step]
-        return None, None
-    return entry(node, step) if node.kind == MAPPING else (None, None)
-
-
-def entry(node: Node, name: str | int) -> tuple[Node | None, Node | None]:
-    """The (key, value) of a name in a mapping, or in mappings included by merge keys, outer before inner; each is searched once."""
+        return None, node.children[step] if isinstance(step, int) and 0 <= step < len(node.children) else None
     seen: set[int] = set()
-    waiting = [node]
+    waiting = [node] if node.kind == MAPPING else []  # mappings, outer before inner; each is searched once
     while waiting:
         mapping = waiting.pop()
         if id(mapping) in seen:
             continue
         seen.add(id(mapping))
         for key, value in reversed(mapping.children):
-            if key.raw == name:
+            if key.raw == step:
                 return key, value
         sources = [source for key, value in mapping.children if key.raw == "<<" and not key.style for source in merged(value)]
         waiting.extend(reversed(sources))

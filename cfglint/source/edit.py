@@ -13,7 +13,7 @@ from cfglint.source.annotations import Any, Iterable
 from cfglint.source.change import INSERT, RENAME, Change, Edit, EditRefused
 from cfglint.source.document import MAPPING, Document
 from cfglint.source.parse import parse
-from cfglint.source.tree_edits import Shape, Step, shape
+from cfglint.source.tree_edits import Step, shape
 
 
 def apply(document: Document, changes: list[Change]) -> str:
@@ -44,10 +44,23 @@ def edits(document: Document, changes: list[Change]) -> list[Edit]:
 
 def run(document: Document, changes: list[Change], proposed: bool = False) -> tuple[str, list[tuple[str, int]]]:
     """The content after all changes, and its pieces with their offsets in the old content (-1 for new ones)."""
-    if document.is_in_code:
-        return run_code(document, changes, proposed)
-    require_editable(document)
     pieces = [(document.text, 0)]
+    if document.is_in_code:  # the arguments of a command in a script, or of a call in a program
+        code: Any  # the module of the syntax
+        if document.is_command:
+            from cfglint.source.shell import edits as code
+        else:
+            from cfglint.source.python import edits as code
+        made = [edit for edit, _ in groupby(code.edits_of(document, changes))]  # one variable may be the value of several arguments
+        if any(later.start < edit.end for edit, later in pairwise(made)):
+            raise EditRefused("these changes overlap", made[0].start)
+        for edit in reversed(made):
+            splice(pieces, edit)
+        text = "".join(part for part, _ in pieces)
+        if not proposed:
+            code.checked(document, text, changes)
+        return text, pieces
+    require_editable(document)
     for change in changes:
         step = Step(document, change)
         for edit in sorted(step.edits, key=lambda edit: (edit.start, edit.end), reverse=True):
@@ -97,27 +110,7 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[position:]])
 
 
-def run_code(document: Document, changes: list[Change], proposed: bool) -> tuple[str, list[tuple[str, int]]]:
-    """The same for the arguments of a command in a script, or of a call in a program."""
-    code: Any  # the module of the syntax
-    if document.is_command:
-        from cfglint.source.shell import edits as code
-    else:
-        from cfglint.source.python import edits as code
-    pieces = [(document.text, 0)]
-    made = [each for each, _ in groupby(code.edits_of(document, changes))]  # one variable may be the value of several arguments
-    if any(later.start < edit.end for edit, later in pairwise(made)):
-        raise EditRefused("these changes overlap", made[0].start)
-    for each in reversed(made):
-        splice(pieces, each)
-    text = "".join(part for part, _ in pieces)
-    if not proposed:
-        code.checked(document, text, changes)
-    return text, pieces
-
-
 def splice(pieces: list[tuple[str, int]], edit: Edit) -> None:
-    """Apply an edit of the current content to its pieces."""
     first = cut(pieces, edit.start)
     last = cut(pieces, edit.end)
     pieces[first:last] = [(edit.text, -1)] if edit.text else []
@@ -143,34 +136,25 @@ def checked(before: Document, steps: list[Step], text: str, proposed: bool = Fal
     place = steps[0].place
     if after.problems or len(after.roots) > 1:
         raise EditRefused("the edited file would not parse", place)
-    lost = lost_comments(before, [edit for step in steps for edit in step.edits])
+    places = sorted((edit.start, edit.end) for step in steps for edit in step.edits)
+    lost = set()  # the comments inside edits, which do not overlap
+    for start, end in before.comments:
+        index = bisect_right(places, (start, len(before.text))) - 1
+        if index >= 0 and end <= places[index][1]:
+            lost.add((start, end))
     if not lost <= {span for step in steps for span in step.may_lose}:
         raise EditRefused("the edit would remove a comment", place)
     kept = [before.text[start:end] for start, end in before.comments if (start, end) not in lost]
     if kept != [after.text[start:end] for start, end in after.comments]:
         raise EditRefused("the edit would change a comment", place)
-    if not proposed and shape(after.root) != expected(before, steps):
-        raise EditRefused("the edit would change something else too", place)
-    return after
-
-
-def lost_comments(document: Document, edits: list[Edit]) -> set[tuple[int, int]]:
-    """The comments inside edits, which do not overlap."""
-    places = sorted((edit.start, edit.end) for edit in edits)
-    found: set[tuple[int, int]] = set()
-    for start, end in document.comments:
-        index = bisect_right(places, (start, len(document.text))) - 1
-        if index >= 0 and end <= places[index][1]:
-            found.add((start, end))
-    return found
-
-
-def expected(document: Document, steps: list[Step]) -> Shape:
-    """The shape of the tree that the changes should produce; the last one is applied first, so that the indices of the others stay."""
-    tree = shape(document.root)
-    for step in reversed(steps):
-        part = tree
+    if proposed:
+        return after
+    expected = shape(before.root)
+    for step in reversed(steps):  # the last one is applied first, so that the indices of the others stay
+        part = expected
         for index in step.indices:
             part = part[3][index][1] if part[0] == MAPPING else part[3][index]
         step.amend(part)
-    return tree
+    if shape(after.root) != expected:
+        raise EditRefused("the edit would change something else too", place)
+    return after

@@ -52,7 +52,6 @@ class Identity:
         self.bom = data.startswith(BYTE_ORDER_MARK)
 
     def same(self, data: bytes) -> bool:
-        """Whether these bytes are the ones that were read."""
         return self.size == len(data) and self.digest == hash(data)
 
     def encoded(self, text: str) -> bytes:
@@ -123,20 +122,18 @@ def open_regular(path: str, root: str | None = None) -> int:
 
 def read_all(descriptor: int, size: int, limit: int) -> bytes:
     """The bytes of an open file, at most one byte more than the limit; `size` is its reported size."""
-    data = os.read(descriptor, size + 1)
-    if len(data) == size:
-        return data
-    parts = [data]
-    while data and sum(map(len, parts)) <= limit:
-        data = os.read(descriptor, limit)
-        parts.append(data)
+    parts = [os.read(descriptor, size + 1)]
+    while parts[-1] and len(parts[0]) != size and sum(map(len, parts)) <= limit:
+        parts.append(os.read(descriptor, limit))
     return b"".join(parts)
 
 
 def error_message(path: str, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        target = link_target(path)
-        return "does not exist" if target is None else f"is a link to {target}, which does not exist"
+        try:
+            return f"is a link to {os.readlink(path)}, which does not exist"
+        except OSError:  # no link, or removed meanwhile
+            return "does not exist"
     if isinstance(error, PermissionError):
         return "is not readable (permission denied)"
     if isinstance(error, IsADirectoryError):
@@ -144,14 +141,6 @@ def error_message(path: str, error: OSError) -> str:
     if os.path.islink(path) and error.strerror and "symbolic" in error.strerror:
         return "is a link to itself"
     return (error.strerror or str(error)).lower()
-
-
-def link_target(path: str) -> str | None:
-    """The target of a link; None for a path that is not a link, or was removed meanwhile."""
-    try:
-        return os.readlink(path)
-    except OSError:
-        return None
 
 
 def decoded(content: bytes) -> str:

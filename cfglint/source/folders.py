@@ -28,7 +28,6 @@ SLOW = 0.002
 
 
 def walk(folder: str) -> Iterator[str]:
-    """The paths of the files below a folder."""
     return (entry.path for entry in walk_entries(folder))
 
 
@@ -49,8 +48,13 @@ def walk_entries(
         elif entry.is_dir(follow_symlinks=False):
             if deep:
                 open_folders.append(looked_at.entries(entry.path, rules))
-        elif is_regular(entry):
-            yield entry
+        else:
+            try:
+                is_file = entry.is_file()
+            except OSError:
+                continue
+            if is_file:
+                yield entry
 
 
 class Tracked(Record):
@@ -103,23 +107,14 @@ class Walk(Record):
             is_folder = entry.is_dir(follow_symlinks=False)
             if entry.name == ".git":
                 continue
-            if (is_tracked is not None and is_tracked(entry.name, is_folder)) or not (
-                (is_folder and is_generated(entry)) or ignored(here, entry.name, is_folder)
-            ):
-                yield entry, rules
-
-
-def is_generated(entry: os.DirEntry[str]) -> bool:
-    """Whether Python itself writes what is in a folder: bytecode, or the packages of a virtual environment."""
-    return entry.name == "__pycache__" or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
-
-
-def is_regular(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a file or a link to one."""
-    try:
-        return entry.is_file()
-    except OSError:
-        return False
+            if is_tracked is None or not is_tracked(entry.name, is_folder):
+                # Python itself writes bytecode, and the packages of a virtual environment.
+                if is_folder and (entry.name == "__pycache__" or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))):
+                    continue
+                decisions = (rule.decides(inside + entry.name, is_folder) for rule, inside in here)
+                if next((decision for decision in decisions if decision is not None), False):  # the nearest file with a pattern for it
+                    continue
+            yield entry, rules
 
 
 class IgnoreFile:
@@ -133,7 +128,11 @@ class IgnoreFile:
 
     def __init__(self, folder: str) -> None:
         self.folder = os.path.abspath(folder)
-        self.lines = read_rules(os.path.join(folder, ".gitignore"))
+        path = os.path.join(folder, ".gitignore")
+        try:
+            self.lines = read_bytes(path, LARGEST_RULES, root_of(path)).decode("utf-8", "surrogateescape").splitlines()
+        except FileProblem:
+            self.lines = []
         self.doubtful = len(self.lines) > CLEAR_LINES or any(line.count("*") > CLEAR_STARS for line in self.lines)
         self.spec: GitIgnoreSpec | None = None
 
@@ -178,35 +177,14 @@ def spec_of(lines: list[str]) -> GitIgnoreSpec:
     try:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError:
-        return GitIgnoreSpec.from_lines(line for line in lines if is_pattern(line))
-
-
-def is_pattern(line: str) -> bool:
-    """Whether a line is a valid pattern for pathspec."""
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
-
-
-def read_rules(path: str) -> list[str]:
-    """The lines of a `.gitignore`; empty if it cannot be read."""
-    try:
-        return read_bytes(path, LARGEST_RULES, root_of(path)).decode("utf-8", "surrogateescape").splitlines()
-    except FileProblem:
-        return []
-
-
-def ignored(rules: list[tuple[IgnoreFile, str]], name: str, is_folder: bool) -> bool:
-    """Whether a name in a folder is ignored; the nearest of the rules, each with the folder from theirs, that has a pattern decides."""
-    for rule, folder in rules:
-        decision = rule.decides(folder + name, is_folder)
-        if decision is not None:
-            return decision
-    return False
+        valid = []
+        for line in lines:
+            try:
+                GitIgnoreSpec.from_lines([line])
+            except ValueError:
+                continue
+            valid.append(line)
+        return GitIgnoreSpec.from_lines(valid)
 
 
 def parent_rules(folder: str) -> list[IgnoreFile]:

@@ -11,14 +11,10 @@ import os
 import subprocess
 
 from cfglint.source import CfglintError, files
-from cfglint.source.annotations import Container, Iterable, Iterator
+from cfglint.source.annotations import Container, Iterator
 from cfglint.source.file_source import DiskFolders, FileSource
 from cfglint.source.record import Record
 from cfglint.source.root import is_inside, resolved
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import IO
 
 OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 ENVIRONMENT = {
@@ -34,6 +30,7 @@ LINK = "120000"
 REGULAR = ("100644", "100755")
 MOST_CONTENT = 50_000_000  # bytes of one file
 TIMEOUT = 120  # seconds for one command
+SILENT = f"git {{}} did not answer for {TIMEOUT} seconds; is one of the files a named pipe?"
 MOST_LINKS = 10  # links that are followed from one file
 NOT_CHECKED_OUT = "S"
 
@@ -71,7 +68,13 @@ class GitRepository:
             raise GitProblem("unexpected output of git; check with `git --version` that it is git")
         self.algorithm = algorithm
         self.top = os.path.abspath("\n".join(top[2:]))  # the name of a folder may contain line breaks
-        expected = [own_top(folder), *([resolved(folder)] if "GIT_DIR" in os.environ else [])]
+        own = resolved(folder)  # the nearest folder upwards with a repository, which git takes for its work tree without another setting
+        while not (os.path.isfile(os.path.join(own, ".git")) or os.path.exists(os.path.join(own, ".git", "HEAD"))):
+            if os.path.dirname(own) == own:
+                own = ""
+                break
+            own = os.path.dirname(own)
+        expected = [own, *([resolved(folder)] if "GIT_DIR" in os.environ else [])]
         if "GIT_WORK_TREE" not in os.environ and resolved(self.top) not in expected:
             raise GitProblem(f"`core.worktree` in the repository's configuration names another folder, {self.top}; it is not read")
         self.shallow = shallow == "true"
@@ -102,12 +105,11 @@ class GitRepository:
     # ---- trees
 
     def tree(self, commit: str) -> dict[str, TreeEntry]:
-        """The files of a commit by path."""
         found: dict[str, TreeEntry] = {}
         for record in self._records("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit):
             head, _, path = record.partition("\t")
             mode, _, content_id = head.split(" ")
-            if not leads_out(path):
+            if not path.startswith("/") and ".." not in path.split("/"):  # git itself never writes a path that leads out
                 found[path] = TreeEntry(mode, content_id)
         return found
 
@@ -146,7 +148,13 @@ class GitRepository:
             ask.flush()
         except BrokenPipeError:
             raise GitProblem("git cat-file exited unexpectedly") from None
-        wait_for(answer)
+        import select
+
+        if hasattr(select, "poll"):  # on Windows it waits without a timeout
+            ready = select.poll()
+            ready.register(answer, select.POLLIN)
+            if not ready.poll(TIMEOUT * 1000):
+                raise GitProblem(SILENT.format("cat-file"))
         head = answer.readline().split()
         if len(head) != 3:
             raise MissingObject(f"the repository does not contain object {content_id}; in a partial clone, run git fetch --refetch first")
@@ -170,7 +178,6 @@ class GitRepository:
         return os.path.relpath(os.path.join(self.top, path))
 
     def path(self, name: str) -> str | None:
-        """The path in the repository of a file that is named relative to the working directory; None for one outside."""
         path = os.path.relpath(os.path.abspath(name), self.top).replace(os.sep, "/")
         return None if path == ".." or path.startswith("../") else path
 
@@ -195,7 +202,7 @@ class GitRepository:
         except OSError as error:
             raise GitProblem(f"git cannot be run: {error.strerror}") from None
         except subprocess.TimeoutExpired:
-            raise GitProblem(silent(arguments[0])) from None
+            raise GitProblem(SILENT.format(arguments[0])) from None
 
     def _records(self, *arguments: str) -> Iterator[str]:
         """The zero-terminated records that a command prints."""
@@ -205,16 +212,6 @@ class GitRepository:
         return (os.fsdecode(record) for record in asked.stdout.split(b"\0") if record)
 
 
-def own_top(folder: str) -> str:
-    """The nearest folder from here upwards with a repository, which git takes for its work tree without another setting."""
-    top = resolved(folder)
-    while not (os.path.isfile(os.path.join(top, ".git")) or os.path.exists(os.path.join(top, ".git", "HEAD"))):
-        if os.path.dirname(top) == top:
-            return ""
-        top = os.path.dirname(top)
-    return top
-
-
 def complaint(stderr: bytes) -> str:
     """The error message of git, after any traces and warnings."""
     lines = stderr.decode("utf-8", "replace").strip().splitlines() or ["no answer"]
@@ -222,31 +219,9 @@ def complaint(stderr: bytes) -> str:
     return f"{said}; `git config --global --add safe.directory FOLDER` trusts its owner" if "dubious ownership" in said else said
 
 
-def silent(command: str) -> str:
-    """The message for a git command without an answer."""
-    return f"git {command} did not answer for {TIMEOUT} seconds; is one of the files a named pipe?"
-
-
-def wait_for(answer: IO[bytes]) -> None:
-    """Return as soon as there is an answer to read; raises GitProblem on a timeout. On Windows it waits without one."""
-    import select
-
-    if hasattr(select, "poll"):
-        ready = select.poll()
-        ready.register(answer, select.POLLIN)
-        if not ready.poll(TIMEOUT * 1000):
-            raise GitProblem(silent("cat-file"))
-
-
 def hexadecimal(answer: bytes) -> str | None:
-    """The id in an answer of git; None for anything else."""
     text = answer.strip().decode("ascii", "replace")
     return text if text and not text.strip("0123456789abcdef") else None
-
-
-def leads_out(path: str) -> bool:
-    """Whether a path of a tree leads out of the repository, which git itself never writes."""
-    return path.startswith("/") or ".." in path.split("/")
 
 
 class Snapshot(FileSource):
@@ -275,7 +250,6 @@ class Snapshot(FileSource):
         return os.path.abspath(path)
 
     def read_bytes(self, path: str) -> bytes:
-        """The bytes of a file; raises FileProblem."""
         entry = self._entry(path)
         if entry is not None:
             try:
@@ -310,7 +284,13 @@ class Snapshot(FileSource):
         found: list[str] = []
         while left:
             step = left.pop(0)
-            target = self._target("/".join([*found, step]))
+            place = "/".join([*found, step])
+            entry = self.entries.get(place)
+            target = None
+            if entry is not None and entry.mode == LINK:
+                if place not in self._targets:
+                    self._targets[place] = os.fsdecode(self.repository.content(entry.id))
+                target = self._targets[place]
             if target is not None:
                 links += 1
                 if links > MOST_LINKS or os.path.isabs(target):
@@ -323,15 +303,6 @@ class Snapshot(FileSource):
             elif step not in ("", os.curdir):
                 found.append(step)
         return "/".join(found)
-
-    def _target(self, path: str) -> str | None:
-        """The target of a link of this state; None for anything else."""
-        entry = self.entries.get(path)
-        if entry is None or entry.mode != LINK:
-            return None
-        if path not in self._targets:
-            self._targets[path] = os.fsdecode(self.repository.content(entry.id))
-        return self._targets[path]
 
 
 class Past(DiskFolders):
@@ -346,7 +317,13 @@ class Past(DiskFolders):
         if inside is None:
             return super().names(folder)
         if self._names is None:
-            self._names = by_folder(self._snapshot.entries)
+            names: dict[str, dict[str, None]] = {".": {}}
+            for path in self._snapshot.entries:
+                above = "."
+                for name in path.split("/"):
+                    names.setdefault(above, {})[name] = None
+                    above = name if above == "." else f"{above}/{name}"
+            self._names = {above: list(inner) for above, inner in names.items()}
         return self._names.get(inside, [])
 
     def is_folder(self, path: str) -> bool:
@@ -358,14 +335,3 @@ class Past(DiskFolders):
             return files.decoded(self._snapshot.read_bytes(path))
         except files.FileProblem:
             return ""
-
-
-def by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
-    """The names in each folder, files and folders; `.` is the top."""
-    names: dict[str, dict[str, None]] = {".": {}}
-    for path in paths:
-        above = "."
-        for name in path.split("/"):
-            names.setdefault(above, {})[name] = None
-            above = name if above == "." else f"{above}/{name}"
-    return {folder: list(each) for folder, each in names.items()}

@@ -24,27 +24,18 @@ class TrackedFiles:
 
     def __init__(self, top: str) -> None:
         self.top = os.path.realpath(top)
-        self.paths = frozenset(read_index(top))
-        self.folders = frozenset(folder for above in {path.rpartition("/")[0] for path in self.paths} for folder in folders_to(above))
+        try:
+            data = read_bytes(os.path.join(git_folder(top), "index"), LARGEST)
+            self.paths = frozenset(path for _, path in entries_of(data))
+        except (FileProblem, ValueError, IndexError):
+            self.paths = frozenset()
+        parts = [path.split("/") for path in {path.rpartition("/")[0] for path in self.paths} if path]
+        self.folders = frozenset("/".join(names[: end + 1]) for names in parts for end in range(len(names)))
 
     def relative(self, folder: str) -> str:
         """A folder as the beginning of the paths in it: empty or with a slash at its end."""
         path = os.path.relpath(os.path.realpath(folder), self.top).replace(os.sep, "/")
         return "" if path == os.curdir else f"{path}/"
-
-
-def folders_to(folder: str) -> list[str]:
-    """A folder and those around it; none for the top."""
-    parts = folder.split("/") if folder else []
-    return ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
-
-
-def read_index(top: str) -> list[str]:
-    """The paths in the index of a work tree; empty if it cannot be opened."""
-    try:
-        return [path for _, path in entries_of(read_bytes(os.path.join(git_folder(top), "index"), LARGEST))]
-    except (FileProblem, ValueError, IndexError):
-        return []
 
 
 def git_folder(top: str) -> str:
@@ -69,7 +60,11 @@ class KnownContents:
             path = os.path.join(git_folder(top), "index")
             self._written = os.stat(path).st_mtime_ns
             data = read_bytes(path, LARGEST)
-            self._known = {name: (stamp_of(data, place), data[place + ID : place + ID + SHA1].hex()) for place, name in entries_of(data)}
+            for place, name in entries_of(data):
+                words = (int.from_bytes(data[place + start : place + start + 4], "big") for start in (*range(0, 24, 4), SIZE))
+                ctime, ctime_ns, mtime, mtime_ns, _, inode, size = words
+                stamp = (ctime * 10**9 + ctime_ns, mtime * 10**9 + mtime_ns, inode, size)
+                self._known[name] = stamp, data[place + ID : place + ID + SHA1].hex()
         except (FileProblem, OSError, ValueError, IndexError):
             self._known = {}
 
@@ -80,13 +75,6 @@ class KnownContents:
             return None
         stamp = (status.st_ctime_ns, status.st_mtime_ns, status.st_ino & WORD, status.st_size & WORD)
         return known[1] if known[0] == stamp else None
-
-
-def stamp_of(data: bytes, place: int) -> tuple[int, ...]:
-    """(time of the last change of the inode, of the content, both in ns, inode, size) of an entry."""
-    ctime, ctime_ns, mtime, mtime_ns, _, inode = (int.from_bytes(data[place + each : place + each + 4], "big") for each in range(0, 24, 4))
-    size = int.from_bytes(data[place + SIZE : place + SIZE + 4], "big")
-    return ctime * 10**9 + ctime_ns, mtime * 10**9 + mtime_ns, inode, size
 
 
 def entries_of(data: bytes) -> Iterator[tuple[int, str]]:
@@ -100,7 +88,11 @@ def entries_of(data: bytes) -> Iterator[tuple[int, str]]:
         flags = int.from_bytes(data[place + HEAD - 2 : place + HEAD], "big")
         start = place + HEAD + (2 if flags & EXTENDED and version > 2 else 0)
         if version == 4:
-            dropped, start = offset_at(data, start)
+            dropped = data[start] & 0x7F  # a number in git's variable width
+            while data[start] & 0x80:
+                start += 1
+                dropped = ((dropped + 1) << 7) | (data[start] & 0x7F)
+            start += 1
             end = data.index(b"\0", start)
             path = path[: len(path) - dropped] + data[start:end]
             place = end + 1
@@ -109,12 +101,3 @@ def entries_of(data: bytes) -> Iterator[tuple[int, str]]:
             path = data[start:end]
             place = end + 8 - (end - place) % 8
         yield entry, path.decode("utf-8", "surrogateescape")
-
-
-def offset_at(data: bytes, place: int) -> tuple[int, int]:
-    """A number in git's variable width, and the position after it."""
-    value = data[place] & 0x7F
-    while data[place] & 0x80:
-        place += 1
-        value = ((value + 1) << 7) | (data[place] & 0x7F)
-    return value, place + 1

@@ -67,62 +67,47 @@ def parse(path: str, text: str, bom: bool = False, constants: bool = True) -> Do
     parser = JsonParser(document, constants)
     try:
         parser.run()
+        return document
     except HjsonRefusal as refused:
-        document.problems.append(problem(document, refused))
-        parser.abandon()
+        problem = syntax_problem(document, refused)
     except TooDeep:
-        document.problems.append(too_deep(parser.position))
-        parser.abandon()
+        problem = too_deep(parser.position)
     except TooMany:
-        document.problems.append(too_many())
-        parser.abandon()
+        problem = too_many()
+    document.problems.append(problem)
+    for node in parser.open:
+        node.end = min(parser.position, len(text))
     return document
 
 
-def problem(document: Document, refused: HjsonRefusal) -> Problem:
-    """A syntax error with the exception that hjson would raise."""
+def syntax_problem(document: Document, refused: HjsonRefusal) -> Problem:
+    """A syntax error with the exception that hjson would raise; the message is reworded where that of hjson is unclear."""
+    text, mark = document.text, int(document.bom)
     exception = f"{refused.exception}: {refused.reason}"
+    message = f"invalid JSON: {refused.reason[0].lower()}{refused.reason[1:]}"
     if refused.exception == HJSON_ERROR:
-        exception += where(document, refused.place, len(document.text) if refused.reason == EXTRA else None)
-    place = min(refused.place, len(document.text))
-    return Problem(place, min(place + 1, len(document.text)), plain_reason(refused), "syntax", exception)
-
-
-def plain_reason(refused: HjsonRefusal) -> str:
-    """The message for a syntax error, reworded where that of hjson is unclear."""
-    if refused.exception == INDEX_ERROR:
-        return "unexpected end of file in a comment or string"
+        # A place or range as Python's decoders spell it: only LF ends a line, and a byte order mark counts as a character.
+        ends = [refused.place, len(text)] if refused.reason == EXTRA else [refused.place]
+        lines = [(text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)) for place in ends]
+        spelled = " - ".join(f"line {line} column {column + mark * (line == 1)}" for line, column in lines)
+        exception += f": {spelled} (char {' - '.join(str(place + mark) for place in ends)})"
+    elif refused.exception == INDEX_ERROR:
+        message = "unexpected end of file in a comment or string"
     if refused.reason == END_IN_KEY:
-        return "unexpected end of file, expected `}`"
-    return f"invalid JSON: {refused.reason[0].lower()}{refused.reason[1:]}"
-
-
-def where(document: Document, place: int, end: int | None = None) -> str:
-    """A place or range as Python's decoders spell it; they count a byte order mark as a character."""
-    line, column = line_and_column(document, place)
-    mark = int(document.bom)
-    if end is None:
-        return f": line {line} column {column} (char {place + mark})"
-    end_line, end_column = line_and_column(document, end)
-    return f": line {line} column {column} - line {end_line} column {end_column} (char {place + mark} - {end + mark})"
-
-
-def line_and_column(document: Document, place: int) -> tuple[int, int]:
-    """Both from 1, with only LF ending a line."""
-    line = document.text.count("\n", 0, place) + 1
-    return line, place + 1 + int(document.bom) if line == 1 else place - document.text.rindex("\n", 0, place)
+        message = "unexpected end of file, expected `}`"
+    place = min(refused.place, len(text))
+    return Problem(place, min(place + 1, len(text)), message, "syntax", exception)
 
 
 class JsonParser:
-    """One pass over a content; `position` is that of the next character."""
+    """One pass over a content; `position` is that of the next character, `relax` records a deviation from strict JSON."""
 
-    __slots__ = ("breaks", "comments", "constants", "document", "open", "position", "relaxations", "text")
+    __slots__ = ("breaks", "constants", "document", "open", "position", "relax", "text")
 
     def __init__(self, document: Document, constants: bool) -> None:
         self.document = document
         self.text = document.text
-        self.relaxations = document.relaxations
-        self.comments = document.comments
+        self.relax = document.relaxations.append
         self.constants = constants
         self.position = 0
         self.open: list[Node] = []
@@ -135,46 +120,36 @@ class JsonParser:
             self.document.roots.append(self.value())
             self.collections()
         elif not char and not self.document.bom:
-            self.relax(0, self.position, EMPTY)
+            self.relax((0, self.position, EMPTY))
         else:
             self.bare_root()
         if self.skip():
             raise HjsonRefusal(self.position, EXTRA)
 
-    def abandon(self) -> None:
-        """Close the open collections at the place where parsing stopped."""
-        for node in self.open:
-            node.end = min(self.position, len(self.text))
-
     def bare_root(self) -> None:
         """Parse members without braces, or else a single value, as hjson does."""
-        start = self.position
+        document, start = self.document, self.position
         root = Node(MAPPING, start, start, "", BARE)
-        self.document.roots.append(root)
+        document.roots.append(root)
         self.open.append(root)
-        self.relax(start, start, NO_BRACES)
+        self.relax((start, start, NO_BRACES))
         try:
             self.collections()
         except HjsonRefusal as refused:
-            lone = self.lone_value(start) if refused.exception == HJSON_ERROR else None
-            if lone is None:
+            if refused.exception != HJSON_ERROR:
                 raise
+            lone = JsonParser(Document("", self.text, "json"), self.constants)
+            lone.position = start
+            try:
+                value = lone.value()
+            except HjsonRefusal:
+                raise refused from None
             self.open.clear()
-            self.document.roots[:] = [lone.document.root] if lone.document.root is not None else []
-            constants = [relaxation for relaxation in self.relaxations if relaxation[2] == CONSTANT]  # hjson may parse this as members
-            self.relaxations[:] = lone.relaxations + constants
-            self.comments[:] = [span for span in self.comments if span[1] <= start]
+            document.roots[:] = [value]
+            constants = [relaxation for relaxation in document.relaxations if relaxation[2] == CONSTANT]  # hjson may parse this as members
+            document.relaxations[:] = lone.document.relaxations + constants
+            document.comments[:] = [span for span in document.comments if span[1] <= start]
             self.position = lone.position
-
-    def lone_value(self, start: int) -> JsonParser | None:
-        """A parser that has parsed the single value at `start`; None if there is none."""
-        other = JsonParser(Document("", self.text, "json"), self.constants)
-        other.position = start
-        try:
-            other.document.roots.append(other.value())
-        except HjsonRefusal:
-            return None
-        return other
 
     def collections(self) -> None:
         """Parse members and items until every open collection is closed."""
@@ -182,60 +157,47 @@ class JsonParser:
             if not self.open:
                 return
             node = self.open[-1]
-            if self.at_end(node):
+            children = node.children
+            char, comma = self.skip(), -1
+            if children and char == ",":
+                comma = self.position
+                self.position += 1
+                char = self.skip()
+            if not char and node.kind == SEQUENCE and not children:
+                raise HjsonRefusal(self.position, "End of input while parsing an array (did you forget a closing ']'?)")
+            if node.style == BARE:
+                ended = not char and bool(children)
+                node.end = children[-1][1].end if children else node.start
+            elif ended := char == ("}" if node.kind == MAPPING else "]"):
+                self.position += 1
+                node.end = self.position
+            if ended:
+                if comma >= 0:
+                    self.relax((comma, comma + 1, TRAILING_COMMA))
                 self.open.pop()
-            elif node.kind == MAPPING:
-                self.member(node)
-            else:
-                node.children.append(self.value())
+                continue
+            if comma < 0 and children:
+                self.relax((self.position, self.position, MISSING_COMMA))
+            if node.kind == SEQUENCE:
+                children.append(self.value())
+                continue
+            key = self.key()
+            try:
+                if self.skip() != ":":
+                    raise HjsonRefusal(self.position, "Expecting ':' delimiter")
+                self.position += 1
+                self.skip()
+                children.append((key, self.value()))
+            except HjsonRefusal:  # the key stays in the tree, without a value
+                children.append((key, Node(SCALAR, key.end, key.end)))
+                raise
         raise TooMany
 
-    def at_end(self, node: Node) -> bool:
-        """Skip a comma and the end of a collection; return whether it ended."""
-        char = self.skip()
-        comma = -1
-        if node.children and char == ",":
-            comma = self.position
-            self.position += 1
-            char = self.skip()
-        if not char and node.kind == SEQUENCE and not node.children:
-            raise HjsonRefusal(self.position, "End of input while parsing an array (did you forget a closing ']'?)")
-        if node.style == BARE:
-            ended = not char and bool(node.children)
-            node.end = last_end(node)
-        elif ended := char == ("}" if node.kind == MAPPING else "]"):
-            self.position += 1
-            node.end = self.position
-        if ended and comma >= 0:
-            self.relax(comma, comma + 1, TRAILING_COMMA)
-        elif not ended and comma < 0 and node.children:
-            self.relax(self.position, self.position, MISSING_COMMA)
-        return ended
-
-    def member(self, node: Node) -> None:
-        """Parse one `key: value` of an object; a key whose value cannot be parsed stays in the tree without one."""
-        key = self.key()
-        try:
-            if self.skip() != ":":
-                raise HjsonRefusal(self.position, "Expecting ':' delimiter")
-            self.position += 1
-            self.skip()
-            value = self.value()
-        except HjsonRefusal:
-            node.children.append((key, Node(SCALAR, key.end, key.end)))
-            raise
-        node.children.append((key, value))
-
     def key(self) -> Node:
-        """Parse a quoted or unquoted key; the position is then after it."""
-        char = self.text[self.position : self.position + 1]
-        if char in ('"', "'"):
-            return self.string(char)
-        return self.bare_key()
-
-    def bare_key(self) -> Node:
-        """Parse a key up to its colon: no punctuation, and spaces only before the colon."""
+        """Parse a quoted key, or one up to its colon: no punctuation, and spaces only before the colon."""
         text, start = self.text, self.position
+        if text[start : start + 1] in ('"', "'"):
+            return self.string(text[start])
         end, blank = start, -1
         while (char := text[end : end + 1]) != ":":
             if not char:
@@ -252,7 +214,7 @@ class JsonParser:
             raise HjsonRefusal(blank, "Found whitespace in your key name (use quotes to include)")
         raw = text[start:end].rstrip() if blank >= 0 else text[start:end]
         self.position = end
-        self.relax(start, start + len(raw), BARE_KEY)
+        self.relax((start, start + len(raw), BARE_KEY))
         return Node(SCALAR, start, start + len(raw), raw)
 
     def value(self) -> Node:
@@ -284,38 +246,32 @@ class JsonParser:
             if char == "/" and text[end + 1 : end + 2] in ("/", "*"):
                 break
             end += 1
-        raw = text[start:end].rstrip("\t ")
-        node = Node(SCALAR, start, start + len(raw), raw)
-        self.position = end
+        raw, tag, relaxed = text[start:end].rstrip("\t "), None, ""
+        self.position = behind = end
         if raw in WORDS or (raw[0] in "-0123456789" and is_json_number(raw)):
-            if not raw.isascii():
-                self.relax(start, node.end, NUMBER)
+            relaxed = "" if raw.isascii() else NUMBER
         elif raw in CONSTANTS and self.constants:
-            self.relax(start, node.end, CONSTANT)
+            relaxed = CONSTANT
         elif raw[0] in "ntf" and raw.strip() in WORDS:
-            node.raw = raw.strip()
-            node.end = start + len(node.raw)
-            self.relax(start, end, BARE_STRING)
+            raw, relaxed = raw.strip(), BARE_STRING
         else:
-            self.bare_string(node)
+            while text[behind : behind + 1] not in ("", "\r", "\n"):
+                behind += 1
+            self.position = behind
+            raw, relaxed = text[start:behind].strip(), BARE_STRING
+            tag = TEXT if raw in WORDS or is_json_number(raw) else None
+            end = start + len(raw)
+        node = Node(SCALAR, start, start + len(raw), raw)
+        node.tag = tag
+        if relaxed:
+            self.relax((start, end if relaxed == BARE_STRING else node.end, relaxed))
         return node
-
-    def bare_string(self, node: Node) -> None:
-        """Extend an unquoted string to the end of its line."""
-        text = self.text
-        while (char := text[self.position : self.position + 1]) and char not in "\r\n":
-            self.position += 1
-        node.raw = text[node.start : self.position].strip()
-        node.end = node.start + len(node.raw)
-        if node.raw in WORDS or is_json_number(node.raw):
-            node.tag = TEXT
-        self.relax(node.start, node.end, BARE_STRING)
 
     def string(self, quote: str) -> Node:
         """Parse a quoted string; the position is then after it."""
         start = self.position
         if quote == "'":
-            self.relax(start, start + 1, QUOTES)
+            self.relax((start, start + 1, QUOTES))
         end = self.text.find(quote, start + 1)
         raw = self.text[start + 1 : end]
         if end < 0 or "\\" in raw or not raw.isprintable():
@@ -329,47 +285,38 @@ class JsonParser:
         chunks: list[str] = []
         position = start + 1
         while (char := text[position : position + 1]) != quote:
+            if char < " " and char:
+                raise HjsonRefusal(position + 1, f"Invalid control character {text[position + 1 : position + 2]!r} at")
+            position += 1
+            if char == "\\":
+                char = text[position : position + 1]
+                position += 1
+                if char == "u":
+                    char, position = self.character(position)
+                elif char and char not in ESCAPES:
+                    raise HjsonRefusal(position - 1, f"Invalid \\X escape sequence {char!r}")
+                else:
+                    if char == "'":
+                        self.relax((position - 2, position, ESCAPE))
+                    char = ESCAPES.get(char, "")
             if not char:
                 raise HjsonRefusal(start, "Unterminated string starting at")
-            if char == "\\":
-                char, position = self.escape(start, position + 1)
-                chunks.append(char)
-                continue
-            if char < " ":
-                raise HjsonRefusal(position + 1, f"Invalid control character {text[position + 1 : position + 2]!r} at")
             chunks.append(char)
-            position += 1
         return "".join(chunks), position
 
-    def escape(self, start: int, position: int) -> tuple[str, int]:
-        """Decode an escape sequence, with `position` after the backslash; return its character and its end."""
-        name = self.text[position : position + 1]
-        if not name:
-            raise HjsonRefusal(start, "Unterminated string starting at")
-        if name != "u":
-            if name not in ESCAPES:
-                raise HjsonRefusal(position, f"Invalid \\X escape sequence {name!r}")
-            if name == "'":
-                self.relax(position - 1, position + 1, ESCAPE)
-            return ESCAPES[name], position + 1
-        code = self.code(position + 1)
+    def character(self, start: int) -> tuple[str, int]:
+        """The character of the escape sequence whose digits begin at `start`, with a second surrogate if one follows; its end."""
+        code, end = self.code(start), start + 4
         if code is None:
-            raise HjsonRefusal(position - 1, "Invalid \\uXXXX escape sequence")
-        position += 5
-        if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", position):
-            return self.pair(code, position)
-        return chr(code), position
-
-    def pair(self, high: int, position: int) -> tuple[str, int]:
-        """The character of two surrogates; the first alone if the second is not one."""
-        low = self.code(position + 2)
-        if low is None:
-            digits = self.text[position + 2 : position + 6]
-            if len(digits) == 4 and digits[1] not in "xX":
-                raise HjsonRefusal(position, "Invalid \\uXXXX escape sequence")
-        elif 0xDC00 <= low < 0xE000:
-            return chr(0x10000 + ((high - 0xD800) << 10 | (low - 0xDC00))), position + 6
-        return chr(high), position
+            raise HjsonRefusal(start - 2, "Invalid \\uXXXX escape sequence")
+        if 0xD800 <= code < 0xDC00 and self.text.startswith("\\u", end):
+            low = self.code(end + 2)
+            if low is not None and 0xDC00 <= low < 0xE000:
+                return chr(0x10000 + ((code - 0xD800) << 10 | (low - 0xDC00))), end + 6
+            digits = self.text[end + 2 : end + 6]
+            if low is None and len(digits) == 4 and digits[1] not in "xX":
+                raise HjsonRefusal(end, "Invalid \\uXXXX escape sequence")
+        return chr(code), end
 
     def code(self, position: int) -> int | None:
         """Parse four digits as `int(..., 16)` does, which accepts more than hexadecimal digits."""
@@ -383,7 +330,7 @@ class JsonParser:
         if code < 0:
             raise HjsonRefusal(position - 2, "chr() arg not in range(0x110000)", VALUE_ERROR)
         if digits.strip(HEX):
-            self.relax(position - 2, position + 4, ESCAPE)
+            self.relax((position - 2, position + 4, ESCAPE))
         return code
 
     def multiline(self) -> Node:
@@ -391,11 +338,12 @@ class JsonParser:
         from bisect import bisect_left
 
         text, start = self.text, self.position
-        breaks = self.line_breaks()
-        if not breaks:
+        if self.breaks is None:
+            self.breaks = [place for place, char in enumerate(text) if char == "\n"]
+        if not self.breaks:
             raise HjsonRefusal(start, "string index out of range", INDEX_ERROR)
-        before = bisect_left(breaks, start)
-        indent = start - 1 - breaks[before - 1]
+        before = bisect_left(self.breaks, start)
+        indent = start - 1 - self.breaks[before - 1]
         if not before:  # hjson searches backwards for a line break, and before the start continues from the end
             indent += len(text)
         position = self.indent(start + 3, -1)
@@ -406,25 +354,16 @@ class JsonParser:
         end = text.find("'''", position)
         if end < 0:
             raise HjsonRefusal(len(text), "Bad multiline string")
-        raw = self.unindented(position, end, indent)
-        self.position = end + 3
-        self.relax(start, self.position, MULTILINE)
-        return Node(SCALAR, start, self.position, raw, "'''")
-
-    def line_breaks(self) -> list[int]:
-        """The offsets of line ends; cached."""
-        if self.breaks is None:
-            self.breaks = [place for place, char in enumerate(self.text) if char == "\n"]
-        return self.breaks
-
-    def unindented(self, position: int, end: int, indent: int) -> str:
-        """The lines of a multiline string without their indentation and last line break."""
         lines = []
-        while (line_end := self.text.find("\n", position, end)) >= 0:
-            lines.append(self.text[position:line_end].replace("\r", ""))
+        while (line_end := text.find("\n", position, end)) >= 0:
+            lines.append(text[position:line_end].replace("\r", ""))
             position = self.indent(line_end + 1, indent)
-        lines.append(self.text[position:end].replace("\r", ""))
-        return "\n".join(lines[:-1] if len(lines) > 1 and not lines[-1] else lines)
+        last = text[position:end].replace("\r", "")
+        if last or not lines:  # the last line break is not part of the string
+            lines.append(last)
+        self.position = end + 3
+        self.relax((start, self.position, MULTILINE))
+        return Node(SCALAR, start, self.position, "\n".join(lines), "'''")
 
     def indent(self, position: int, most: int) -> int:
         """The offset after at most this many spaces; any number of them if negative."""
@@ -439,43 +378,24 @@ class JsonParser:
         char = text[position : position + 1]
         if char > " " and char not in "#/":
             return char
+        comments = self.document.comments
         while True:
-            char = text[position : position + 1]
-            while char and char in BLANKS:
+            while (char := text[position : position + 1]) and char in BLANKS:
                 position += 1
-                char = text[position : position + 1]
-            if char not in ("#", "/"):
+            if text.startswith("/*", position):
+                end = text.find("*/", position + 2) + 2
+                if end < 2:
+                    raise HjsonRefusal(position, "string index out of range", INDEX_ERROR)
+            elif char == "#" or text.startswith("//", position):
+                end = position
+                while text[end : end + 1] not in ("", "\r", "\n"):
+                    end += 1
+            else:
                 break
-            end = self.comment_end(position)
-            if end == position:
-                break
-            if len(self.comments) >= MOST_PARTS:
+            if len(comments) >= MOST_PARTS:
                 raise TooMany
-            self.comments.append((position, end))
-            self.relax(position, end, COMMENT)
+            comments.append((position, end))
+            self.relax((position, end, COMMENT))
             position = end
         self.position = position
         return char
-
-    def comment_end(self, start: int) -> int:
-        """The end of the comment at `start`; `start` itself if there is none."""
-        if self.text.startswith("/*", start):
-            end = self.text.find("*/", start + 2)
-            if end < 0:
-                raise HjsonRefusal(start, "string index out of range", INDEX_ERROR)
-            return end + 2
-        if self.text[start] != "#" and not self.text.startswith("//", start):
-            return start
-        end = start
-        while end < len(self.text) and self.text[end] not in "\r\n":
-            end += 1
-        return end
-
-    def relax(self, start: int, end: int, what: str) -> None:
-        """Record a deviation from strict JSON."""
-        self.relaxations.append((start, end, what))
-
-
-def last_end(node: Node) -> int:
-    """The end of the last member of an object without braces."""
-    return int(node.children[-1][1].end) if node.children else node.start

@@ -92,7 +92,6 @@ class YamlLoader(Loader):
         return YamlConstruction(self).value(node)
 
     def bare(self, node: Node) -> ConfigValue:
-        """The value of a scalar without quotes and tag."""
         raw = node.raw
         if raw and raw[0] not in SPECIAL:
             return raw
@@ -141,15 +140,27 @@ class YamlConstruction(Record):
     expanded: int = 0
 
     def value(self, node: Node) -> ConfigValue:
-        """The value of any node; raises Unloadable."""
+        """The value of any node, the same object for each alias; raises Unloadable.
+
+        A merge key may refer to a node that comes later: merged mappings are constructed before anything else.
+        """
         if node.kind == ALIAS:
-            return self.aliased(node)
-        if node.anchor is not None:
-            return self.anchored(node)
-        return self.fresh(node)
+            target = node.resolved()
+            if id(target) in self.begun and id(target) not in self.shared:
+                raise Unloadable(Problem(node.start, node.end, f"alias `*{node.raw}` is inside its own anchor", LIMIT))
+            value = self.value(target)
+            self.expand(node, self.sizes[id(target)])
+            return value
+        if node.anchor is None:
+            return self.fresh(node)
+        if id(node) not in self.shared:
+            self.begun.add(id(node))
+            before = self.entries
+            self.shared[id(node)] = self.fresh(node)
+            self.sizes[id(node)] = self.entries - before + 1
+        return self.shared[id(node)]
 
     def fresh(self, node: Node) -> ConfigValue:
-        """The value of a node that is not an alias."""
         if node.tag is not None:
             from cfglint.source import tags
 
@@ -157,29 +168,6 @@ class YamlConstruction(Record):
         if node.kind == SCALAR:
             return node.raw if node.style else self.loader.bare(node)
         return self.mapping(node) if node.kind == MAPPING else self.sequence(node)
-
-    def anchored(self, node: Node) -> ConfigValue:
-        """The value of a node that aliases may refer to; it is stored for them.
-
-        A merge key may refer to a node that comes later: merged mappings are constructed before anything else.
-        """
-        if id(node) in self.shared:
-            return self.shared[id(node)]
-        self.begun.add(id(node))
-        before = self.entries
-        value = self.fresh(node)
-        self.shared[id(node)] = value
-        self.sizes[id(node)] = self.entries - before + 1
-        return value
-
-    def aliased(self, node: Node) -> ConfigValue:
-        """The value that an alias refers to, the same object each time."""
-        target = node.resolved()
-        if id(target) in self.begun and id(target) not in self.shared:
-            raise Unloadable(Problem(node.start, node.end, f"alias `*{node.raw}` is inside its own anchor", LIMIT))
-        value = self.anchored(target)
-        self.expand(node, self.sizes[id(target)])
-        return value
 
     def expand(self, node: Node, entries: int) -> None:
         """Count the nodes that an alias or merge key adds."""
@@ -190,7 +178,6 @@ class YamlConstruction(Record):
             raise Unloadable(Problem(node.start, node.end, message, LIMIT))
 
     def sequence(self, node: Node) -> list[ConfigValue]:
-        """The values of a sequence's items."""
         self.entries += len(node.children)
         return [self.value(item) for item in node.children]
 
@@ -210,21 +197,16 @@ class YamlConstruction(Record):
             if key.tag is None and key.anchor is None and key.kind == SCALAR:
                 name = key.raw if key.style or key.raw == "=" else bare(key)
             else:
-                name = self.key(key)
+                name = self.value(key)
+                try:
+                    hash(name)
+                except TypeError:
+                    raise refused(key, constructor_error("while constructing a mapping: found unhashable key")) from None
             if value.tag is None and value.anchor is None and value.kind == SCALAR:
                 result[name] = value.raw if value.style else bare(value)
             else:
                 result[name] = self.value(value)
         return result
-
-    def key(self, node: Node) -> ConfigValue:
-        """The value of a key, which must be hashable."""
-        value = self.value(node)
-        try:
-            hash(value)
-        except TypeError:
-            raise refused(node, constructor_error("while constructing a mapping: found unhashable key")) from None
-        return value
 
     def merge(self, node: Node, value: Node, result: ConfigMapping) -> None:
         """Add the entries of a merge key's value; the first of several mappings takes precedence.
@@ -239,18 +221,13 @@ class YamlConstruction(Record):
         else:
             raise refused(value, constructor_error(MERGE_VALUE + "mapping or list of mappings for merging, but found scalar"))
         for item in sources:
-            kind = item.resolved().kind
-            if kind != MAPPING:
-                raise refused(item, constructor_error(f"{MERGE_VALUE}mapping for merging, but found {kind}"))
-            mapping = self.merged(item)
+            target = item.resolved()
+            if target.kind != MAPPING:
+                raise refused(item, constructor_error(f"{MERGE_VALUE}mapping for merging, but found {target.kind}"))
+            values = self.value(item) if target.tag is None or target.tag == "tag:yaml.org,2002:map" else None
+            mapping = values if isinstance(values, dict) else self.mapping(target)  # whatever its tag
             self.expand(item, len(mapping))
             result.update(mapping)
-
-    def merged(self, node: Node) -> ConfigMapping:
-        """The entries of a mapping that is merged, whatever its tag."""
-        target = node.resolved()
-        values = self.value(node) if target.tag is None or target.tag == "tag:yaml.org,2002:map" else None
-        return values if isinstance(values, dict) else self.mapping(target)
 
 
 MERGE_VALUE = "while constructing a mapping: expected a "
@@ -258,7 +235,6 @@ MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 def is_merge(key: Node) -> bool:
-    """Whether a key is YAML's `<<`."""
     if key.kind == ALIAS:
         key = key.resolved()
     if key.tag is None:
@@ -274,20 +250,24 @@ class StrictJsonLoader(Loader):
     def refusals(self, document: Document) -> list[Problem]:
         if any(problem.kind not in ("syntax", "control") for problem in document.problems):
             return document.problems
-        if document.problems or document.bom or not is_json(document):
-            return self.library(document)
-        return []
+        strict = document.root is not None and all(what == "constant" for _, _, what in document.relaxations)
+        if strict and not document.problems and not document.bom:
+            return []
+        import json  # Python's own decoder reports the problems
 
-    def library(self, document: Document) -> list[Problem]:
-        """The problems that Python's own decoder reports."""
-        import json
-
+        text = document.text
         mark = "\ufeff" if document.bom else ""
         try:
-            json.loads(mark + document.text)
+            json.loads(mark + text)
         except json.JSONDecodeError as error:
-            start, message = json_reason(document, max(error.pos - len(mark), 0), error.msg)
-            return [Problem(start, min(start + 1, len(document.text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
+            start = max(error.pos - len(mark), 0)
+            message = f"invalid JSON: {error.msg[0].lower()}{error.msg[1:]}"
+            reached = len(text[:start].rstrip())  # before Python 3.13 a trailing comma is reported behind it
+            for begin, end, what in document.relaxations:
+                if begin <= start and end >= reached:
+                    start, message = begin, f"not valid JSON: {what}"
+                    break
+            return [Problem(start, min(start + 1, len(text)), message, "syntax", f"json.decoder.JSONDecodeError: {error}")]
         except ValueError as error:
             return [Problem(0, 0, "a number has more digits than Python accepts", "value", f"ValueError: {error}")]
         except RecursionError as error:
@@ -305,23 +285,6 @@ class StrictJsonLoader(Loader):
         if node.raw in JSON_CONSTANTS:
             return JSON_CONSTANTS[node.raw]
         return json_number(node)
-
-
-def is_json(document: Document) -> bool:
-    """Whether a document that parses is valid JSON for Python's decoder."""
-    return document.root is not None and all(what == "constant" for _, _, what in document.relaxations)
-
-
-def json_reason(document: Document, start: int, message: str) -> tuple[int, str]:
-    """The place and message of a refusal: the JSON extension there or before it, else Python's own message.
-
-    Before Python 3.13 a trailing comma is reported behind it.
-    """
-    reached = len(document.text[:start].rstrip())
-    for begin, end, what in document.relaxations:
-        if begin <= start and end >= reached:
-            return begin, f"not valid JSON: {what}"
-    return start, f"invalid JSON: {message[0].lower()}{message[1:]}"
 
 
 class HjsonLoader(Loader):
@@ -359,7 +322,6 @@ class HjsonLoader(Loader):
 
 
 def json_number(node: Node) -> int | float:
-    """A number of JSON's grammar."""
     raw = node.raw
     try:
         return float(raw) if "." in raw or "e" in raw or "E" in raw else printable(int(raw), raw)
@@ -379,20 +341,15 @@ def json_value(loader: Loader, node: Node | None, unique: bool = False) -> Confi
     for key, value in node.children:
         result[key.raw] = loader.value_of(value) if value.kind == SCALAR else json_value(loader, value, unique)
     if unique and len(result) != len(node.children):
-        raise duplicate_keys(node)
+        seen: set[str] = set()
+        repeated: list[Node] = []
+        for key, _ in node.children:
+            if key.raw in seen:
+                repeated.append(key)
+            seen.add(key.raw)
+        names = [name for name in result if name in {key.raw for key in repeated}]
+        raise refused(repeated[0], f"ValueError: Duplicate keys in DeepSpeed config: {names}", "duplicate")
     return result
-
-
-def duplicate_keys(node: Node) -> Unloadable:
-    """DeepSpeed's refusal of an object with equal keys, at the first repeated one."""
-    count: dict[str, int] = {}
-    again: Node | None = None
-    for key, _ in node.children:
-        count[key.raw] = count.get(key.raw, 0) + 1
-        if count[key.raw] > 1 and again is None:
-            again = key
-    names = [name for name, times in count.items() if times > 1]
-    return refused(again or node, f"ValueError: Duplicate keys in DeepSpeed config: {names}", "duplicate")
 
 
 YAML11 = YamlLoader("yaml.safe_load")

@@ -20,7 +20,6 @@ def is_number(value: object) -> bool:
 
 
 def is_positive(value: object) -> bool:
-    """Whether a value is a number above zero."""
     return isinstance(value, (int, float)) and value > 0
 
 
@@ -89,21 +88,17 @@ def yaml_int(raw: str) -> int:
         return 0
     if len(text) > MOST_DIGITS and ":" in text:  # takes quadratic time
         raise TooLong
-    return sign * printable(magnitude(text), text)
-
-
-def magnitude(text: str) -> int:
-    """The integer of a string without sign and underscores, in the base that its prefix selects."""
     if text[:2] == "0b":
-        return int(text[2:], 2)
-    if text[:2] == "0x":
-        return int(text[2:], 16)
-    if text[0] == "0":
-        return int(text, 8)
-    number = 0
-    for part in text.split(":"):
-        number = number * 60 + int(part)
-    return number
+        number = int(text[2:], 2)
+    elif text[:2] == "0x":
+        number = int(text[2:], 16)
+    elif text[0] == "0":
+        number = int(text, 8)
+    else:
+        number = 0
+        for part in text.split(":"):
+            number = number * 60 + int(part)
+    return sign * printable(number, text)
 
 
 def printable(number: int, text: str) -> int:
@@ -156,7 +151,6 @@ def split_exponent(body: str) -> tuple[str, str | None]:
 
 
 def unsigned(raw: str) -> str:
-    """A string without its sign."""
     return raw[1:] if raw[:1] in ("+", "-") else raw
 
 

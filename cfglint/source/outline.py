@@ -34,7 +34,6 @@ def of_json(path: str, text: str, value: object) -> Document:
 
 
 def json_keys(value: object) -> list[str]:
-    """The keys of a JSON object; empty for another value."""
     return [name for name, _ in value] if value.__class__ is tuple else []
 
 
@@ -47,37 +46,21 @@ def json_value(text: str) -> list[Any] | tuple[Any, ...] | None:
     if 2 * len(text) >= MOST_PARTS and text.count(",") + 2 * brackets >= MOST_PARTS:
         return None
     try:
+        if not _decoder:
+            from json import JSONDecoder
+
+            _decoder.append(JSONDecoder(object_pairs_hook=tuple))  # pairs, so that duplicate keys are preserved
         value: list[Any] | tuple[Any, ...]
-        value, end = json_decoder().raw_decode(text, start)
+        value, end = _decoder[0].raw_decode(text, start)
     except (ValueError, RecursionError):
         return None
-    if text[end:].strip(BLANKS) or (brackets > MAX_DEPTH and nests_too_deep(value)):
+    if text[end:].strip(BLANKS):
         return None
-    return value
-
-
-def json_decoder() -> JSONDecoder:
-    """Python's decoder; objects become tuples of pairs, so that duplicate keys are preserved."""
-    if not _decoder:
-        from json import JSONDecoder
-
-        _decoder.append(JSONDecoder(object_pairs_hook=tuple))
-    return _decoder[0]
-
-
-def nests_too_deep(value: object) -> bool:
-    """Whether a value has more levels than the limit."""
-    level = [value]
+    level: list[Any] = [value] if brackets > MAX_DEPTH else []
     for _ in range(MAX_DEPTH):
-        level = [inner for each in level for inner in items_of(each) if inner.__class__ in COLLECTIONS]
-        if not level:
-            return False
-    return True
-
-
-def items_of(collection: Any) -> list[Any]:
-    """The values of an array or object."""
-    return collection if collection.__class__ is list else [value for _, value in collection]
+        items = [item for inner in level for item in (inner if inner.__class__ is list else [value for _, value in inner])]
+        level = [item for item in items if item.__class__ in COLLECTIONS]
+    return None if level else value
 
 
 def node_of(value: Any, levels: int) -> Node:
@@ -96,8 +79,15 @@ def node_of(value: Any, levels: int) -> Node:
 
 def is_yaml(text: str) -> bool:
     """Whether libyaml certainly parses a content and PyYAML composes it; false also for one that is not simple enough to know."""
-    if text.count("[") + text.count("{") > MOST_INDICATORS or "\ufeff" in text or has_anchor(text):
+    if text.count("[") + text.count("{") > MOST_INDICATORS or "\ufeff" in text:
         return False
+    for mark in "&*":  # an anchor or alias: PyYAML refuses an undefined one
+        place = text.find(mark)
+        while place >= 0:
+            after = text[place + 1 : place + 2]
+            if (after.isalnum() or after in ("_", "-")) and (place == 0 or text[place - 1] in BEFORE_ANCHORS):
+                return False
+            place = text.find(mark, place + 1)
     parser = libyaml.parser()
     if parser is None:
         return False
@@ -142,15 +132,3 @@ def key_of(line: str) -> str | None:
         return line[1:end] if "\\" not in line and end > 0 and line[end + 1 :].lstrip().startswith(":") else None
     name, colon, rest = line.partition(":")
     return name.rstrip() if colon and rest[:1] in " \t" and (quote.isalnum() or quote in NAME_MARKS) else None
-
-
-def has_anchor(text: str) -> bool:
-    """Whether a content may contain anchors or aliases: PyYAML refuses an undefined one."""
-    for mark in "&*":
-        place = text.find(mark)
-        while place >= 0:
-            after = text[place + 1 : place + 2]
-            if (after.isalnum() or after in ("_", "-")) and (place == 0 or text[place - 1] in BEFORE_ANCHORS):
-                return True
-            place = text.find(mark, place + 1)
-    return False

@@ -22,21 +22,18 @@ def root_of(path: str) -> str:
     """The root of the project that contains a file, with links resolved."""
     folder = os.path.dirname(os.path.abspath(path))
     if folder not in _roots:
-        _roots[folder] = resolved(top_of(folder, ".git") or top_of(folder, "cfglint.toml") or working_folder(folder))
+        root = top_of(folder, ".git") or top_of(folder, "cfglint.toml")
+        if root is None:
+            try:
+                here = os.getcwd()
+            except OSError:  # it was deleted
+                here = folder
+            root = here if resolved(folder) == resolved(here) or is_inside(folder, resolved(here)) else folder
+        _roots[folder] = resolved(root)
     return _roots[folder]
 
 
-def working_folder(folder: str) -> str:
-    """The working directory if it contains a folder, else the folder itself."""
-    try:
-        here = os.getcwd()
-    except OSError:  # it was deleted
-        return folder
-    return here if resolved(folder) == resolved(here) or is_inside(folder, resolved(here)) else folder
-
-
 def top_of(folder: str, mark: str) -> str | None:
-    """The nearest folder from here upwards that has an entry of this name."""
     while not os.path.exists(os.path.join(folder, mark)):
         above = os.path.dirname(folder)
         if above == folder:

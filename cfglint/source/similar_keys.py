@@ -47,7 +47,6 @@ def near(key: str, names: Names) -> list[Candidate]:
 
 
 def plain(key: str) -> str:
-    """A key in lower case with underscores instead of dashes."""
     return key.lower().replace("-", "_")
 
 
@@ -134,14 +133,16 @@ def is_short_for(word: str, full: str) -> bool:
 
 
 def is_part(words: list[str], more: list[str]) -> bool:
-    """Whether some words, or letters, occur among others in the same order."""
     rest = iter(more)
     return all(word in rest for word in words)
 
 
 def edits(one: str, other: str, limit: int) -> int:
     """Edit distance in which a swap of neighbouring letters counts once; `limit` + 1 if it is more than `limit`."""
-    one, other = without_common_ends(one, other)
+    shorter = min(len(one), len(other))
+    start = next((place for place in range(shorter) if one[place] != other[place]), shorter)
+    end = next((place for place in range(shorter - start) if one[-1 - place] != other[-1 - place]), shorter - start)
+    one, other = one[start : len(one) - end], other[start : len(other) - end]  # without the letters that both begin or end with
     most = limit + 1
     if abs(len(one) - len(other)) > limit:
         return most
@@ -161,14 +162,6 @@ def edits(one: str, other: str, limit: int) -> int:
         if min(row) > limit:
             return most
     return min(row[-1], most)
-
-
-def without_common_ends(one: str, other: str) -> tuple[str, str]:
-    """Two strings without the letters that both begin with, and those that both end with."""
-    most = min(len(one), len(other))
-    start = next((place for place in range(most) if one[place] != other[place]), most)
-    end = next((place for place in range(most - start) if one[-1 - place] != other[-1 - place]), most - start)
-    return one[start : len(one) - end], other[start : len(other) - end]
 
 
 def closest(name: str, names: Iterable[str]) -> str | None:

@@ -24,29 +24,34 @@ def spell(value: ConfigValue, document: Document, node: Node | None = None) -> s
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(spell(item, document) for item in value) + "]"
+    style = node.style if node is not None and node.kind == SCALAR else ""
     if isinstance(value, str):
-        return spell_text(value, document, node)
-    bare = node.raw if node is not None and node.kind == SCALAR and not node.style else ""
+        if document.syntax in ("json", "python"):
+            return quoted(value, "'" if style == "'" and not needs_escape(value, "'") else '"')
+        if style not in ("'", '"') and (node is None or style):
+            like = first_key(document)
+            style = like.style if like is not None and like.style in ("'", '"') else ""
+        return spell_yaml_text(value, style)
+    bare = node.raw if node is not None and node.kind == SCALAR and not style else ""
+    is_yaml = document.syntax == "yaml"
     if isinstance(value, bool):
-        return spell_bool(value, document, bare)
+        return next((pair for pair in MANNERS if is_yaml and bare in pair), MANNERS[0])[not value]
     if value is None:
-        return bare if document.syntax == "yaml" and bare in NULLS else "null"
+        return bare if is_yaml and bare in NULLS else "null"
     if not isinstance(value, (int, float)):
         raise TypeError(f"no file can spell {value!r}")
     return spell_number(value, document, bare)
 
 
-def spell_bool(value: bool, document: Document, bare: str) -> str:
-    """`true`, or the spelling of the file if the loader accepts several."""
-    words = next((pair for pair in MANNERS if bare in pair), MANNERS[0]) if document.syntax == "yaml" else MANNERS[0]
-    return words[0] if value else words[1]
-
-
 def spell_number(value: float, document: Document, bare: str) -> str:
     """A number in the format of the author's, if that represents the same number."""
     plain = str(value) if isinstance(value, int) else spell_float(value, document)
-    exponent = unsigned(bare).lower().partition("e")[2]
-    candidates = [scaled(value, bare, int(exponent))] if exponent.lstrip("+-").isdecimal() and len(exponent) < 5 else []
+    mantissa, mark, exponent = unsigned(bare).lower().partition("e")
+    candidates = []
+    if exponent.lstrip("+-").isdecimal() and len(exponent) < 5:  # with the author's exponent: 2.5e8 for 250000000 next to 5e8
+        digits = shifted(repr(value) if isinstance(value, float) else str(value), -int(exponent))
+        point = ".0" if "." in mantissa and "." not in digits else ""
+        candidates.append(digits + point + bare[-len(mark + exponent) :])
     if "_" in bare and isinstance(value, int):
         candidates.append(f"{value:_}")
     loader = YAML11 if document.syntax == "yaml" else HJSON
@@ -72,15 +77,6 @@ def spell_float(value: float, document: Document) -> str:
     return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-0')}"
 
 
-def scaled(value: float, bare: str, power: int) -> str:
-    """A number with the author's exponent: 2.5e8 for 250000000 next to 5e8."""
-    mantissa = shifted(repr(value) if isinstance(value, float) else str(value), -power)
-    letter = next(index for index, char in enumerate(bare) if char in "eE")
-    if "." in bare[:letter] and "." not in mantissa:
-        mantissa += ".0"
-    return mantissa + bare[letter:]
-
-
 def shifted(text: str, places: int) -> str:
     """A decimal number with its point moved to the right, without superfluous zeros."""
     sign = "-" if text.startswith("-") else ""
@@ -99,32 +95,17 @@ def spell_key(key: str, document: Document, sibling: Node | None = None) -> str:
     like = sibling or first_key(document)
     style = like.style if like is not None else ""
     if document.syntax == "json":
-        if style == "" and like is not None and is_name(key):
+        is_name = key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()  # hjson accepts it without quotes
+        if style == "" and like is not None and is_name:
             return key
         return quoted(key, "'" if style == "'" and not needs_escape(key, "'") else '"')
     return spell_yaml_text(key, style if style in ("'", '"') else "")
-
-
-def is_name(key: str) -> bool:
-    """Whether hjson accepts a key without quotes."""
-    return bool(key) and key.isascii() and key.replace("_", "a").replace("-", "a").isalnum()
 
 
 def first_key(document: Document) -> Node | None:
     root = document.root
     pairs = root.pairs() if root is not None else []
     return pairs[0][0] if pairs else None
-
-
-def spell_text(value: str, document: Document, node: Node | None) -> str:
-    """A string with the author's quotes."""
-    style = node.style if node is not None and node.kind == SCALAR else ""
-    if document.syntax in ("json", "python"):
-        return quoted(value, "'" if style == "'" and not needs_escape(value, "'") else '"')
-    if style not in ("'", '"') and (node is None or style):
-        like = first_key(document)
-        style = like.style if like is not None and like.style in ("'", '"') else ""
-    return spell_yaml_text(value, style)
 
 
 def spell_yaml_text(value: str, style: str) -> str:
@@ -158,15 +139,15 @@ def quoted(value: str, quote: str, wide: bool = False) -> str:
     """A string in quotes, with JSON's escapes for characters that are not printable; `wide` allows YAML's longer one."""
     if quote == "'":
         return f"'{value}'"
-    return '"' + "".join(ESCAPES.get(char) or (char if char.isprintable() else escape(char, wide)) for char in value) + '"'
-
-
-def escape(char: str, wide: bool) -> str:
-    """A character in hexadecimal; JSON needs two surrogates beyond the first plane."""
-    code = ord(char)
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    if wide:
-        return f"\\U{code:08x}"
-    code -= 0x10000
-    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    text = ""
+    for char in value:
+        code = ord(char)
+        if char in ESCAPES or char.isprintable():
+            text += ESCAPES.get(char, char)
+        elif code < 0x10000:
+            text += f"\\u{code:04x}"
+        elif wide:
+            text += f"\\U{code:08x}"
+        else:  # JSON needs two surrogates beyond the first plane
+            text += f"\\u{0xD800 + (code - 0x10000 >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    return f'"{text}"'

@@ -12,7 +12,6 @@ from cfglint.source.numbers import TooLong, yaml_float, yaml_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import datetime
     from typing import Protocol
 
     class TagLoader(Protocol):
@@ -20,30 +19,26 @@ if TYPE_CHECKING:
 
         python_tags: bool
 
-        def bare(self, node: Node) -> ConfigValue:
-            """The value of a scalar without quotes and tag."""
+        def bare(self, node: Node) -> ConfigValue: ...
 
     class TreePass(Protocol):
         """The pass over the tree in which a tag occurs."""
 
         @property
-        def loader(self) -> TagLoader:
-            """The loader."""
+        def loader(self) -> TagLoader: ...
 
-        def value(self, node: Node) -> ConfigValue:
-            """The value of any node."""
+        def value(self, node: Node) -> ConfigValue: ...
 
-        def mapping(self, node: Node) -> ConfigMapping:
-            """A mapping's values by key."""
+        def mapping(self, node: Node) -> ConfigMapping: ...
 
-        def sequence(self, node: Node) -> list[ConfigValue]:
-            """The values of a sequence's items."""
+        def sequence(self, node: Node) -> list[ConfigValue]: ...
 
 
 YAML = "tag:yaml.org,2002:"
 PYTHON = YAML + "python/"
 BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
 SHAPES = {"map": MAPPING, "seq": SEQUENCE, "set": MAPPING, "omap": SEQUENCE, "pairs": SEQUENCE}
+SCALARS = ("null", "bool", "int", "float", "binary", "timestamp", "str")
 PYTHON_NAMES = {
     "none": "null",
     "bool": "bool",
@@ -62,9 +57,16 @@ PYTHON_NAMES = {
 
 def construct(construction: TreePass, node: Node) -> ConfigValue:
     """The value of a node with a tag; raises Unloadable."""
-    if node.tag == "!":
-        return untagged(construction, node)
-    name = type_name(construction, node)
+    tag = node.tag or ""
+    if tag == "!":  # requests no type: a scalar is resolved as if it were unquoted
+        if node.kind == SCALAR:
+            return construction.loader.bare(node)
+        return construction.mapping(node) if node.kind == MAPPING else construction.sequence(node)
+    if tag.startswith(PYTHON):
+        name = PYTHON_NAMES.get(tag[len(PYTHON) :]) if construction.loader.python_tags else None
+    else:
+        short = tag.removeprefix(YAML)
+        name = short if tag.startswith(YAML) and (short in SHAPES or short in SCALARS) else None
     if name is None:
         raise refused(node, constructor_error(f"could not determine a constructor for the tag {node.tag!r}"))
     if name in SHAPES or name == "tuple":
@@ -74,25 +76,7 @@ def construct(construction: TreePass, node: Node) -> ConfigValue:
     return scalar(node, name)
 
 
-def untagged(construction: TreePass, node: Node) -> ConfigValue:
-    """The value of a node with the lone tag `!`, which requests no type: a scalar is resolved as if it were unquoted."""
-    if node.kind == SCALAR:
-        return construction.loader.bare(node)
-    return construction.mapping(node) if node.kind == MAPPING else construction.sequence(node)
-
-
-def type_name(construction: TreePass, node: Node) -> str | None:
-    """The short name of a tag that the loader supports."""
-    tag = node.tag or ""
-    if tag.startswith(PYTHON):
-        return PYTHON_NAMES.get(tag[len(PYTHON) :]) if construction.loader.python_tags else None
-    name = tag[len(YAML) :] if tag.startswith(YAML) else ""
-    known = name in SHAPES or name in ("null", "bool", "int", "float", "binary", "timestamp", "str")
-    return name if known else None
-
-
 def scalar(node: Node, name: str) -> ConfigValue:
-    """A scalar as the type that its tag names."""
     raw = node.raw
     if name == "str":
         return raw
@@ -107,20 +91,17 @@ def scalar(node: Node, name: str) -> ConfigValue:
             return yaml_float(raw)
         if name == "complex":
             return complex(raw)
-        return binary(node) if name == "binary" else timestamp(node, forced=True)
+        if name == "timestamp":
+            return timestamp(node, forced=True)
     except TooLong:
         raise too_long(node) from None
     except (KeyError, IndexError, ValueError, OverflowError, AttributeError) as error:
         raise refused(node, f"{type(error).__name__}: {error}") from None
-
-
-def binary(node: Node) -> bytes:
-    """Base64 text as bytes."""
     from base64 import decodebytes
     from binascii import Error
 
     try:
-        return decodebytes(node.raw.encode("ascii"))
+        return decodebytes(raw.encode("ascii"))
     except UnicodeEncodeError as error:
         raise refused(node, constructor_error(f"failed to convert base64 data into ascii: {error}")) from None
     except Error as error:
@@ -128,7 +109,6 @@ def binary(node: Node) -> bytes:
 
 
 def collection(construction: TreePass, node: Node, name: str) -> ConfigValue:
-    """A collection as the type that its tag names."""
     expected = SHAPES.get(name, SEQUENCE)
     if name in ("omap", "pairs"):
         return pairs(construction, node, name)
@@ -178,19 +158,13 @@ def timestamp(node: Node, forced: bool = False) -> ConfigValue:
             return datetime.date(year, month, day)
         hour, minute, second = (int(found[name]) for name in ("hour", "minute", "second"))
         fraction = int((found["fraction"] or "0")[:6].ljust(6, "0"))
-        return datetime.datetime(year, month, day, hour, minute, second, fraction, tzinfo=zone(found))
+        zone = datetime.timezone.utc if found["zone"] else None
+        if found["sign"]:
+            offset = datetime.timedelta(hours=int(found["zone_hour"] or 0), minutes=int(found["zone_minute"] or 0))
+            zone = datetime.timezone(-offset if found["sign"] == "-" else offset)
+        return datetime.datetime(year, month, day, hour, minute, second, fraction, tzinfo=zone)
     except ValueError as error:
         raise refused(node, f"ValueError: {error}") from None
-
-
-def zone(found: dict[str, str | None]) -> datetime.tzinfo | None:
-    """The time zone of a timestamp's groups."""
-    import datetime
-
-    if not found["sign"]:
-        return datetime.timezone.utc if found["zone"] else None
-    delta = datetime.timedelta(hours=int(found["zone_hour"] or 0), minutes=int(found["zone_minute"] or 0))
-    return datetime.timezone(-delta if found["sign"] == "-" else delta)
 
 
 TIME = r"""(?:[Tt]|[ \t]+)(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second>\d\d)(?:\.(?P<fraction>\d*))?"""

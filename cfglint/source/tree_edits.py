@@ -56,7 +56,6 @@ class Step:
             self.rename(change)
 
     def refuse(self, message: str, node: Node) -> EditRefused:
-        """The refusal of a change at a node."""
         return EditRefused(message, node.start)
 
     # finding the place
@@ -74,12 +73,11 @@ class Step:
             self.indices.append(index)
             node = entry_value(node, index)
             if node.kind == ALIAS:
-                raise self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
+                raise self.refuse_alias(node)
         self.refuse_shared(node, [node.anchor])
         return node
 
     def index(self, node: Node, step: str | int, occurrence: int | None) -> int:
-        """The index of a child, -1 if there is none."""
         if node.kind == SEQUENCE:
             return step if isinstance(step, int) and 0 <= step < len(node.children) else -1
         if node.kind != MAPPING:
@@ -89,14 +87,15 @@ class Step:
         return wanted[-1] if wanted else -1
 
     def missing(self, node: Node, step: str | int) -> EditRefused:
-        """The refusal of a path without a node at a step."""
         source = brought_in(node, step)
         if source is not None:
             return self.refuse(f"`{step}` comes from a merge key, it is written on {self.line(source)}", source)
         return self.refuse(f"`{step}` does not exist here", node)
 
+    def refuse_alias(self, node: Node) -> EditRefused:
+        return self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
+
     def line(self, node: Node) -> str:
-        """The line of a node: `line 12`."""
         return f"line {self.document.position(node.start)[0]}"
 
     def refuse_shared(self, node: Node, anchors: list[str | None]) -> None:
@@ -110,7 +109,6 @@ class Step:
     # the four changes
 
     def replace(self, change: Change) -> None:
-        """Replace the source of a value."""
         if not change.path:
             raise EditRefused("the document itself is not replaced", 0)
         container = self.container(change.path[:-1])
@@ -124,34 +122,31 @@ class Step:
             return
         node = entry_value(container, index)
         self.place = node.start
-        self.check_replaceable(node)
-        value = self.when_partial(change.text)
-        value[2] = node.anchor
-        self.amend = lambda part: put_value(part, index, value)
-        self.edits.append(self.replacement(node, change.text))
-
-    def check_replaceable(self, node: Node) -> None:
-        """Refuse a value whose source also belongs to another value."""
         if node.kind == ALIAS:
-            raise self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
+            raise self.refuse_alias(node)
         if node.tag is not None:
             raise self.refuse(f"the tag {node.tag} determines the type of this value", node)
         if node.kind != SCALAR and node.style != "flow":
             raise self.refuse("a nested block is not replaced", node)
         self.refuse_shared(node, [part.anchor for part in nodes(node)])
+        value = self.when_partial(change.text)
+        value[2] = node.anchor
 
-    def replacement(self, node: Node, text: str) -> Edit:
-        """The edit for a value; an empty one needs a space before it, a block scalar a line break after it."""
-        if node.start == node.end:
-            before = self.text[node.start - 1 : node.start]
-            return Edit(node.start, node.end, text if before in (" ", "\t", "\n") else " " + text)
-        if node.style and node.style in "|>":
-            end = node.start + len(self.text[node.start : node.end].rstrip("\r\n"))
-            return Edit(node.start, end, text)
-        return Edit(node.start, node.end, text)
+        def put(part: Shape) -> None:
+            if part[0] == MAPPING:
+                part[3][index][1] = value
+            else:
+                part[3][index] = value
+
+        self.amend = put
+        text, end = change.text, node.end
+        if node.start == end and self.text[node.start - 1 : node.start] not in (" ", "\t", "\n"):
+            text = " " + text  # in place of an empty value
+        elif node.style and node.style in "|>":  # a block scalar keeps its last line break
+            end = node.start + len(self.text[node.start : end].rstrip("\r\n"))
+        self.edits.append(Edit(node.start, end, text))
 
     def rename(self, change: Change) -> None:
-        """Replace the name of a key."""
         container, index = self.member(change)
         key = container.children[index][0]
         self.place = key.start
@@ -160,11 +155,10 @@ class Step:
         self.refuse_taken(container, change.key)
         text = spell_key(change.key, self.document, key)
         name = self.key_shape(text)
-        self.amend = lambda part: put_key(part, index, name)
+        self.amend = lambda part: part[3][index].__setitem__(0, name)
         self.edits.append(Edit(key.start, key.end, text))
 
     def member(self, change: Change) -> tuple[Node, int]:
-        """The mapping that holds the key at a path, and the key's index."""
         if not change.path:
             raise EditRefused("the document itself is not a key", 0)
         container = self.container(change.path[:-1])
@@ -176,15 +170,18 @@ class Step:
         return container, index
 
     def refuse_taken(self, container: Node, key: str) -> None:
-        """Refuse a key that the mapping already has."""
         index = self.index(container, key, None)
         if index >= 0:
             raise self.refuse(f"`{key}` exists already", container.children[index][0])
 
     def insert(self, path: Path, key: str, text: str) -> None:
-        """Add a key after the others of a mapping."""
         if self.document.root is None and not path and self.document.syntax == "yaml":
-            self.insert_first(key, text)
+            name = spell_key(key, self.document)  # the first key, after the comments of the file
+            added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
+            self.amend = lambda part: part.extend(added)
+            line_break, end = self.layout.line_break(), len(self.text)
+            is_open = bool(self.text) and self.text[-1] not in "\r\n"
+            self.edits.append(Edit(end, end, f"{line_break}{name}: {text}" if is_open else f"{name}: {text}{line_break}"))
             return
         container = self.container(path)
         self.place = container.start
@@ -200,15 +197,6 @@ class Step:
         else:
             self.insert_line(container, name, text)
 
-    def insert_first(self, key: str, text: str) -> None:
-        """Add the first key of an empty YAML file, after its comments."""
-        name = spell_key(key, self.document)
-        added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
-        self.amend = lambda part: part.extend(added)
-        line_break = self.layout.line_break()
-        lead = line_break if self.text and self.text[-1] not in "\r\n" else ""
-        self.edits.append(Edit(len(self.text), len(self.text), f"{lead}{name}: {text}{line_break if not lead else ''}"))
-
     def insert_line(self, container: Node, name: str, text: str) -> None:
         """Add a line after the last one of a block mapping, at the column of the first key."""
         first = container.children[0][0]
@@ -217,16 +205,15 @@ class Step:
             indent = self.text[line_start(self.text, first.head) : first.head]
         last = deepest(container)
         end = last.end
+        line_break = self.layout.line_break()
+        member = f"{indent}{name}{self.layout.colon(container)}{text}"
         if last.style and last.style in "|>" and self.text[end - 1 : end] in ("\n", "\r"):
-            if "+" not in self.text[last.start : last.start + 3]:
-                body = self.text[:end].rstrip("\r\n")
-                end = self.layout.line_end(len(body))
-            else:
-                self.edits.append(Edit(end, end, f"{indent}{name}{self.layout.colon(container)}{text}{self.layout.line_break()}"))
+            if "+" in self.text[last.start : last.start + 3]:
+                self.edits.append(Edit(end, end, member + line_break))
                 return
-        else:
-            end = self.layout.line_end(end)
-        self.edits.append(Edit(end, end, f"{self.layout.line_break()}{indent}{name}{self.layout.colon(container)}{text}"))
+            end = len(self.text[:end].rstrip("\r\n"))
+        end = self.layout.line_end(end)
+        self.edits.append(Edit(end, end, line_break + member))
 
     def insert_flow(self, container: Node, name: str, text: str) -> None:
         """Add a member before the closing brace, in the layout of the last one."""
@@ -239,21 +226,23 @@ class Step:
             return
         key, value = container.children[-1]
         member = f"{name}{self.layout.colon(container)}{text}"
-        commas = self.layout.has_commas(container)
         comma = self.layout.comma(value.end, container.end - 1)
         after = comma + 1 if comma >= 0 else value.end
-        if comma < 0 and commas:
-            self.edits.append(Edit(value.end, value.end, ","))
+        needs_comma = self.layout.has_commas(container) and comma < 0
         if self.layout.owns_line(key):
             lead = self.layout.line_break() + self.text[line_start(self.text, key.head) : key.head]
             after = self.layout.comment_end(after)
         else:
             lead = self.layout.gap(container)
-        self.edits.append(Edit(after, after, f"{lead}{member}{',' if comma >= 0 else ''}"))
-        self.join()
+        member = f"{lead}{member}{',' if comma >= 0 else ''}"
+        if not needs_comma:
+            self.edits.append(Edit(after, after, member))
+        elif after == value.end:
+            self.edits.append(Edit(after, after, "," + member))
+        else:
+            self.edits += [Edit(value.end, value.end, ","), Edit(after, after, member)]
 
     def delete(self, change: Change) -> None:
-        """Remove a key and its value, with their lines."""
         container, index = self.member(change)
         key, value = container.children[index]
         self.place = key.start
@@ -273,7 +262,6 @@ class Step:
         self.may_lose = [span for span in self.document.comments if key.head <= span[0] and span[1] <= own_line]
 
     def delete_line(self, container: Node, index: int) -> None:
-        """Remove a key of a block mapping."""
         key, value = container.children[index]
         start = line_start(self.text, key.head)
         end = self.layout.value_end(value)
@@ -299,7 +287,7 @@ class Step:
         if following > end or start == 0:
             self.edits.append(Edit(start, following, ""))
         else:
-            self.edits.append(Edit(start - len(self.layout.break_before(start)), end, ""))
+            self.edits.append(Edit(start - (2 if self.text[:start].endswith("\r\n") else 1), end, ""))
 
     def delete_flow(self, container: Node, index: int) -> None:
         """Remove a member of a flow mapping or JSON object, with the superfluous comma."""
@@ -314,7 +302,9 @@ class Step:
             previous = self.layout.comma(container.children[index - 1][1].end, key.head)
             if previous < 0:
                 previous = key.head
-            elif not (self.layout.owns_line(key) and self.layout.ends_line(end)) and not self.layout.comment_between(previous, key.head):
+            elif not (self.layout.owns_line(key) and self.layout.ends_line(end)) and not any(
+                previous <= begin < key.head for begin, _ in self.document.comments
+            ):
                 self.edits.append(Edit(previous, value.end, ""))
                 return
             else:
@@ -329,25 +319,18 @@ class Step:
     # parsing a value or key alone
 
     def when_partial(self, text: str) -> Shape:
-        """The tree of a value's source alone."""
-        if self.document.syntax == "yaml" and is_word(text):
-            return [SCALAR, None, None, text, ""]
-        root = value_node(text, self.document.syntax)
+        syntax = self.document.syntax
+        if syntax == "yaml" and text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum():
+            return [SCALAR, None, None, text, ""]  # unquoted in every context: letters, digits, and signs without special meaning
+        root = value_node(text, syntax)
         if root is None:
             raise EditRefused(f"{text!r} is not the source of a single value", self.place)
         return shape(root)
 
     def key_shape(self, text: str) -> Shape:
-        """The tree of a key's source alone."""
         if self.document.syntax == "json" and text[:1] not in "\"'":
             return [SCALAR, None, None, text, ""]
         return self.when_partial(text)
-
-    def join(self) -> None:
-        """Merge two edits at the same place."""
-        if len(self.edits) == 2 and self.edits[0].end == self.edits[1].start:
-            first, second = self.edits
-            self.edits = [Edit(first.start, second.end, first.text + second.text)]
 
 
 _value_nodes: dict[tuple[str, Syntax], Node | None] = {}  # the fixes of a rule write the same short values in many files
@@ -373,24 +356,6 @@ def entry_value(node: Node, index: int) -> Node:
     entry = node.children[index]
     found: Node = entry[1] if node.kind == MAPPING else entry
     return found
-
-
-def put_value(part: Shape, index: int, value: Shape) -> None:
-    """Put a value into the shape of a collection."""
-    if part[0] == MAPPING:
-        part[3][index][1] = value
-    else:
-        part[3][index] = value
-
-
-def put_key(part: Shape, index: int, key: Shape) -> None:
-    """Put a key into the shape of a mapping."""
-    part[3][index][0] = key
-
-
-def is_word(text: str) -> bool:
-    """Whether a string is an unquoted YAML scalar in every context: letters, digits, and signs without special meaning between them."""
-    return text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum()
 
 
 def nodes(root: Node) -> list[Node]:

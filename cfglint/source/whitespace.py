@@ -43,21 +43,15 @@ class Whitespace:
         value = container.children[-1][1]
         return not any(start == value.start and what == "bare string" for start, _, what in self.document.relaxations)
 
-    def comment_between(self, start: int, end: int) -> bool:
-        """Whether a comment begins between two offsets."""
-        return any(start <= span[0] < end for span in self.document.comments)
-
     def comment_end(self, start: int) -> int:
         """The end of the comment that follows on the same line, `start` without one."""
         position = self.next_on_line(start)
         return next((span[1] for span in self.document.comments if span[0] == position), start)
 
     def owns_line(self, node: Node) -> bool:
-        """Whether only spaces are before a node on its line."""
         return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
 
     def ends_line(self, end: int) -> bool:
-        """Whether only spaces follow on the line."""
         return not self.text[end : self.line_end(end)].strip(" \t")
 
     def next_on_line(self, start: int) -> int:
@@ -77,10 +71,6 @@ class Whitespace:
             return end + 2
         return end + 1 if self.text[end : end + 1] in ("\n", "\r") else end
 
-    def break_before(self, start: int) -> str:
-        """The line break that ends at an offset."""
-        return "\r\n" if self.text[:start].endswith("\r\n") else self.text[start - 1 : start]
-
     def line_break(self) -> str:
         """The line break that the document uses first."""
         end = self.line_end(0)
@@ -91,12 +81,10 @@ class Whitespace:
         key, value = container.children[-1]
         between = self.text[key.end : value.head]
         if between.strip(" \t") == ":" and (between != ":" or self.document.syntax == "json") and value.start < value.end:
-            return between if container.style == "flow" or not self.aligned(container) else ": "
+            # not where spaces align the values of the members
+            is_usual = container.style == "flow" or len({self.text[key.end : value.head] for key, value in container.children}) == 1
+            return between if is_usual else ": "
         return ": "
-
-    def aligned(self, container: Node) -> bool:
-        """Whether the members' values are aligned by spaces before or after the colon."""
-        return len({self.text[key.end : value.head] for key, value in container.children}) > 1
 
     def gap(self, container: Node) -> str:
         """The characters between the last comma and the last key."""

@@ -109,8 +109,11 @@ class Builder:
                     continue
                 if node.anchor is not None or node.tag is not None:
                     self.read_properties(node)
-                elif node.start == node.end:
-                    node.head = node.start = node.end = self.behind(node.start)
+                elif node.start == node.end:  # an empty value is after the indicator before it: the two parsers report different places
+                    place = node.start
+                    while place > 0 and self.text[place - 1] in " \t":
+                        place -= 1
+                    node.head = node.start = node.end = place
                 add_leaf(node)
                 children.append(node)
             self.problem = too_many() if next(events, None) is not None else None
@@ -130,57 +133,36 @@ class Builder:
 
     def take(self, name: str, event: Any) -> None:
         """Add an event other than a scalar to the tree."""
-        if name in ("MappingEndEvent", "SequenceEndEvent"):
-            self.close(event.end_mark.index)
-        elif name == "MappingStartEvent":
-            self.collection(MAPPING, event)
-        elif name == "SequenceStartEvent":
-            self.collection(SEQUENCE, event)
+        if name in ("MappingStartEvent", "SequenceStartEvent"):
+            kind: NodeKind = MAPPING if name == "MappingStartEvent" else SEQUENCE
+            node = Node(kind, event.start_mark.index, event.end_mark.index, "", "flow" if event.flow_style else "block")
+            if event.tag is not None or event.anchor is not None:
+                node.tag, node.anchor = event.tag, event.anchor
+                self.read_properties(node)
+            self.children.append(node)
+            self.children = node.children
+            self.open.append(node)
+            if len(self.open) > MAX_DEPTH:
+                raise TooDeep
+        elif name in ("MappingEndEvent", "SequenceEndEvent"):
+            node, end = self.open.pop(), event.end_mark.index
+            self.children = self.open[-1].children if self.open else self.document.roots
+            last = pair_up(node)
+            if node.style == "flow" and self.text[end - 1 : end] in ("}", "]") and self.text[node.start] in "{[":
+                node.end = end
+            else:  # a block collection, or the pair of `[a: 1]`, ends where its last value does
+                node.end = max(last, node.start)
         elif name == "AliasEvent":
-            self.alias(event)
+            node = Node(ALIAS, event.start_mark.index, event.end_mark.index, event.anchor)
+            node.target = self.anchors.get(event.anchor)
+            if node.target is None:
+                self.refuse(node, f"alias `*{node.raw}` has no anchor before it", f"found undefined alias {node.raw!r}")
+            self.leaves.append(node)
+            self.children.append(node)
         elif name == "StreamStartEvent":
             self.children = self.document.roots = []
         elif name == "DocumentStartEvent":
             self.anchors = {}
-
-    def collection(self, kind: NodeKind, event: Any) -> None:
-        """Open a mapping or sequence."""
-        node = Node(kind, event.start_mark.index, event.end_mark.index, "", "flow" if event.flow_style else "block")
-        if event.tag is not None or event.anchor is not None:
-            node.tag, node.anchor = event.tag, event.anchor
-            self.read_properties(node)
-        self.children.append(node)
-        self.children = node.children
-        self.open.append(node)
-        if len(self.open) > MAX_DEPTH:
-            raise TooDeep
-
-    def close(self, end: int) -> None:
-        """End the open collection, at the mark of its end event."""
-        node = self.open.pop()
-        self.children = self.open[-1].children if self.open else self.document.roots
-        if node.kind == MAPPING:
-            pair_up(node)
-        if node.style == "flow" and self.text[end - 1 : end] in ("}", "]") and self.text[node.start] in "{[":
-            node.end = end
-        else:
-            # A block collection, or the pair of `[a: 1]`, ends where its last value does.
-            node.end = max(last_end(node), node.start)
-
-    def alias(self, event: Any) -> None:
-        """Add an alias, with the node that it refers to."""
-        node = Node(ALIAS, event.start_mark.index, event.end_mark.index, event.anchor)
-        node.target = self.anchors.get(event.anchor)
-        if node.target is None:
-            self.refuse(node, f"alias `*{node.raw}` has no anchor before it", f"found undefined alias {node.raw!r}")
-        self.leaves.append(node)
-        self.children.append(node)
-
-    def behind(self, place: int) -> int:
-        """The place of an empty value: after the indicator before it, because the two parsers report different places."""
-        while place > 0 and self.text[place - 1] in " \t":
-            place -= 1
-        return place
 
     def read_properties(self, node: Node) -> None:
         """Record tag and anchor of a node, and where its own characters begin after them."""
@@ -204,9 +186,7 @@ class Builder:
         """Store comments and problems in the document; close collections that an error left open."""
         while self.open:
             node = self.open.pop()
-            if node.kind == MAPPING:
-                pair_up(node)
-            node.end = max(last_end(node), node.end)
+            node.end = max(pair_up(node), node.end)
         problems = [problem for problem in (self.composer_problem, self.problem) if problem is not None]
         self.document.problems.extend(sorted(problems, key=lambda problem: problem.start))
         if "#" in self.text:
@@ -218,7 +198,7 @@ class Builder:
     def comments(self, limit: int) -> Iterator[tuple[int, int]]:
         """The spans of the comments, which events do not contain: every `#` outside scalars."""
         text, leaves, next_leaf = self.text, self.leaves, 0
-        find_end = line_end if unusual_breaks(text) else plain_line_end
+        find_end = plain_line_end if text.isascii() and "\r" not in text else line_end
         found = text.find("#")
         while 0 <= found < limit:
             while next_leaf < len(leaves) and leaves[next_leaf].end <= found:
@@ -234,14 +214,6 @@ class Builder:
     def in_header(self, leaf: Node, place: int) -> bool:
         """Whether a place is in the first line of a block scalar, after its mark."""
         return leaf.style in ("|", ">") and place < line_end(self.text, leaf.start)
-
-    def text_end(self, place: int) -> int:
-        """The end of the scalar that contains a place; -1 outside of scalars and in the header of a block scalar."""
-        index = bisect_right(self.leaves, place, key=start_of) - 1
-        if index < 0 or place >= self.leaves[index].end:
-            return -1
-        leaf = self.leaves[index]
-        return -1 if self.in_header(leaf, place) else leaf.end
 
     def differences(self) -> None:
         """Record constructs that libyaml accepts and the Python parser may reject or parse differently."""
@@ -264,41 +236,32 @@ class Builder:
 
     def tabs(self) -> Iterator[int]:
         """Places of tabs that separate or indent, or are in an unquoted scalar, one per line: Python's scanner rejects them."""
-        comments, text = self.document.comments, self.text
+        comments, leaves, text = self.document.comments, self.leaves, self.text
         found = text.find("\t")
         while found >= 0:
             comment = bisect_right(comments, (found, len(text))) - 1
-            in_comment = comment >= 0 and found < comments[comment][1]
-            end = comments[comment][1] if in_comment else self.text_end(found)
-            if not in_comment and (end < 0 or not self.leaf(found).style):
+            index = bisect_right(leaves, found, key=lambda leaf: leaf.start) - 1
+            if comment >= 0 and found < comments[comment][1]:
+                end = comments[comment][1]
+            elif index >= 0 and found < leaves[index].end and leaves[index].style and not self.in_header(leaves[index], found):
+                end = leaves[index].end
+            else:
                 yield found
                 end = plain_line_end(text, found)
             found = text.find("\t", end)
 
-    def leaf(self, place: int) -> Node:
-        """The last leaf that begins at or before a place."""
-        return self.leaves[bisect_right(self.leaves, place, key=start_of) - 1]
 
-
-def start_of(node: Node) -> int:
-    return node.start
-
-
-def pair_up(node: Node) -> None:
-    """Turn the alternating keys and values of a mapping into pairs; a last key without a value gets an empty one."""
+def pair_up(node: Node) -> int:
+    """Turn the alternating keys and values of a mapping into pairs; the end of a collection's last child."""
     children = node.children
-    if len(children) % 2:
-        end = children[-1].end
-        children.append(Node(SCALAR, end, end))
-    node.children = list(zip(children[::2], children[1::2], strict=True))
-
-
-def last_end(node: Node) -> int:
-    """The end of the last child of a collection."""
-    if not node.children:
+    if not children:
         return node.start
-    last = node.children[-1]
-    return int((last[1] if node.kind == MAPPING else last).end)
+    end: int = children[-1].end
+    if node.kind == MAPPING:
+        if len(children) % 2:
+            children.append(Node(SCALAR, end, end))
+        node.children = list(zip(children[::2], children[1::2], strict=True))
+    return end
 
 
 def line_end(text: str, start: int) -> int:
@@ -317,57 +280,35 @@ def plain_line_end(text: str, start: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def unusual_breaks(text: str) -> bool:
-    """Whether lines may end with anything but LF."""
-    return not text.isascii() or "\r" in text
-
-
 def skip_properties(text: str, start: int) -> int:
-    """The offset of the first character after a node's anchor and tag and the spaces after them."""
+    """The offset of the first character after a node's anchor and tag and the white space and comments after them."""
     position = start
-    while text[position : position + 1] in ("&", "!"):
-        position = skip_blanks(text, property_end(text, position))
-    return position
-
-
-def property_end(text: str, start: int) -> int:
-    """The end of an anchor or tag."""
-    if text.startswith("!<", start):
-        return text.index(">", start) + 1
-    stops = " \t,[]{}" if text[start] == "&" else " \t,"
-    end = start + 1
-    while end < len(text) and text[end] not in stops and text[end] not in BREAKS:
-        end += 1
-    return end
-
-
-def skip_blanks(text: str, start: int) -> int:
-    """The offset of the next character that is neither space, line break nor part of a comment."""
-    position = start
-    while position < len(text):
-        char = text[position]
-        if char == "#":
-            position = line_end(text, position)
-        elif char in " \t" or char in BREAKS:
-            position += 1
+    while (char := text[position : position + 1]) in ("&", "!"):
+        if text.startswith("!<", position):
+            position = text.index(">", position) + 1
         else:
-            break
+            stops = (" \t,[]{}" if char == "&" else " \t,") + BREAKS
+            position += 1
+            while position < len(text) and text[position] not in stops:
+                position += 1
+        while (char := text[position : position + 1]) and (char in " \t#" or char in BREAKS):
+            position = line_end(text, position) if char == "#" else position + 1
     return position
 
 
 def syntax_problem(text: str, error: Any) -> Problem:
-    """The problem for a parser error at its mark, with the exception's message."""
+    """The problem for a parser error at its mark, with the exception's message and its name as in a traceback of PyYAML's Python loader."""
     character = getattr(error, "character", None)
     if character is not None:
         return unacceptable(text, chr(character))
     from cfglint.source.yaml_errors import plain
 
     start = min((error.problem_mark or error.context_mark).index, len(text.rstrip()))
-    what = one_line(error)
+    what = ": ".join(part for part in (error.context, error.problem) if part)
+    name = type(error).__name__
+    exception = f"yaml.{name.removesuffix('Error').lower()}.{name}: {what}"
     ours, remedy = plain(error.context or "", error.problem or "")
-    problem = Problem(start, min(start + 1, len(text)), f"invalid YAML: {ours or what}", "syntax", f"{exception_name(error)}: {what}")
-    problem.remedy = remedy or None
-    return problem
+    return Problem(start, min(start + 1, len(text)), f"invalid YAML: {ours or what}", "syntax", exception, remedy=remedy or None)
 
 
 def unacceptable(text: str, character: str) -> Problem:
@@ -376,14 +317,3 @@ def unacceptable(text: str, character: str) -> Problem:
     reason = f"unacceptable character #x{ord(character):04x}: special characters are not allowed"
     message = f"the character {character!r} is not allowed in YAML"
     return Problem(start, start + 1, message, "control", f"yaml.reader.ReaderError: {reason}")
-
-
-def exception_name(error: object) -> str:
-    """The exception's name as in a traceback of PyYAML's Python loader."""
-    name = type(error).__name__
-    return f"yaml.{name.removesuffix('Error').lower()}.{name}"
-
-
-def one_line(error: Any) -> str:
-    """The exception's message without the places, which are in the problem's span."""
-    return ": ".join(part for part in (error.context, error.problem) if part)

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from cfglint.cli import main
-from cfglint.cli.options import name_of_content
+from cfglint.cli.asked_runs import name_of_content
 from cfglint.frameworks.deepspeed import NEWEST
 
 GOOD = '{"train_batch_size": 256, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 8}\n'

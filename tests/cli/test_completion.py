@@ -200,7 +200,7 @@ def command(*positionals):
 @pytest.mark.parametrize(("shell", "made_by"), [("bash", completion.bash), ("zsh", completion.zsh), ("fish", completion.fish)])
 def test_the_script_of_every_sort_of_argument(shell, made_by, root, updating, monkeypatch):
     """`CFGLINT_UPDATE=1` rewrites the record; the difference is to be read."""
-    monkeypatch.setattr(completion, "codes", lambda: ["ABC001", "a-name"])
+
     monkeypatch.setattr(completion, "WITH_HELP", {"one": "It's one: first"})
     commands = {
         "files": command({"name": "paths", "nargs": "*", "metavar": "PATH", "help": "files"}),
@@ -211,5 +211,5 @@ def test_the_script_of_every_sort_of_argument(shell, made_by, root, updating, mo
         ),
         "none": command(),
     }
-    lines = made_by(commands).splitlines()
+    lines = made_by(commands, "ABC001 a-name").splitlines()
     assert lines == recorded(root / "tests" / "cli" / "expected" / f"completion.{shell}.txt", lines, updating)

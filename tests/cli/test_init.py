@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
 import sys
 
 import pytest
@@ -20,7 +21,7 @@ UNCLEAR = '{"profile": true, "profile_step_start": 10, "memory_profiling": true,
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(init, "command", lambda: "cfglint")
+    monkeypatch.setattr(shutil, "which", lambda name: name)
     (tmp_path / "ds.json").write_text(BAD, encoding="utf-8")
     (tmp_path / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n", encoding="utf-8")
     (tmp_path / "other.yaml").write_text("hello: 1\n", encoding="utf-8")

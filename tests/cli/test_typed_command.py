@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-from cfglint.cli import here, main
+from cfglint.cli import check, main
+from cfglint.cli import typed_command as here
+from cfglint.cli.argument_parser import Parser
 
 PROGRAM = """
 from transformers import HfArgumentParser, Trainer, TrainingArguments
@@ -116,16 +118,15 @@ class TestGpus:
     def test_variables(self, place, monkeypatch, variables, expected):
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-        found = here.visible_gpus()
-        assert (found.number, found.source) == expected
+        assert here.visible_gpus() == expected
 
     def test_nvidia_smi(self, place, monkeypatch):
         monkeypatch.setattr(here, "ASKED", (sys.executable, "-c", "print('NVIDIA H100 80GB HBM3\\nNVIDIA H100 80GB HBM3')"))
-        assert (here.visible_gpus().number, here.visible_gpus().source) == (2, "nvidia-smi")
+        assert here.visible_gpus() == (2, "nvidia-smi")
 
     def test_a_driver_that_does_not_answer(self, place, monkeypatch):
         monkeypatch.setattr(here, "ASKED", (sys.executable, "-c", "raise SystemExit('NVIDIA-SMI has failed')"))
-        assert here.visible_gpus().number is None
+        assert here.visible_gpus() == (None, "")
 
     def test_a_process_without_a_gpu_is_an_error_here(self, place, capsys, monkeypatch):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
@@ -147,7 +148,12 @@ class TestGpus:
 def test_secrets_of_the_environment_are_not_read(monkeypatch):
     monkeypatch.setenv("HF_TOKEN", "hf_abc")
     monkeypatch.setenv("WANDB_API_KEY", "abc")
-    assert not [each for each in here.environment() if "abc" in each]
+    monkeypatch.setenv("MICRO", "abc of no secret")
+    parser = Parser("cfglint check", "")
+    check.add_arguments(parser)
+    arguments = parser.parse_args(["--gpus", "1", "--", "torchrun", *LINE])
+    here.of_command(arguments)
+    assert [each for each in arguments.env if "abc" in each] == ["MICRO=abc of no secret"]
 
 
 class TestStart:

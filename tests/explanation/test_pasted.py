@@ -137,11 +137,22 @@ def test_the_state_of_a_checkpoint(tmp_path, capsys):
     state = {"epoch": 2.0, "global_step": 100, "max_steps": 150, "num_train_epochs": 3, "log_history": [{"loss": 1.0, "step": 100}]}
     (tmp_path / "trainer_state.json").write_text(json.dumps(state, indent=2))
     assert main(["log", str(tmp_path)]) == 0
-    assert "step 100 of 150, epoch 2 of 3: 50 steps per epoch; 50 steps are left" in capsys.readouterr().out
+    assert "Step 100 of 150, epoch 2 of 3: 50 steps per epoch; 50 steps are left." in capsys.readouterr().out
     state["log_history"] = [{"loss": 1.0, "step": 50}, {"loss": float("nan"), "step": 100}]
     (tmp_path / "trainer_state.json").write_text(json.dumps(state, indent=2))
     assert main(["log", str(tmp_path / "trainer_state.json")]) == 0
     assert "trainer_state.json:13 loss or gradient norm is not a number" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_state_of_a_checkpoint_against_the_files_of_its_run(tmp_path, capsys):
+    state = {"epoch": 1.0, "global_step": 100, "max_steps": 300, "num_train_epochs": 3, "train_batch_size": 4, "log_history": []}
+    (tmp_path / "trainer_state.json").write_text(json.dumps(state))
+    (tmp_path / "t.yaml").write_text("output_dir: out\nper_device_train_batch_size: 8\nnum_train_epochs: 3\n")
+    assert main(["log", str(tmp_path), str(tmp_path / "t.yaml"), "--gpus", "2", "--num-examples", "800"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "micro batch is 4 in the log, 8 by the files" in said
+    assert "steps per epoch is 100 in the log, 50 by the files" in said
+    assert "total steps is 300 in the log, 150 by the files" in said
 
 
 @each_case(

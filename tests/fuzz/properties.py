@@ -23,7 +23,8 @@ from styles import Unspeakable, write
 from cfglint.cli import fix as fix_command
 from cfglint.cli import main
 from cfglint.cli.argument_parser import Parser
-from cfglint.cli.options import UsageError, runs_of
+from cfglint.cli.asked_runs import runs_of
+from cfglint.cli.options import UsageError
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS
 from cfglint.rewrite.apply_fixes import apply_fixes

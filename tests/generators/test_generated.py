@@ -23,10 +23,7 @@ WORDS = ["no", "NO", "on", "1e-5", "012", "null", "1:30", "a: b", "", "x #y", "Ã
 
 
 def keys(**values):
-    made = Keys()
-    for name, value in values.items():
-        made.add(name, value)
-    return made
+    return Keys.of(*values.items())
 
 
 def text_of(made, name):
@@ -49,27 +46,19 @@ class TestYaml:
         assert file.text == "# yaml-language-server: $schema=neox.schema.json\n# For 8 GPUs.\n\nseed: 1\n"
 
     def test_reasons_stand_behind_their_keys_and_long_ones_above(self):
-        made = Keys()
-        made.add("short", 1, "why")
-        made.add("section.long", 2, "why " * 30)
-        made.add("list", [1.0e-8, [2]], "lists stay on a line")
+        made = Keys.of(("short", 1, "why"), ("section.long", 2, "why " * 30), ("list", [1.0e-8, [2]], "lists stay on a line"))
         body = GeneratedFile("train.yaml", "huggingface", made).text
         assert body == f"short: 1  # why\nsection:\n  # {'why ' * 30}\n  long: 2\nlist: [1.0e-8, [2]]  # lists stay on a line\n"
 
     def test_groups_have_a_line_of_their_own(self):
-        made = Keys()
-        made.add("first", 1)
-        made.begin("Second part")
-        made.add("section.second", 2, "why")
+        made = Keys.of(("first", 1), ("left.out", None), "Second part", ("section.second", 2, "why"))
         body = GeneratedFile("train.yaml", "huggingface", made).text
         assert body == "first: 1\n\n# Second part\nsection:\n  second: 2  # why\n"
 
 
 class TestJson:
     def test_is_plain_and_its_reasons_stand_beside(self):
-        made = Keys()
-        made.add("zero_optimization.stage", 2, "why")
-        file = GeneratedFile("ds_config.json", "deepspeed", made)
+        file = GeneratedFile("ds_config.json", "deepspeed", Keys.of(("zero_optimization.stage", 2, "why")))
         assert json.loads(file.text) == {"zero_optimization": {"stage": 2}}
         assert file.reasons == [("zero_optimization.stage", 2, "why")]
 

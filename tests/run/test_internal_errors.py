@@ -130,7 +130,7 @@ def test_a_command_on_a_run_with_a_bug_reports_it(command, stage, folder, monkey
 
 def test_a_bug_in_one_run_keeps_no_other_from_being_fixed(folder, monkeypatch, capsys):
     (folder / "good.yaml").write_text(GOOD + "learning_rate: 2e-5\n", encoding="utf-8")
-    break_down(monkeypatch, fix, "_apply_fixes", within="run")
+    break_down(monkeypatch, fix, "apply_to", within="run")
     assert main(["fix", "bad.json", "good.yaml", "--kind", "huggingface"]) == 2
     printed = capsys.readouterr().err
     assert "bad.json: internal error: Bug: injected (" in printed

@@ -100,9 +100,7 @@ def opened(server: Server, folder: Path, kind: str, body: str) -> str:
 
 def test_the_first_line_of_a_new_config_is_understood(server, tmp_path):
     (tmp_path / "huggingface.schema.json").write_text(json.dumps(exported("huggingface")))
-    keys = Keys()
-    keys.add("learning_rate", "fast")
-    file = GeneratedFile("train.yaml", "huggingface", keys)
+    file = GeneratedFile("train.yaml", "huggingface", Keys.of(("learning_rate", "fast")))
     file.has_schema = True
     [found] = server.diagnostics(server.open(tmp_path / "train.yaml", file.text))
     assert found["range"]["start"]["line"] == 2

@@ -53,7 +53,6 @@ class OptionsConfig(Config):
         return found.values
 
     def override_value(self, override: Override) -> Operand:
-        """The words of an override; the parser of the command takes them."""
         return override.texts
 
     @property
@@ -62,7 +61,6 @@ class OptionsConfig(Config):
         return ()
 
     def has_field(self, key: str) -> bool:
-        """Whether the command has an option of this name."""
         return key in self.known
 
     def exists(self, key: str) -> bool:
@@ -102,7 +100,6 @@ class OptionsConfig(Config):
         return self._failing
 
     def checked(self) -> list[Refusal]:
-        """The failing checks of the command."""
         return self.part("failing", [])
 
 
@@ -173,7 +170,6 @@ def about(refused: RefusedWords) -> str:
 
 
 def remedy(config: OptionsConfig, refused: RefusedWords) -> str:
-    """What to write instead."""
     if refused.candidates:
         return f"write the whole name: `--{refused.candidates[0]}`, ..."
     option = config.known[refused.name]

@@ -75,7 +75,6 @@ class Axolotl(Framework):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect by top-level keys: `base_model` together with others of axolotl."""
         root = document.root
         names = {key.raw for key, _ in root.pairs()} if root is not None else set()
         own, shared = len(names & OWN), len(names & SHARED)
@@ -86,11 +85,9 @@ class Axolotl(Framework):
         return CERTAIN if own + shared > 1 and (own or "micro_batch_size" in names or "datasets" in names) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has `base_model`, or two of axolotl's own keys."""
         return MODEL in names or len(OWN.intersection(names)) > 1
 
     def packages(self) -> dict[str, str]:
-        """The packages axolotl and transformers, whose release each axolotl pins."""
         return {PACKAGE: NEWEST, "transformers": TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
@@ -112,7 +109,6 @@ class Axolotl(Framework):
         return facts.replace(target={**facts.target, PACKAGE: NEWEST}, outside=outside)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        """The DeepSpeed file that the file names."""
         from cfglint.frameworks.huggingface import named_file
 
         name = named_file(document, "deepspeed")

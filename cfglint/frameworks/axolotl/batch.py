@@ -101,7 +101,6 @@ def setting_of(config: AxolotlValues, key: str, value: object) -> Setting:
 
 
 def product(*factors: object) -> int | None:
-    """The product of integers; None if one is missing."""
     size = 1
     for factor in factors:
         if not isinstance(factor, int):
@@ -111,7 +110,6 @@ def product(*factors: object) -> int | None:
 
 
 def problem(config: AxolotlValues, micro: Setting, accumulation: Setting) -> BatchProblem | None:
-    """Why the data loader would refuse the batch."""
     packed = config.model is not None and config.model.sample_packing  # packed samples have a sampler that builds the batches itself
     if isinstance(micro.value, int) and micro.value < 0 and not packed:
         text = f"ValueError: batch_size should be a positive integer value, but got batch_size={micro.value}"
@@ -241,7 +239,6 @@ def warmup_steps(config: AxolotlValues) -> int | float | None:
 
 
 def numbers(config: AxolotlValues) -> dict[str, int | None]:
-    """Total steps, warm-up steps, and the length of packed rows."""
     model = config.model
     if model is None or not config.parsed:
         return {"steps_per_epoch": None, "total_steps": None, "warmup_steps": None}

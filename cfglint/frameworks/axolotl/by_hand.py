@@ -93,7 +93,6 @@ def tensor_parallel_json(data: Data) -> None:
 
 
 def deepcompile(data: Data) -> None:
-    """Check the values as utils/schemas/validation.py:1615 does."""
     if not data.get("deepcompile"):
         return
     if not data.get("deepspeed"):
@@ -115,7 +114,6 @@ def kernel_on(model: AxolotlModel, flag: str) -> bool:
 
 
 def selective_checkpointing(model: AxolotlModel) -> None:
-    """Check the values as utils/schemas/validation.py:2003 does."""
     given, key = model.selective_checkpointing, "selective_checkpointing"
     if not given:
         model.selective_checkpointing = None

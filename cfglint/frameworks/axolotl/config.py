@@ -63,7 +63,6 @@ class AxolotlConfig(AxolotlValues):
 
     @property
     def may_resume(self) -> bool:
-        """Whether a checkpoint is named, or is to be looked for."""
         return (
             super().may_resume or bool(self.values.get("resume_from_checkpoint")) or self.values.get("auto_resume_from_checkpoints") is True
         )
@@ -84,7 +83,6 @@ class AxolotlConfig(AxolotlValues):
 
     @property
     def refusals(self) -> list[Refusal]:
-        """Every check that ends the run, in axolotl's order."""
         return [*self.validation.refusals, *([self.refusal] if self.refusal is not None else [])]
 
     def section(self, name: str) -> Operand:

@@ -14,7 +14,6 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.validation.pydantic import (
     MISSING,
     UNKNOWN,
-    Fault,
     Invalid,
     Reading,
     expected,
@@ -106,7 +105,7 @@ class FieldReading(Reading):
         """The top-level values: the given ones as pydantic converts them, and the defaults of the others."""
         fields = top_fields(self.release, plugins)
         values = dict(fields.defaults)
-        self.faults += [Fault((name,), Invalid("Field required", kind=MISSING)) for name in fields.required if name not in data]
+        self.faults += [Invalid("Field required", kind=MISSING).at((name,)) for name in fields.required if name not in data]
         for key, value in data.items():
             name: Operand = OWN_NAMES.get(key, key)
             field = fields.rows.get(name)
@@ -124,11 +123,10 @@ class FieldReading(Reading):
             found = self.read(row[READS], value, path)
             return within(found, row[LIMITS]) if len(row) > LIMITS else found
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal.with_traceback(None)))
+            self.faults.append(refusal.at(path))
             return None
 
     def trial(self) -> FieldReading:
-        """A reading whose faults do not count yet."""
         return FieldReading(self.release, self.transformers)
 
     def accept(self, trial: FieldReading, others: list[Operand]) -> None:
@@ -159,16 +157,16 @@ class FieldReading(Reading):
             if known in fields.rows:
                 values[known] = self.field(fields.rows[known], item, (*path, key))
             elif name in CLOSED:
-                self.faults.append(Fault((*path, key), Invalid("Extra inputs are not permitted", kind=UNKNOWN)))
+                self.faults.append(Invalid("Extra inputs are not permitted", kind=UNKNOWN).at((*path, key)))
             else:
                 self.dropped.append((*path, key))
         for key in fields.required:
             if key not in value:
-                self.faults.append(Fault((*path, key), Invalid("Field required", kind=MISSING)))
+                self.faults.append(Invalid("Field required", kind=MISSING).at((*path, key)))
         if name in AFTER and len(self.faults) == before and (not AFTER[name][0] or has_validator(AFTER[name][0], self.release)):
             problem = AFTER[name][1](values, value)
             if problem:
-                self.faults.append(Fault(path, value_error(problem)))
+                self.faults.append(value_error(problem).at(path))
         return values
 
 

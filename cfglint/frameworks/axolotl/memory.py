@@ -38,7 +38,6 @@ class AxolotlMemory(TrainerMemory):
     row_keys = ("sequence_len",)
 
     def doubts(self) -> list[str]:
-        """Return none: the adapters of axolotl are modelled."""
         return []
 
     def value(self, name: str) -> Operand:
@@ -50,7 +49,6 @@ class AxolotlMemory(TrainerMemory):
         return found
 
     def inputs(self) -> Inputs:
-        """The settings of the Trainer, marked as those of axolotl."""
         found = super().inputs()
         return changed(
             found,
@@ -59,7 +57,6 @@ class AxolotlMemory(TrainerMemory):
         )
 
     def with_loss(self, settings: Settings) -> Settings:
-        """The settings with the loss of axolotl's plugins."""
         if self.value("liger_fused_linear_cross_entropy") is True:
             settings = changed(settings, loss=LOSS_FUSED)
         elif self.value("cut_cross_entropy") is True:
@@ -68,7 +65,6 @@ class AxolotlMemory(TrainerMemory):
 
     @property
     def packed(self) -> bool:
-        """Whether samples are packed into full rows."""
         return bool(self.value("sample_packing"))
 
     @property
@@ -77,7 +73,6 @@ class AxolotlMemory(TrainerMemory):
         return True
 
     def loaded(self) -> str:
-        """The 16-bit dtype of the precision, else fp32."""
         if self.value("bf16") or self.value("bfloat16"):
             return BF16
         return FP16 if self.value("fp16") or self.value("float16") else FP32
@@ -90,7 +85,6 @@ class AxolotlMemory(TrainerMemory):
         return next((name for name in (BF16, FP16) if arguments[name] is True), None)
 
     def checkpointing(self) -> ConfigValue:
-        """`gradient_checkpointing`: true, `offload` or `unsloth`."""
         return bool(self.value("gradient_checkpointing"))
 
     def attention(self) -> str:
@@ -98,11 +92,9 @@ class AxolotlMemory(TrainerMemory):
         return EAGER if self.value("eager_attention") is True or self.value("attn_implementation") == "eager" else FUSED
 
     def liger(self) -> bool:
-        """Whether Liger's norms or activations are used."""
         return self.value("liger_rms_norm") is True or self.value("liger_glu_activation") is True
 
     def lora(self) -> Lora | None:
-        """The adapters of `lora` and `qlora`."""
         if self.value("adapter") not in ADAPTERS:
             return None
         rank, dropout = self.value("lora_r"), self.value("lora_dropout")
@@ -127,7 +119,6 @@ class AxolotlMemory(TrainerMemory):
 
 
 def inputs(config: AxolotlConfig, model: Model) -> Inputs | None:
-    """The memory settings of a run; None for anything but fine-tuning."""
     if not config.parsed or config.model is None:
         return None
     axolotl_memory = AxolotlMemory(config, model)

@@ -111,7 +111,6 @@ def variable_length(model: AxolotlModel) -> Refusal | None:
 
 
 def evaluates(model: AxolotlModel) -> bool:
-    """Whether there is an evaluation set."""
     return bool(model.val_set_size or model.test_datasets)
 
 

@@ -29,7 +29,6 @@ def refused(keys: tuple[str, ...], message: str, says: str, remedy: Remedy | str
 
 
 def size(model: AxolotlModel, key: str) -> int:
-    """The size of a key, 1 by default."""
     return int(getattr(model, key) or 1)
 
 
@@ -48,7 +47,6 @@ def problem(model: AxolotlModel, world: int | None) -> Refusal | None:
 
 
 def _built(model: AxolotlModel, world: int) -> Refusal | None:
-    """The refusal of `build_parallelism_config`."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     if world % expert:
         message = f"`{EXPERT}` ({expert}) does not divide the {world} processes"
@@ -71,11 +69,8 @@ def _deepspeed_replicas(model: AxolotlModel, rest: int) -> Refusal | None:
     if not replicate or replicate <= 1 or replicate == rest:
         return None
     message = f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed"
-    return refused(
-        (REPLICATE, CONTEXT),
-        message,
-        f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed.",
-    )
+    says = f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed."
+    return refused((REPLICATE, CONTEXT), message, says)
 
 
 def _data_parallel(model: AxolotlModel, rest: int) -> tuple[dict[str, int], int]:
@@ -98,20 +93,13 @@ def _data_parallel(model: AxolotlModel, rest: int) -> tuple[dict[str, int], int]
 
 
 def _without_role(model: AxolotlModel, left: int, world: int) -> Refusal:
-    """The message that processes have no role."""
     if (model.dp_shard_size or 1) > 1 and not (model.fsdp or model.fsdp_config):
         message = f"`{SHARD}` requires `fsdp_config`"
-        return refused(
-            (SHARD,),
-            message,
-            "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config.",
-        )
+        says = "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config."
+        return refused((SHARD,), message, says)
     message = f"the parallel sizes leave {left} of {world} processes without a role"
-    return refused(
-        tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,),
-        message,
-        f"The configured parallelisms are incompatible with the current world size ({world})!",
-    )
+    keys = tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,)
+    return refused(keys, message, f"The configured parallelisms are incompatible with the current world size ({world})!")
 
 
 def _pure(model: AxolotlModel, tensor: int, context: int, replicate: int, shard: int, expert: int) -> Refusal | None:
@@ -123,7 +111,6 @@ def _pure(model: AxolotlModel, tensor: int, context: int, replicate: int, shard:
 
 
 def _handed(model: AxolotlModel, world: int) -> Refusal | None:
-    """The refusal of accelerate for the sizes that axolotl passes in the environment."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
     if not (tensor > 1 or context > 1 or shard > 1 or replicate > 1):
@@ -140,16 +127,11 @@ def _handed(model: AxolotlModel, world: int) -> Refusal | None:
     product = " x ".join(f"`{key}` ({size(model, key)})" for key in keys) + f" = {total}" if keys[1:] else f"`{keys[0]}` is {total}"
     names = "dp_shard_size/tp_size/cp_size/sp_size" + ("/ep_size" if patched(model) else "")
     message = f"{product}, but the run has {world} processes, one on each GPU: the two must be equal"
-    return refused(
-        keys,
-        message,
-        f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}.",
-        fitting({key: size(model, key) for key in keys}, total, world) or "",
-    )
+    says = f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}."
+    return refused(keys, message, says, fitting({key: size(model, key) for key in keys}, total, world) or "")
 
 
 def fitting(sizes: dict[str, int], total: int, world: int) -> Remedy | None:
-    """The changes of a single size that make the product equal to the number of processes."""
     rests = {key: total // each for key, each in sizes.items()}
     return any_of(*(set_key(key, world // rest) for key, rest in rests.items() if world % rest == 0))
 

@@ -86,7 +86,6 @@ def built_in(release: Version) -> tuple[str, ...]:
 
 
 def plugins_of(value: object, release: Version) -> list[NamedPlugin]:
-    """The plugins of the key `plugins`, in order."""
     if isinstance(value, str):  # axolotl iterates over its letters
         return [of_release(resolve(0, value[0]), release)] if value else []
     return [of_release(resolve(index, name), release) for index, name in enumerate(value)] if isinstance(value, list) else []

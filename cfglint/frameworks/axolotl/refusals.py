@@ -58,7 +58,6 @@ class Subject:
 
     @property
     def without(self) -> tuple[Remedy | Removal, ...]:
-        """How to do without it."""
         if self.large:
             return (set_key(self.key, 1),)
         return (Removal(self.key, self.value, self.key in KEPT),) if self.key else ()
@@ -120,7 +119,6 @@ def excludes(
 
 
 def as_value(text: str) -> ConfigValue:
-    """The value that a subject spells."""
     return {"true": True, "false": False}.get(text, text)
 
 

@@ -42,7 +42,6 @@ def top(release: Version) -> Fields:
 
 
 def of_plugin(folder: str, release: Version) -> Fields:
-    """The fields that a plugin adds to the top level in a release."""
     return HISTORY.fields(PLUGIN + folder, release)
 
 
@@ -51,7 +50,6 @@ def of_model(name: str, release: Version) -> Fields:
 
 
 def is_required(row: Row) -> bool:
-    """Whether a field has to be given."""
     return len(row) > REQUIRED
 
 

@@ -201,7 +201,6 @@ class SourceReading(Record):
             return owner.attr
 
     def made(self, module: Module, factory: ast.expr) -> Operand:
-        """What a default factory makes."""
         if isinstance(factory, ast.Name):
             return [] if factory.id == "list" else {}
         if isinstance(factory, ast.Lambda) and isinstance(factory.body, ast.Call):
@@ -255,7 +254,6 @@ class SourceReading(Record):
         raise module.refuse(node, "a type without a rule")
 
     def subscript(self, module: Module, node: ast.Subscript, limits: Raw) -> Operand:
-        """A type with parameters."""
         name = ast.unparse(node.value).rsplit(".", 1)[-1].lower()
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if name == "literal":
@@ -353,7 +351,6 @@ def shown(reads: Operand, reading: SourceReading) -> Raw:
 
 
 def nested(member: list[Operand], reading: SourceReading) -> Raw:
-    """A list, mapping, tuple or model in JSON Schema."""
     if member[0] == "list":
         return {"type": "array", "items": shown(member[1], reading)}
     if member[0] == "tuple":
@@ -389,12 +386,10 @@ def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]
 
 
 def fact(raw: ConfigTable) -> Fact:
-    """What a row has of a field."""
     limits = tuple((name, raw[name]) for name in (*LIMITS.values(), *LENGTHS.values()) if name in raw)
     more = (limits, True) if raw.get("x-required") else (limits,) if limits else ()
     return (tupled(raw["x-reads"]), raw.get("default"), *more)
 
 
 def tupled(reads: object) -> Any:
-    """Nested lists as tuples."""
     return tuple(tupled(part) for part in reads) if isinstance(reads, list) else reads

@@ -16,7 +16,6 @@ COUNT = "samples x num_epochs / batch size, rounded up"
 
 
 def account(config: AxolotlConfig) -> Summary:
-    """The lines about the run."""
     summary = Summary(config.release)
     if config.parsed and config.model is not None:
         length(config, config.model, summary)
@@ -28,7 +27,6 @@ def account(config: AxolotlConfig) -> Summary:
 
 
 def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
-    """Add the lines from samples to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     found = numbers(config)
     summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
@@ -60,7 +58,6 @@ def needs(config: AxolotlConfig, model: AxolotlModel) -> str:
 
 
 def warmup_because(config: AxolotlConfig, model: AxolotlModel) -> str:
-    """The origin of the warm-up."""
     total = planned(config)
     of_total = f"{total:,} steps" if total is not None else "the steps"
     if model.warmup_steps is not None:
@@ -71,7 +68,6 @@ def warmup_because(config: AxolotlConfig, model: AxolotlModel) -> str:
 
 
 def rate(config: AxolotlConfig, summary: Summary) -> None:
-    """Add optimizer and schedule, unless the DeepSpeed file has its own."""
     model = config.model
     assert model is not None
     engine = config.deepspeed.values if config.deepspeed is not None else {}
@@ -92,7 +88,6 @@ def rate(config: AxolotlConfig, summary: Summary) -> None:
 
 
 def precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
-    """Add data type, sharding, adapter and gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
@@ -106,7 +101,6 @@ def precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> N
 
 
 def assumed(config: AxolotlConfig, summary: Summary) -> None:
-    """Add the assumptions about the launch."""
     summary.assumed.append(f"{one_gpu_each(config.facts.gpus)}, started by `axolotl train`")
     summary.assumed.append(
         f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file"

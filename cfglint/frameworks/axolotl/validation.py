@@ -21,7 +21,7 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.table import Function, Selection, table_of
-from cfglint.frameworks.validation.pydantic import Fault, Invalid
+from cfglint.frameworks.validation.pydantic import Invalid
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator, Operand
 from cfglint.source.load_results import copied
 
@@ -134,7 +134,7 @@ class Validation:
         self.transformers = config.version
         self.release = config.own_version
         self.refusals: list[Refusal] = []
-        self.faults: list[Fault] = []
+        self.faults: list[Invalid] = []
         self.dropped: list[tuple[str | int, ...]] = []
         self.model: AxolotlModel | None = None
         self.plugins: list[plugins.NamedPlugin] = []
@@ -147,7 +147,6 @@ class Validation:
 
     @property
     def accepted(self) -> bool:
-        """Whether axolotl accepts the values."""
         return self.model is not None
 
     def _run(self, values: ConfigMapping) -> None:
@@ -181,7 +180,6 @@ class Validation:
                 self.model = model
 
     def _machine(self) -> ConfigTable:
-        """What axolotl finds out about the machine."""
         gpus = Unknown() if self.gpus is None else self.gpus
         return {
             "capabilities": {**self.capabilities, "n_gpu": gpus},
@@ -207,7 +205,6 @@ class Validation:
                 subject.changed.update(evaluation.changed)
 
     def _raised(self, raised: Raised, function: Function, evaluation: Evaluation) -> None:
-        """Note the refusal of a validator."""
         from cfglint.frameworks.rows.reasons import Condition, Explanation
 
         if "raise" not in raised.row and raised.kind not in WRAPPED:
@@ -288,7 +285,7 @@ class Validation:
         try:
             reading.model(name, item, path)
         except Invalid as invalid:
-            reading.faults.append(Fault(path, invalid.with_traceback(None)))
+            reading.faults.append(invalid.at(path))
         self.faults += reading.faults
         self.dropped += reading.dropped
 

@@ -38,7 +38,6 @@ class AxolotlValues(TrainerConfig):
 
     @property
     def axolotl_text(self) -> str:
-        """The target release of axolotl as a string."""
         return self.facts.target.get(PACKAGE, NEWEST)
 
     @property

@@ -13,7 +13,7 @@ from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, History, 
 from cfglint.frameworks.releases.history import TYPE as TYPE_OF
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.validation import pydantic
-from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault, Invalid, Path, Reading, expected, taken_as_they_are
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid, Path, Reading, expected, taken_as_they_are
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, Operand
 from cfglint.source.load_results import copied
 from cfglint.source.record import Record
@@ -174,7 +174,7 @@ class ModelSection(Record):
     title: str = ""
     values: ConfigTable = {}
     given: dict[str, str] = {}
-    faults: list[Fault] = []
+    faults: list[Invalid] = []
 
     def __getitem__(self, name: str) -> Operand:
         try:
@@ -183,7 +183,7 @@ class ModelSection(Record):
             raise NoSuchField(f"{self.title}.{name}") from None
 
     def refuse(self, path: Path, invalid: Invalid, raises: str = "ValidationError") -> None:
-        self.faults.append(Fault(path, invalid, self.title, raises))
+        self.faults.append(invalid.at(path, self.title, raises))
 
 
 def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, title: str = "") -> ModelSection:
@@ -259,7 +259,7 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
             try:
                 value = pydantic1.mapping(value)
             except Invalid as invalid:
-                section.refuse((key,), pydantic1.null() if value is None else invalid.with_traceback(None))
+                section.refuse((key,), pydantic1.null() if value is None else invalid)
                 return None
         if not isinstance(value, dict):
             if model is LEAF_MODULE:
@@ -269,15 +269,15 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
                 section.refuse((key,), expected(f"a valid dictionary or instance of {model.title}", "a mapping"))
             return None
         inner = read_section(model, value, section.version, section.title)
-        section.faults += [fault.under(key, section.title) for fault in inner.faults]
+        section.faults += [fault.at((key, *fault.path), section.title, fault.raises) for fault in inner.faults]
         return None if inner.faults else inner.values
     reading = reading_of(section.version)
     try:
         found = field.read(value, section.version, reading)
     except Invalid as invalid:
-        section.refuse((key,), invalid.with_traceback(None))
+        section.refuse((key,), invalid)
         return None
-    section.faults += [fault.under(key, section.title) for fault in reading.faults]
+    section.faults += [fault.at((key, *fault.path), section.title, fault.raises) for fault in reading.faults]
     return None if reading.faults else found
 
 

@@ -200,7 +200,6 @@ class RunMemory(Record):
 
 
 def terms_of(found: Estimate) -> str:
-    """The terms of a peak for display."""
     return ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
 
 

@@ -88,7 +88,6 @@ class NeoX(Framework):
         return MAYBE if root.style == "flow" and document.syntax == "yaml" else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has two of GPT-NeoX's distinctive keys; a duplicate counts."""
         return sum(map(MARKERS.__contains__, " ".join(names).replace("-", "_").split())) >= LEAST
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:

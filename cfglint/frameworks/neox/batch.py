@@ -145,7 +145,6 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: T
 
 
 def refused(sizes: Terms, data_parallel: float) -> str:
-    """The exception of the framework about three sizes; empty if it accepts them."""
     from cfglint.frameworks.neox import KIND, NEWEST
     from cfglint.frameworks.releases.versions import parse_version
     from cfglint.frameworks.rows.refusals import refused_batch
@@ -162,7 +161,6 @@ def partly(written: Terms) -> Terms:
 
 
 def check(config: NeoXConfig, data_parallel: float, written: Terms, resolved: Terms) -> BatchProblem | None:
-    """What is wrong with a derived batch."""
     total, micro, accumulation = resolved
     low = next((name for name, value in zip((TOTAL, MICRO, ACCUMULATION), resolved, strict=True) if not value > 0), None)
     if low is None and total == micro * accumulation * data_parallel:
@@ -197,14 +195,12 @@ def invalid_type(config: NeoXConfig, data_parallel: Operand, written: Terms) -> 
 
 
 def certain(config: NeoXConfig) -> bool:
-    """Whether unwritten sizes are certainly absent; another file of the run may still set them."""
     if config.facts.complete:
         return True
     return has_sizes(config) and all(name in config.values for name in (TOTAL, MICRO, ACCUMULATION))
 
 
 def has_sizes(config: NeoXConfig) -> bool:
-    """Whether both sizes that divide the GPUs are written."""
     return all(name in config.values for name in ("pipe_parallel_size", "model_parallel_size"))
 
 
@@ -216,5 +212,4 @@ def never_fits(config: NeoXConfig, data_parallel: object, written: Terms) -> boo
 
 
 def rounded(value: object) -> Operand:
-    """A size as an int, if it has no fractional part."""
     return int(value) if isinstance(value, (int, float)) and value % 1 == 0 else value

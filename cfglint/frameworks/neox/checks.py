@@ -60,7 +60,6 @@ OF_FIELDS = {
 
 
 def plan() -> Plan:
-    """The rows of the modelled release."""
     if not _plans:
         from cfglint.frameworks.neox import NEWEST
 

@@ -24,7 +24,6 @@ class NeoXConfig(MergedFiles):
         return () if rule.about == KEY and self.own_fields else super().unmodelled(rule)
 
     def unknown_keys(self) -> list[str]:
-        """The keys that are not fields of NeoXArgs, including those of the project's own copy."""
         return [name for name in self.values if not self.knows(name)]
 
     def has_keys_of_fork(self) -> bool:
@@ -40,7 +39,6 @@ class NeoXConfig(MergedFiles):
 
     @property
     def refusals(self) -> list[Refusal]:
-        """What the argument class refuses."""
         if self._refusals is None:
             self._refusals = self.part("refusals", [])
         return self._refusals
@@ -54,7 +52,6 @@ class NeoXConfig(MergedFiles):
 
     @property
     def derived(self) -> Derived:
-        """The values that the framework computes when it builds its arguments."""
         if self._expanded is None:
             self._expanded = []
         return Derived(self, self._expanded)

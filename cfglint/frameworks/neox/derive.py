@@ -40,7 +40,6 @@ class Attention(Record):
         return [*self.kinds, *self.kinds[:1] * (self.layers - len(self.kinds))]
 
     def any(self, *names: str) -> bool:
-        """Whether some layer has one of these kinds."""
         return any(name in self.kinds for name in names)
 
 
@@ -66,7 +65,6 @@ class Derived(Record):
 
     @property
     def enabled_sections(self) -> list[str]:
-        """Which of the `fp16` and `bf16` sections are enabled."""
         return [name for name in ("fp16", "bf16") if switched_on(self.config.argument(name))]
 
     @property
@@ -80,7 +78,6 @@ class Derived(Record):
 
     @property
     def zero(self) -> ConfigTable:
-        """The zero_optimization section; the default is ZeRO stage 0."""
         value = self.config.argument("zero_optimization")
         if value is None:
             return {"stage": 0}
@@ -94,7 +91,6 @@ class Derived(Record):
 
     @property
     def extra(self) -> ConfigTable:
-        """deepspeed_extra_args; empty where they are not a mapping."""
         value = self.config.argument("deepspeed_extra_args")
         return value if isinstance(value, dict) else {}
 
@@ -109,19 +105,16 @@ class Derived(Record):
 
     @property
     def optimizer(self) -> ConfigTable:
-        """The optimizer section, or the default for an empty one."""
         value = self.config.argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}}
         return value if isinstance(value, dict) else {}
 
     @property
     def optimizer_params(self) -> ConfigTable:
-        """The optimizer's parameters; empty where they are not a mapping."""
         params = self.optimizer.get("params")
         return params if isinstance(params, dict) else {}
 
     @property
     def optimizer_type(self) -> Operand:
-        """The optimizer's name as written."""
         return self.optimizer.get("type", "Adam")
 
     @property

@@ -18,7 +18,6 @@ CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validate
 
 
 def known(name: str) -> bool:
-    """Whether NeoXArgs has a field of that name."""
     return name in FIELDS
 
 
@@ -34,12 +33,10 @@ def expected(name: str) -> str | None:
 
 
 def choices(name: str) -> list[str]:
-    """The values that a literal field allows, except null."""
     return CHOICES[name].split() if name in CHOICES else []
 
 
 def members(name: str) -> list[str]:
-    """The Python types that a union field accepts."""
     return MEMBERS[name].split()
 
 

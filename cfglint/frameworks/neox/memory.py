@@ -33,12 +33,10 @@ SIZES = ("hidden_size", "num_layers", "num_attention_heads")
 
 
 def positive(value: object) -> int:
-    """A positive integer; 0 for any other value."""
     return value if type(value) is int and value > 0 else 0
 
 
 def model(config: NeoXConfig) -> Model | None:
-    """The model that the files describe; None if a size is missing."""
     hidden, layers, heads = (positive(config.argument(name)) for name in SIZES)
     inner = [width for _, width in widths(config)] if hidden else []
     if not (hidden and layers and heads and inner and inner[-1] > 0):
@@ -71,7 +69,6 @@ def attention(config: NeoXConfig) -> str:
 
 
 def zero(config: NeoXConfig) -> Zero:
-    """The `zero_optimization` section of the files."""
     section = config.derived.zero
     offload = section.get("offload_optimizer")
     parameters = section.get("offload_param")
@@ -92,7 +89,6 @@ def device(section: object) -> str:
 
 
 def inputs(config: NeoXConfig, model: Model) -> Inputs | None:
-    """The memory settings of a GPT-NeoX run."""
     batch = config.batch
     micro, ranks, accumulation = batch.micro_batch.integer, batch.data_parallel.integer, batch.accumulation.integer
     sequence = positive(config.argument("seq_length")) or config.facts.seq_length

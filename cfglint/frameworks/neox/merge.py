@@ -89,7 +89,6 @@ class MergedFiles(Config):
         return listed if isinstance(listed, list) else []
 
     def argument(self, name: str) -> Operand:
-        """The value of a field before any computation: as written, else its default."""
         return self.values[name] if name in self.values else default(name)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:

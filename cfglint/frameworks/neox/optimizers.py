@@ -47,7 +47,6 @@ def refused(derived: Derived) -> Iterator[tuple[str, str, str]]:
 
 
 def ranges(derived: Derived, name: str) -> list[Range]:
-    """The checks of an optimizer's class; empty for classes without checks."""
     if name == "sm3":
         return SM3
     if name == "madgrad_wd":

@@ -15,7 +15,6 @@ def raised(operation: Callable[[], Any]) -> str | None:
 
 
 def is_integer(value: object) -> bool:
-    """Whether a value is an int, not a bool."""
     return type(value) is int
 
 

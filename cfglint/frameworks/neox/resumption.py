@@ -29,7 +29,6 @@ def resumption(config: NeoXConfig) -> Resumption | None:
 
 
 def named(config: NeoXConfig) -> Resumption | None:
-    """The checkpoint of `load`."""
     folder = config.argument(FOLDER)
     if not isinstance(folder, str) or not folder:
         return None

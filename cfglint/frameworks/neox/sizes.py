@@ -145,7 +145,6 @@ def truncated(product: Callable[[], float]) -> int | None:
 
 
 def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
-    """The two widths of an MLP, after rounding."""
     hidden, multiple = config.argument("hidden_size"), config.argument("mlp_multiple_of")
     absolute, factor = config.argument("intermediate_size"), config.argument("expansion_factor")
     if not is_number(hidden) or type(multiple) is not int or multiple < 1 or (absolute is not None and factor is not None):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 
 def numbers(config: NeoXConfig) -> dict[str, int | None]:
-    """`seq_length`, `steps_per_epoch`, `total_steps` and `warmup_steps`, each None if it is unknown."""
     length = config.argument("seq_length")
     total = total_steps(config)
     return {
@@ -38,7 +37,6 @@ def total_steps(config: NeoXConfig) -> int | None:
 
 
 def steps_per_epoch(config: NeoXConfig) -> int | None:
-    """Complete optimizer steps in one pass over the data."""
     return steps_of(config, 1)
 
 
@@ -52,7 +50,6 @@ def steps_of(config: NeoXConfig, epochs: int) -> int | None:
 
 
 def decay_steps(config: NeoXConfig) -> int | None:
-    """The number of steps over which the learning rate decays, at least 1."""
     written, fraction = config.argument("lr_decay_iters"), config.argument("lr_decay_fraction")
     total = total_steps(config)
     if written is not None:
@@ -78,6 +75,5 @@ def warmup(config: NeoXConfig) -> float | None:
 
 
 def warmup_steps(config: NeoXConfig) -> int | None:
-    """Steps of warm-up; None where they are not an integer."""
     steps = warmup(config)
     return int(steps) if steps is not None and steps % 1 == 0 else None

@@ -17,7 +17,6 @@ MOST_POINTS = 1_000_000  # checkpoints
 
 
 def account(config: NeoXConfig) -> Summary:
-    """The lines about the launcher and the workers."""
     summary = Summary(config.release)
     for label, name in (("pipeline", "pipe_parallel_size"), ("tensor parallel", "model_parallel_size")):
         summary.add(LAUNCH, label, setting_of(config, name))
@@ -30,12 +29,10 @@ def account(config: NeoXConfig) -> Summary:
 
 
 def setting_of(config: NeoXConfig, name: str) -> Setting:
-    """A field as a setting, with its default where it is not written."""
     return config.setting(name, value=config.argument(name))
 
 
 def length(config: NeoXConfig, summary: Summary) -> None:
-    """Add the lines from samples or iterations to steps."""
     samples = config.facts.num_examples, config.facts.examples_source
     total = steps.total_steps(config)
     if config.argument("train_iters") is not None:
@@ -61,7 +58,6 @@ def length(config: NeoXConfig, summary: Summary) -> None:
 
 
 def epoch(config: NeoXConfig, summary: Summary, samples: int) -> None:
-    """Add one pass over the data: steps and tokens."""
     size, tokens = config.batch.global_batch.value, config.argument("seq_length")
     exact = f" = {samples / size:,.2f}" if is_integer(size) and size > 0 else ""
     because = f"{samples:,} samples / global batch{exact}, rounded down"
@@ -71,13 +67,11 @@ def epoch(config: NeoXConfig, summary: Summary, samples: int) -> None:
 
 
 def needs(config: NeoXConfig) -> str:
-    """The missing flags that the length of the run depends on."""
     facts = config.facts
     return " and ".join(flag for flag, value in ((GPUS, facts.gpus), (EXAMPLES, facts.num_examples)) if value is None)
 
 
 def decay_because(config: NeoXConfig) -> str:
-    """The origin of the number of decay steps."""
     for name in ("lr_decay_iters", "lr_decay_fraction"):
         if config.argument(name) is not None:
             return str(setting_of(config, name))
@@ -85,7 +79,6 @@ def decay_because(config: NeoXConfig) -> str:
 
 
 def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
-    """Add how often the run evaluates and saves."""
     setting = setting_of(config, "eval_interval")
     if is_integer(setting.value) and setting.value > 0 and total is not None:
         summary.mark("evaluations", range(setting.value, total + 1, setting.value))
@@ -112,7 +105,6 @@ def can_be_listed(total: int, factor: float | None, scale: str) -> bool:
 
 
 def rate(config: NeoXConfig, summary: Summary) -> None:
-    """Add optimizer and schedule."""
     derived = config.derived
     for label, path, value in (
         ("optimizer", ("optimizer", "type"), derived.optimizer_type),
@@ -140,7 +132,6 @@ def clipping(config: NeoXConfig, summary: Summary) -> None:
 
 
 def precision(config: NeoXConfig, summary: Summary) -> None:
-    """Add data type, ZeRO stage and gradient checkpointing."""
     derived = config.derived
     written = config.setting("precision")
     sections = ", ".join(config.setting(name).place for name in derived.enabled_sections)

@@ -32,7 +32,6 @@ FAILED = "ORL011"  # the page of what Python itself refuses
 
 @functools.cache
 def plan(program: str, release: Version) -> Plan:
-    """The rows of a program, in the order in which they run."""
     stages: tuple[Stage, ...] = ("config", "init")
     return Plan({stage: table_of(KIND).rows(stage, program, release) for stage in stages})
 

@@ -31,7 +31,6 @@ SETTINGS = (
 
 
 def account(config: OpenRlhfConfig) -> Summary:
-    """The lines about launcher, batch, length, learning rate and precision."""
     summary = launched(config.facts.launch)
     summary.package = config.release
     for group, label, role in SETTINGS:

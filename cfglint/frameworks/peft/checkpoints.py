@@ -42,7 +42,6 @@ def path_in_project(name: str, origin: str) -> str:
 
 
 def read(path: str, root: str) -> ConfigTable | None:
-    """The JSON object of a file inside a root."""
     import json
 
     from cfglint.source import files

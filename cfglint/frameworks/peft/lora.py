@@ -65,14 +65,8 @@ def checked(values: ConfigMapping, peft: Version, unknown: Collection[str] = ())
     if isinstance(task, str) and task.rpartition(".")[2] not in fields.TASKS and peft >= fields.CHECKS_TASK:
         text = f"ValueError: Invalid task type: {task!r}. Must be one of the following task types: {', '.join(fields.TASKS)}."
         near = task.upper() if task.upper() in fields.TASKS else "CAUSAL_LM"
-        raise Refusal(
-            PEFT,
-            ["task_type"],
-            f'`task_type` is "{task}", which is not a task of PEFT',
-            text,
-            [set_key("task_type", near)],
-            fails_at="config",
-        )
+        words = f'`task_type` is "{task}", which is not a task of PEFT'
+        raise Refusal(PEFT, ["task_type"], words, text, [set_key("task_type", near)], fails_at="config")
     if isinstance(get(PARAMETERS), str):
         text = "TypeError: `target_parameters` must be a list of strings or None."
         raise Refusal(
@@ -94,14 +88,8 @@ def checked(values: ConfigMapping, peft: Version, unknown: Collection[str] = ())
         )
     if get("init_lora_weights") == "loftq" and not get("loftq_config") and "loftq_config" not in unknown:
         text = "ValueError: `loftq_config` must be specified when `init_lora_weights` is 'loftq'."
-        raise Refusal(
-            PEFT,
-            ["init_lora_weights"],
-            "`init_lora_weights: loftq` requires `loftq_config`",
-            text,
-            ["set `loftq_config`"],
-            fails_at="config",
-        )
+        words = "`init_lora_weights: loftq` requires `loftq_config`"
+        raise Refusal(PEFT, ["init_lora_weights"], words, text, ["set `loftq_config`"], fails_at="config")
     if get("lora_bias") and get("use_dora"):
         text = "ValueError: The argument lora_bias=True is not supported for DoRA, please pass use_dora=False"
         raise Refusal(
@@ -137,12 +125,8 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
         raise model_refusal(["bias"], f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, [set_key("bias", "none")])
     if isinstance(start, str) and not is_initialization(start, peft):
         text = f"ValueError: Unknown initialization init_lora_weights={start!r}"
-        raise model_refusal(
-            ["init_lora_weights"],
-            f'`init_lora_weights` is "{start}", which this release does not have',
-            text,
-            [remove_key("init_lora_weights")],
-        )
+        message = f'`init_lora_weights` is "{start}", which this release does not have'
+        raise model_refusal(["init_lora_weights"], message, text, [remove_key("init_lora_weights")])
     if start == "corda":
         text = "ValueError: `eigens` attribute not found for layer, please run `preprocess_corda` first."
         raise model_refusal(
@@ -167,7 +151,6 @@ def of_type(name: str, value: object) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as YAML spells it."""
     if isinstance(value, str):
         return f'"{value}"'
     return {None: "null", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
@@ -215,7 +198,6 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
 
 
 def entries(given: object) -> list[str]:
-    """The entries of a list of names, each once."""
     return list(dict.fromkeys(each for each in given if isinstance(each, str))) if isinstance(given, (list, tuple, set)) else []
 
 
@@ -294,7 +276,6 @@ def is_target(name: str, targets: Any, ends_of_targets: tuple[str, ...], values:
 
 
 def layer_of(name: str, pattern: Any) -> int | None:
-    """The number of the layer in a path."""
     patterns = [pattern] if isinstance(pattern, str) and pattern else pattern or []
     asked = [rf"(?:^|.*?\.){each}\.(?P<idx>\d+)\." for each in patterns] or [r".*?\.[^.]*\.(?P<idx>\d+)\."]
     found = next((match for each in asked if (match := re.match(each, name))), None)
@@ -319,7 +300,6 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
 
 
 def is_parameter(name: str, asked: Any) -> bool:
-    """Whether a parameter is one of `target_parameters`."""
     return bool(asked) and ends(name, asked)
 
 
@@ -376,7 +356,6 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
 
 
 def shown_list(value: object) -> str:
-    """A number or a list of numbers."""
     return str(value)
 
 

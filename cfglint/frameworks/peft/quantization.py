@@ -21,7 +21,6 @@ START = "init_lora_weights"
 
 
 def is_quantised(values: ConfigMapping) -> bool:
-    """Whether a `BitsAndBytesConfig` quantises."""
     return any(values.get(each) is True for each in BITS)
 
 

@@ -39,7 +39,6 @@ class SwiftCommands(Framework):
     reads_arguments = True
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has one of ms-swift's own keys."""
         return not SWIFT.isdisjoint(names)
 
 
@@ -60,7 +59,7 @@ class Swift(SwiftCommands):
     parts = {
         "exceptions": "rows.refusals.row_exceptions",
         "config": "swift.config.SwiftConfig",
-        "words": "swift.command_line.OPTIONS",
+        "words": "swift.parsed_command.OPTIONS",
         "loaded": "swift.batch.loaded",
         "batches_because": "swift.batch.batches_because",
         "operations": "huggingface.field_operations.OPERATIONS",
@@ -77,7 +76,6 @@ class Swift(SwiftCommands):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect by the top-level keys; files for Megatron-SWIFT do not count."""
         names = top_keys(document)
         return CERTAIN if relative_of(names) == RELATIVE and names.isdisjoint(MEGATRON | WRITTEN) else NO_MATCH
 
@@ -89,7 +87,6 @@ class Swift(SwiftCommands):
         return self.runs(line) or line.program.string.replace("\\", "/").endswith(SCRIPTS)
 
     def packages(self) -> dict[str, str]:
-        """ms-swift, and the transformers that its newest release accepts."""
         from cfglint.frameworks.swift.fields import libraries
 
         return {PACKAGE: NEWEST, **libraries(parse_version(NEWEST))}

@@ -93,7 +93,6 @@ class Trl(Framework):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect a trainer's file with keys that only TRL's classes have."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
         from cfglint.frameworks.huggingface import top_keys
 
@@ -105,13 +104,11 @@ class Trl(Framework):
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file may be a trainer's file."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
 
         return TRAINER.may_be(names, path)
 
     def packages(self) -> dict[str, str]:
-        """The packages TRL and transformers."""
         from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
 
         return {PACKAGE: NEWEST, TRANSFORMERS: NEWEST_TRANSFORMERS}
@@ -159,7 +156,6 @@ class Trl(Framework):
         return self.completed(facts)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        """The files that a trainer file names, and the one for `accelerate launch`."""
         from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
         from cfglint.frameworks.huggingface import named_file
 
@@ -170,7 +166,6 @@ class Trl(Framework):
         return found
 
     def argument_classes(self) -> dict[str, str]:
-        """The configuration classes of the trainers."""
         from cfglint.frameworks.trl.classes import CLASSES
 
         return CLASSES
@@ -187,7 +182,6 @@ class Trl(Framework):
         return not any(holds(since, until, release) for since, until in self.importable(PACKAGE, name))
 
     def script_classes(self) -> Collection[str]:
-        """The classes of script, model and datasets arguments."""
         from cfglint.frameworks.trl.classes import OTHER_CLASSES
 
         return OTHER_CLASSES

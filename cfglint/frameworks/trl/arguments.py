@@ -78,19 +78,15 @@ class TrlArguments(Arguments):
             self.given["max_steps"], self.source["max_steps"] = episodes // accumulation, EPISODES
 
     def release_defaults(self, version: Version) -> ConfigTable:
-        """The fields of the trainer's class with their defaults."""
         return self.fields.defaults
 
     @property
     def releases(self) -> dict[str, Version]:
-        """The packages that define the fields, with their releases."""
         return {"trl": self.release, **super().releases}
 
     def exists(self, name: str) -> bool:
-        """Whether any release has a field of this name, for any trainer."""
         return super().exists(name) or HISTORY.ever(name)
 
     def kind_of(self, name: str) -> str:
-        """The type of a field, as `huggingface.fields` names it."""
         of_own_class = name in self.fields.own or not super().exists(name)  # TRL's, or a field that the program defines
         return self.fields.types[name] if of_own_class else super().kind_of(name)

@@ -45,7 +45,6 @@ class Generation(Record):
 
 
 def generation(config: TrlConfig) -> Generation:
-    """The numbers of a generation; an unknown one is None."""
     return generation_from(config, config.batch.micro_batch.integer)
 
 
@@ -101,17 +100,14 @@ def numbers(config: TrlConfig) -> dict[str, int | None]:
 
 
 def count(value: object) -> int | None:
-    """A value as an integer; None if it is not one."""
     return value if isinstance(value, int) else None
 
 
 def known_number(args: TrlArguments, name: str) -> Number:
-    """The value of a field as a number; None if it is unknown."""
     return number(args[name]) if args.known(name) else None
 
 
 def number(value: object) -> Number:
-    """A value as a number, which includes booleans; None if it is not one."""
     return value if isinstance(value, (int, float)) else None
 
 

@@ -61,7 +61,6 @@ def refusals(config: TrlConfig) -> list[Refusal]:
 
 
 def is_same(first: Refusal, second: Refusal) -> bool:
-    """Whether two refusals are the same finding."""
     return (first.kind, first.key) == (second.kind, second.key)
 
 

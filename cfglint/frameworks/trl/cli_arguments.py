@@ -15,7 +15,6 @@ class TrlWords(Words):
     name = "TrlParser.parse_args_and_config"
 
     def construct(self, document: Document) -> Operand:
-        """The values by option, not cast yet."""
         assert isinstance(document, CommandDocument)
         found: ConfigTable = {}
         for key, words in document.words.items():

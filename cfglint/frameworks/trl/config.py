@@ -110,7 +110,6 @@ class TrlConfig(TrainerConfig):
 
     @property
     def has_adapter(self) -> bool:
-        """Whether the file, or the program, asks for an adapter or a quantised model."""
         return super().has_adapter or any(self.values.get(key) for key in ("use_peft", "load_in_4bit", "load_in_8bit"))
 
     def has_field(self, key: str) -> bool:
@@ -168,7 +167,6 @@ class TrlConfig(TrainerConfig):
         return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 
     def default(self, path: Path, missing: object) -> Operand:
-        """The default of the trainer's class; some fields of the script have none."""
         found = super().default(path, missing)
         return missing if found == REQUIRED else found
 
@@ -178,12 +176,10 @@ class TrlConfig(TrainerConfig):
 
     @property
     def streams(self) -> bool:
-        """Whether the script streams its data, which then has no length."""
         return bool(self.arguments["dataset_streaming"] or self.arguments["streaming"])
 
     @property
     def packs(self) -> bool:
-        """Whether samples are packed into blocks, whose number depends on the data."""
         return bool(self.arguments["packing"])
 
     @property
@@ -192,7 +188,6 @@ class TrlConfig(TrainerConfig):
         return self.only(*(name for name, since in REPEATS.items() if since <= self.trl_version))
 
     def batches_because(self) -> str:
-        """How prompts become the batches of one process."""
         return self.part("batches_because", "")
 
     def micro_batches_at_once(self, micro: int) -> int | None:

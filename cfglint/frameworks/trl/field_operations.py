@@ -39,7 +39,6 @@ def adapters(config: TrlConfig) -> bool:
 
 
 def prepares(config: TrlConfig) -> bool:
-    """Whether SFT prepares its data."""
     argument = config.arguments["dataset_kwargs"]
     return config.only("sft") and not (isinstance(argument, dict) and argument.get("skip_prepare_dataset"))
 
@@ -96,7 +95,6 @@ def cache(value: object, config: TrlConfig) -> None:
 
 
 def generation_options(value: Operand, config: TrlConfig) -> None:
-    """Add the options as trainer/grpo_trainer.py:1172 does."""
     if value is not None and generates_itself(config):
         {}.update(value)
 
@@ -163,7 +161,6 @@ def prompt_length(value: Operand, config: TrlConfig) -> None:
 
 
 def preparation(value: Operand, config: TrlConfig) -> None:
-    """Use the options as trainer/sft_trainer.py:1008 does."""
     if config.only("sft") and value is not None:
         value.get("skip_prepare_dataset")
 
@@ -180,7 +177,6 @@ def rank(value: Operand, config: TrlConfig) -> None:
 
 
 def scale(value: Operand, config: TrlConfig) -> None:
-    """Divide alpha by r as peft tuners/lora/layer.py (update_layer) does."""
     if adapters(config):
         _ = value / 1
 
@@ -192,19 +188,16 @@ def dropout(value: Operand, config: TrlConfig) -> None:
 
 
 def modules(value: Operand, config: TrlConfig) -> None:
-    """Convert a list to a set as peft tuners/lora/config.py (__post_init__) does."""
     if adapters(config) and value is not None and not isinstance(value, str):
         iter(value)
 
 
 def task(value: object, config: TrlConfig) -> None:
-    """Look up the task as peft config.py (__post_init__) does."""
     if adapters(config) and value is not None and value not in TASKS:
         raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
 
 
 def loading(value: Operand, config: TrlConfig) -> None:
-    """Copy the options of the model as trainer/rloo_trainer.py:269 does."""
     if config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value:
         dict(value)
 

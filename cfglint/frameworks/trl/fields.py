@@ -80,7 +80,6 @@ class Fields:
 
     @property
     def by_length(self) -> dict[int, list[str]]:
-        """The names of the fields by their lengths."""
         if not self._by_length:
             for name in self.types:
                 self._by_length.setdefault(len(name), []).append(name)
@@ -114,7 +113,6 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
 
 
 def parsed(name: str, transformers: Version) -> str:
-    """The type to which the parser casts a string for a field of `TrainingArguments`."""
     if name == "warmup_steps" and transformers < RATIO_TAKEN:
         return "int"
     kind = ARGUMENTS[name][0]

@@ -34,7 +34,6 @@ class TrlMemory(TrainerMemory):
     understood = MODEL_ARGUMENTS
 
     def inputs(self) -> Inputs:
-        """The settings of the Trainer with the changes that TRL's trainers make."""
         found = super().inputs()
         facts = self.config.facts
         may_be_fused = PACKAGE in facts.target and (self.config.trl_version < FUSED_HEAD or not facts.is_known(PACKAGE))
@@ -45,7 +44,6 @@ class TrlMemory(TrainerMemory):
         return changed(found, settings=settings, alternatives=others)
 
     def of_release(self, settings: Settings) -> Settings:
-        """The settings with the changes that the trainer and its release make."""
         config = self.config
         if config.facts.is_known(PACKAGE) and config.trl_version >= FUSED_HEAD and config.only(SFT) and not self.liger():
             settings = changed(settings, loss=LOSS_CHUNKED)
@@ -59,7 +57,6 @@ class TrlMemory(TrainerMemory):
 
     @property
     def since_first(self) -> bool:
-        """Whether the release is 1.0 or newer."""
         return self.config.trl_version >= READ_BEFORE
 
     def adapters_stay_fp32(self, settings: Settings) -> bool:
@@ -73,5 +70,4 @@ class TrlMemory(TrainerMemory):
 
 
 def inputs(config: TrlConfig, model: Model) -> Inputs | None:
-    """The memory settings of a TRL run; None for the trainers that generate."""
     return TrlMemory(config, model).inputs() if config.parsed and config.only(*MODELLED) else None

@@ -38,5 +38,4 @@ def samples(config: TrlConfig) -> Samples | None:
 
 
 def is_exact(config: TrlConfig) -> bool:
-    """Whether the trainer drops no example."""
     return config.only("grpo", "rloo") or (config.only("sft") and config.trl_version < DROPS)

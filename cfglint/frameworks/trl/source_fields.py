@@ -88,7 +88,6 @@ def classes(tree: Tree, experimental: bool = False) -> dict[str, dict[str, Raw]]
 
 
 def places(name: str) -> Sequence[tuple[str, str]]:
-    """Where releases have the class of a section: files with the name of the class."""
     label = CONFIGS.get(name)
     files = (f"trainer/{name}_config.py", f"{EXPERIMENTAL}/{name}/{name}_config.py")
     return [(file, label) for file in files] if label is not None else BESIDE[name]

@@ -13,7 +13,6 @@ from cfglint.source.document import Written
 
 
 def account(config: TrlConfig) -> Summary:
-    """The lines about the Trainer, and those about TRL."""
     summary = of_trainer(config)
     if not config.parsed:
         return summary
@@ -41,7 +40,6 @@ def account(config: TrlConfig) -> Summary:
 
 
 def prompts(config: TrlConfig) -> int | None:
-    """The number of prompts per generation."""
     made = generation(config)
     return as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
 

@@ -7,9 +7,11 @@ An annotation is a name (`"int"`), or a tuple: `("|", "int", "None")`, `("list",
 
 from __future__ import annotations
 
+from operator import ge, gt, le, lt
+
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import listed, spelled
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterable, Operand
+from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Operand
 
 Loader = Callable[[Any], Any]
 Path = tuple[str | int, ...]
@@ -26,19 +28,25 @@ BOOLEAN, INTEGER, NUMBER = "a boolean", "an integer", "a number"  # what a field
 TRUE_WORDS = ("1", "on", "t", "true", "y", "yes")
 FALSE_WORDS = ("0", "off", "f", "false", "n", "no")
 LIMITS = {
-    "minimum": "greater than or equal to",
-    "exclusiveMinimum": "greater than",
-    "maximum": "less than or equal to",
-    "exclusiveMaximum": "less than",
+    "minimum": ("greater than or equal to", ge),
+    "exclusiveMinimum": ("greater than", gt),
+    "maximum": ("less than or equal to", le),
+    "exclusiveMaximum": ("less than", lt),
 }
 INT64 = 9_223_372_036_854_775_808
+TOO_LARGE = "Unable to parse input string as an integer, exceeded maximum size"
 
 
 class Invalid(Exception):
     """The refusal of a value: its kind, and pydantic's message.
 
-    `needed` is what the field requires (`an integer`, `0, 1, 2 or 3`), `text` the message without pydantic's words about its origin.
+    `needed` is what the field requires (`an integer`, `0, 1, 2 or 3`), `text` the message without pydantic's words about its origin. `at`
+    makes it the refusal by a model, whose name is `title` in the exception; `raises` is the exception if that is not pydantic's own.
     """
+
+    path: Path = ()
+    title = ""
+    raises = "ValidationError"
 
     def __init__(self, message: str, needed: str = "", kind: str = TYPE, text: str = "") -> None:
         super().__init__(message)
@@ -47,44 +55,18 @@ class Invalid(Exception):
         self.kind = kind
         self.text = text or message
 
-
-def expected(what: str, needed: str, found: str = "") -> Invalid:
-    """The refusal of a value of another type; `found` is what pydantic says of the value."""
-    return Invalid(f"Input should be {what}{found}", needed)
-
-
-def value_error(message: str, kind: str = RULE) -> Invalid:
-    """The refusal by a validator of a field or of the model."""
-    return Invalid(f"Value error, {message}", kind=kind, text=message)
-
-
-class Fault:
-    """A refusal by a model at `path`: its kind, pydantic's message, and what the field requires or the text of the rule.
-
-    `title` is the model's name in the exception. `raises` names the exception if it is not pydantic's ValidationError.
-    """
-
-    __slots__ = ("kind", "message", "needed", "path", "raises", "text", "title")
-
-    def __init__(self, path: Path, invalid: Invalid, title: str = "", raises: str = "ValidationError") -> None:
-        self.path = path
-        self.kind = invalid.kind
-        self.message = invalid.message
-        self.needed = invalid.needed
-        self.text = invalid.text
-        self.title = title
-        self.raises = raises
+    def at(self, path: Path, title: str = "", raises: str = "ValidationError") -> Invalid:
+        """The refusal as that of the value at a path, without the frames that it came through, which would keep the whole run in memory."""
+        self.path, self.title, self.raises, self.__context__ = path, title, raises, None
+        return self.with_traceback(None)
 
     @property
     def exception(self) -> str:
         """The predicted exception, without the line breaks and the link that pydantic adds."""
-        place = "".join(f"{step}." for step in self.path).removesuffix(".")
-        model = f"1 validation error for {self.title}: " if self.raises == "ValidationError" else ""
-        return f"{self.raises}: {model}{f'{place}: ' if place and model else ''}{self.message}"
-
-    def under(self, key: str, title: str) -> Fault:
-        """The fault as one of the model that has this one at a key."""
-        return Fault((key, *self.path), Invalid(self.message, self.needed, self.kind, self.text), title, self.raises)
+        if self.raises != "ValidationError":
+            return f"{self.raises}: {self.message}"
+        place = ".".join(map(str, self.path))
+        return f"{self.raises}: 1 validation error for {self.title}: {f'{place}: ' if place else ''}{self.message}"
 
     def explained(self, setting: Setting, name: str) -> str:
         """The message about a value: `stage` is 4; it must be 0, 1, 2 or 3; pydantic's own message where it has another form."""
@@ -97,49 +79,41 @@ class Fault:
         return f"`{name}` is {shown}; it must be {self.needed}"
 
 
+def expected(what: str, needed: str, found: str = "") -> Invalid:
+    """The refusal of a value of another type; `found` is what pydantic says of the value."""
+    return Invalid(f"Input should be {what}{found}", needed)
+
+
+def value_error(message: str, kind: str = RULE) -> Invalid:
+    """The refusal by a validator of a field or of the model."""
+    return Invalid(f"Value error, {message}", kind=kind, text=message)
+
+
 def boolean(value: object) -> bool:
     """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, (int, float)):
-        if value in (0, 1):
-            return value == 1
-    elif isinstance(value, str):
-        word = value.lower()
-        if word in TRUE_WORDS:
-            return True
-        if word in FALSE_WORDS:
-            return False
-    else:
-        raise expected("a valid boolean", BOOLEAN)
-    if isinstance(value, float) and not value.is_integer():
-        raise expected("a valid boolean", BOOLEAN)
-    raise expected("a valid boolean", BOOLEAN, ", unable to interpret input")
+    if isinstance(value, (int, float)) and value in (0, 1):
+        return value == 1
+    word = value.lower() if isinstance(value, str) else ""
+    if word in TRUE_WORDS or word in FALSE_WORDS:
+        return word in TRUE_WORDS
+    is_read = isinstance(value, (int, str)) or (isinstance(value, float) and value.is_integer())
+    raise expected("a valid boolean", BOOLEAN, ", unable to interpret input" if is_read else "")
 
 
 def integer(value: object) -> int:
     """Parse an `int`: integers, also as integral floats, booleans or decimal strings."""
     if isinstance(value, int):
         return int(value)
-    if isinstance(value, float):
-        return integer_of_float(value)
     if isinstance(value, str):
         return parsed_integer(value)
-    raise expected("a valid integer", INTEGER)
-
-
-def finite(value: float) -> bool:
-    """Whether a float is neither infinite nor not a number."""
-    return value - value == 0
-
-
-def integer_of_float(value: float) -> int:
-    if not finite(value):
+    if not isinstance(value, float):
+        raise expected("a valid integer", INTEGER)
+    if value - value != 0:
         raise expected("a finite number", "a finite number")
     if not value.is_integer():
         raise expected("a valid integer", INTEGER, ", got a number with a fractional part")
     if not -INT64 <= value < INT64:
-        raise Invalid("Unable to parse input string as an integer, exceeded maximum size")
+        raise Invalid(TOO_LARGE)
     return int(value)
 
 
@@ -153,107 +127,58 @@ def parsed_integer(text: str) -> int:
     bare = digits[len(sign) :]
     if bare[:1].isdigit() and "__" not in bare and not bare.endswith("_") and bare.isascii() and bare.replace("_", "").isdigit():
         if len(bare) > 4300:
-            raise Invalid("Unable to parse input string as an integer, exceeded maximum size")
+            raise Invalid(TOO_LARGE)
         return int(sign + bare.replace("_", ""))
     raise expected("a valid integer", INTEGER, ", unable to parse string as an integer")
 
 
 def number(value: object) -> float:
     """Parse a `float`: numbers, booleans, and strings that Python's float accepts."""
-    if isinstance(value, (int, float)):
-        try:
-            return float(value)
-        except OverflowError:
-            raise expected("a valid number", NUMBER) from None
-    if isinstance(value, str):
-        try:
-            return float(value if value.isascii() else "")
-        except ValueError:
-            raise expected("a valid number", NUMBER, ", unable to parse string as a number") from None
-    raise expected("a valid number", NUMBER)
+    try:
+        if isinstance(value, (int, float, str)):
+            return float("" if isinstance(value, str) and not value.isascii() else value)
+    except (OverflowError, ValueError):
+        pass
+    raise expected("a valid number", NUMBER, ", unable to parse string as a number" if isinstance(value, str) else "")
 
 
-def broken_limit(value: float, limits: Iterable[tuple[str, Operand]]) -> str:
-    """The first limit that a number violates, in pydantic's wording: `greater than 0`; empty if it violates none."""
-    broken = {name: limit for name, limit in limits if name in LIMITS and not keeps(name, value, limit)}
-    return next((f"{words} {broken[name]}" for name, words in LIMITS.items() if name in broken), "")
+def exactly(kind: type, message: str, needed: str) -> Loader:
+    """The loader of values of one type, without any conversion."""
 
+    def load(value: object) -> Operand:
+        if isinstance(value, kind):
+            return value
+        raise Invalid(message, needed)
 
-def keeps(name: str, value: float, limit: float) -> bool:
-    """Whether a number is within a bound."""
-    if name == "minimum":
-        return value >= limit
-    if name == "maximum":
-        return value <= limit
-    return value > limit if name == "exclusiveMinimum" else value < limit
-
-
-def text(value: object) -> str:
-    """Parse a `str`: only strings."""
-    if isinstance(value, str):
-        return value
-    raise expected("a valid string", "a string")
-
-
-def path(value: object) -> str:
-    """Parse a `pathlib.Path`: only strings."""
-    if isinstance(value, str):
-        return value
-    raise Invalid("Input is not a valid path for <class 'pathlib.Path'>", "a path")
-
-
-def items(value: object) -> list[Operand]:
-    """Parse a `list`."""
-    if isinstance(value, list):
-        return value
-    raise expected("a valid list", "a list")
-
-
-def mapping(value: object) -> ConfigMapping:
-    """Parse a `dict`."""
-    if isinstance(value, dict):
-        return value
-    raise expected("a valid dictionary", "a mapping")
-
-
-def anything(value: object) -> Operand:
-    """Accept any `object`."""
-    return value
+    return load
 
 
 def stage(value: object) -> int:
     """Parse ZeRO's stage: 0 to 3, also as a boolean, an integral float or a string of one digit."""
-    if isinstance(value, (int, float)) and value in (0, 1, 2, 3):
-        return int(value)
-    if isinstance(value, str):
-        try:
-            found = parsed_integer(value)
-        except Invalid:
-            found = -1
-        if 0 <= found <= 3:
-            return found
+    try:
+        found = parsed_integer(value) if isinstance(value, str) else value
+    except Invalid:
+        found = None
+    if isinstance(found, (int, float)) and found in (0, 1, 2, 3):
+        return int(found)
     raise Invalid("Input should be 0, 1, 2, 3 or 3", "0, 1, 2 or 3", CHOICE)
 
 
-def torch_type(value: object) -> ConfigValue:
-    """Parse a `torch.dtype`: refuse every value, because no file can contain such an object."""
-    raise Invalid("Input should be an instance of dtype")
-
-
+text = exactly(str, "Input should be a valid string", "a string")
+items = exactly(list, "Input should be a valid list", "a list")
 READERS: dict[Any, Loader] = {
-    "Any": anything,
-    "Path": path,
+    "Any": lambda value: value,
+    "Path": exactly(str, "Input is not a valid path for <class 'pathlib.Path'>", "a path"),
     "bool": boolean,
-    "dict": mapping,
+    "dict": exactly(dict, "Input should be a valid dictionary", "a mapping"),
     "float": number,
     "int": integer,
     "list": items,
     "str": text,
-    "torch.dtype": torch_type,
+    "torch.dtype": exactly(type, "Input should be an instance of dtype", ""),  # no file can contain such an object
     "tuple": items,
     ("enum", 0, 1, 2, 3): stage,
 }
-NO_TYPE = (type(None),)
 EXACT: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float,), "bool": (bool,), "str": (str,), "dict": (dict,), "list": (list,)}
 
 
@@ -265,7 +190,7 @@ def taken_as_they_are(reads: Operand) -> frozenset[type]:
     taken = _taken.get(id(reads))
     if taken is None:
         parts = reads[1:] if reads[0] == "|" else (reads,)
-        types = [NO_TYPE if part == "None" else EXACT.get(part, ()) for part in parts if isinstance(part, str)]
+        types = [(type(None),) if part == "None" else EXACT.get(part, ()) for part in parts if isinstance(part, str)]
         taken = _taken[id(reads)] = reads, frozenset().union(*types)
     return taken[1]
 
@@ -286,15 +211,12 @@ def one_of(choices: tuple[Any, ...], value: object, major: int = 2) -> Operand:
 
 def within(value: object, limits: Iterable[tuple[str, Operand]], major: int = 2) -> Operand:
     bounds = dict(limits)
-    if not bounds or value is None:
-        return value
-    if isinstance(value, (list, dict)):
-        least = bounds.get("minItems", 0)
-        if len(value) < least:
-            raise Invalid(f"List should have at least {least} item after validation, not {len(value)}", kind=RANGE)
-    broken = broken_limit(value, bounds.items()) if isinstance(value, (int, float)) else ""
-    if broken:
-        raise Invalid(f"Input should be {broken}" if major > 1 else f"ensure this value is {broken}", broken, RANGE)
+    if isinstance(value, (list, dict)) and len(value) < bounds.get("minItems", 0):
+        raise Invalid(f"List should have at least {bounds['minItems']} item after validation, not {len(value)}", kind=RANGE)
+    for name, (words, keeps) in LIMITS.items():
+        if name in bounds and isinstance(value, (int, float)) and not keeps(value, bounds[name]):
+            broken = f"{words} {bounds[name]}"
+            raise Invalid(f"Input should be {broken}" if major > 1 else f"ensure this value is {broken}", broken, RANGE)
     return value
 
 
@@ -304,7 +226,7 @@ class Reading:
     major = 2  # the version of pydantic
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[Invalid] = []
 
     def model(self, name: str, value: object, path: Path) -> Operand:
         """Convert a mapping to a model; raises Invalid."""
@@ -337,10 +259,25 @@ class Reading:
         if form == "model":
             return self.model(parts[0], value, path)
         if form in ("list", "tuple"):
-            return self.items(form, parts, value, path)
+            found = items(value)
+            if form == "tuple" and len(found) != len(parts):
+                many = f"Tuple should have at most {len(parts)} items after validation"
+                raise Invalid("Field required" if len(found) < len(parts) else many)
+            types = parts if form == "tuple" else parts * len(found)
+            return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(types, found, strict=True))]
         if form == "dict":
-            return self.mapping(parts, value, path)
-        return self.restricted(form, parts, value, path)
+            pairs = READERS["dict"](value).items()
+            return {self.inner(parts[0], key, (*path, key)): self.inner(parts[1], item, (*path, key)) for key, item in pairs}
+        if form == "strict":
+            if type(value) in EXACT[parts[0]]:
+                return value
+            raise expected(f"a valid {parts[0]}", f"a {parts[0]}")
+        if form == "pattern":
+            beginning = parts[0].removeprefix("^")
+            if not text(value).startswith(beginning) and beginning.replace("_", "").isalnum():
+                raise Invalid(f"String should match pattern '{parts[0]}'")
+            return value
+        return within(self.read(parts[0], value, path), parts[1], self.major)
 
     def union(self, parts: tuple[Any, ...], value: object, path: Path) -> Operand:
         """Convert a value by a union in smart mode: a member of the value's own type takes precedence, else the first that accepts it."""
@@ -352,7 +289,7 @@ class Reading:
         if any(isinstance(part, str) and type(value) in EXACT.get(part, ()) for part in members):
             return value
         refusals: list[Invalid] = []
-        faults: list[Fault] = []
+        faults: list[Invalid] = []
         for part in members:
             trial = self.trial()
             try:
@@ -371,15 +308,6 @@ class Reading:
         needed = dict.fromkeys(refusal.needed for refusal in refusals)
         raise Invalid("; ".join(messages), " or ".join(needed) if all(needed) else "", refusals[0].kind)
 
-    def items(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> list[Operand]:
-        """Convert a list, or a tuple of fixed length."""
-        found = items(value)
-        if form == "tuple" and len(found) != len(parts):
-            short = len(found) < len(parts)
-            raise Invalid("Field required" if short else f"Tuple should have at most {len(parts)} items after validation")
-        each = parts if form == "tuple" else parts * len(found)
-        return [self.inner(part, item, (*path, index)) for index, (part, item) in enumerate(zip(each, found, strict=True))]
-
     def inner(self, reads: Operand, value: object, path: Path) -> Operand:
         """Convert a member of a list or mapping; an error is recorded at the member's own path."""
         if self.major > 1 and type(value) in taken_as_they_are(reads):
@@ -387,26 +315,5 @@ class Reading:
         try:
             return self.read(reads, value, path)
         except Invalid as refusal:
-            self.faults.append(Fault(path, refusal.with_traceback(None)))
+            self.faults.append(refusal.at(path))
             return None
-
-    def mapping(self, parts: tuple[Any, ...], value: object, path: Path) -> ConfigMapping:
-        """Convert a mapping with typed keys and values."""
-        found: ConfigMapping = {}
-        for key, item in mapping(value).items():
-            found[self.inner(parts[0], key, (*path, key))] = self.inner(parts[1], item, (*path, key))
-        return found
-
-    def restricted(self, form: str, parts: tuple[Any, ...], value: object, path: Path) -> Operand:
-        """Convert a value to a type with a restriction: exact type, a pattern, or bounds."""
-        if form == "strict":
-            if type(value) in EXACT[parts[0]]:
-                return value
-            raise expected(f"a valid {parts[0]}", f"a {parts[0]}")
-        if form == "pattern":
-            found = text(value)
-            beginning = parts[0].removeprefix("^")
-            if beginning.replace("_", "").isalnum() and not found.startswith(beginning):
-                raise Invalid(f"String should match pattern '{parts[0]}'")
-            return found
-        return within(self.read(parts[0], value, path), parts[1], self.major)

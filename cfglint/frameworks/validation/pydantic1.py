@@ -17,14 +17,15 @@ from cfglint.frameworks.validation.pydantic import (
     Loader,
     Path,
     Reading,
+    exactly,
     is_simple,
 )
-from cfglint.source.annotations import Any, ConfigMapping, Operand
+from cfglint.source.annotations import Any, Callable, ConfigMapping, Operand
 
 
 def boolean(value: object) -> bool:
     """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
-    if isinstance(value, (bool, int, float)) and value in (0, 1):
+    if isinstance(value, (int, float)) and value in (0, 1):
         return value == 1
     word = value.lower() if isinstance(value, str) else ""
     if word in TRUE_WORDS or word in FALSE_WORDS:
@@ -32,45 +33,18 @@ def boolean(value: object) -> bool:
     raise Invalid("value could not be parsed to a boolean", BOOLEAN)
 
 
-def integer(value: object) -> int:
-    """Parse an `int`: any value that int() accepts; fractions are truncated."""
-    if isinstance(value, (int, float, str)):
+def by(convert: Callable[[Any], Operand], message: str, needed: str) -> Loader:
+    """The loader of whatever a type of Python makes of a scalar: fractions are truncated to integers, numbers become strings."""
+
+    def load(value: object) -> Operand:
         try:
-            return int(value)
+            if isinstance(value, (int, float, str)):
+                return convert(value)
         except (ValueError, OverflowError):
             pass
-    raise Invalid("value is not a valid integer", INTEGER)
+        raise Invalid(message, needed)
 
-
-def number(value: object) -> float:
-    """Parse a `float`: any value that float() accepts."""
-    if isinstance(value, (int, float, str)):
-        try:
-            return float(value)
-        except (ValueError, OverflowError):
-            pass
-    raise Invalid("value is not a valid float", NUMBER)
-
-
-def text(value: object) -> str:
-    """Parse a `str`: strings, and numbers and booleans as Python prints them."""
-    if isinstance(value, (str, int, float)):
-        return str(value)
-    raise Invalid("str type expected", "a string")
-
-
-def file_path(value: object) -> str:
-    """Parse a `pathlib.Path`: only strings."""
-    if isinstance(value, str):
-        return value
-    raise Invalid("value is not a valid path", "a path")
-
-
-def items(value: object) -> list[Operand]:
-    """Parse a `list`."""
-    if isinstance(value, list):
-        return value
-    raise Invalid("value is not a valid list", "a list")
+    return load
 
 
 def mapping(value: Operand) -> ConfigMapping:
@@ -94,7 +68,6 @@ class EarlierReading(Reading):
     major = 1
 
     def read(self, reads: Operand, value: Operand, path: Path) -> Operand:
-        """Convert a value by an annotation; raises Invalid."""
         loader = READERS.get(reads) if is_simple(reads) else None
         if value is None and (loader is not None or reads[0] == "enum"):
             raise null()
@@ -102,17 +75,16 @@ class EarlierReading(Reading):
 
 
 def null() -> Invalid:
-    """The refusal of null by a type that is not optional."""
     return Invalid("none is not an allowed value", "another value")
 
 
 READERS: dict[Any, Loader] = {
-    "Path": file_path,
+    "Path": exactly(str, "value is not a valid path", "a path"),
     "bool": boolean,
     "dict": mapping,
-    "float": number,
-    "int": integer,
-    "list": items,
-    "str": text,
+    "float": by(float, "value is not a valid float", NUMBER),
+    "int": by(int, "value is not a valid integer", INTEGER),
+    "list": exactly(list, "value is not a valid list", "a list"),
+    "str": by(str, "str type expected", "a string"),
     ("enum", 0, 1, 2, 3): stage,
 }

@@ -12,9 +12,8 @@ from cfglint.findings.releases import Releases
 from cfglint.launch.accelerate_options import FLAGS, is_option
 from cfglint.launch.launcher import Launcher, integer, not_an_integer
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
-from cfglint.launch.machine import Machine, number, visible
+from cfglint.launch.machine import Machine, Surroundings, number, visible
 from cfglint.launch.options import read_options
-from cfglint.launch.surroundings import Surroundings
 from cfglint.source.annotations import Any
 from cfglint.source.shell.placed_text import Text
 
@@ -39,15 +38,21 @@ COUNT_ON_LINE = Releases((0, 34, 0), package="accelerate")  # the launcher requi
 
 
 def resolve(line: LaunchLine, around: Surroundings) -> None:
-    """Compute the launch from the flags of a line and the file that they name."""
     options = line.options
     named = options.text("config_file")
     file: dict[Any, Any] | None = None
     if named is not None:
         line.files.append(NamedFile(named, "launcher:config_file", "accelerate"))
         file = around.values(named.value) if named.value is not None else None
-        if file is not None:
-            require_count(line, file)
+        if (
+            file is not None
+            and "num_processes" not in file
+            and "distributed_type" in file
+            and file.get("compute_environment", LOCAL) == LOCAL
+        ):
+            message = "the accelerate config does not set `num_processes`, which accelerate before 0.34 requires in the file"
+            raised = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'"
+            of_file(line, message, raised, "set `num_processes` in the accelerate config", COUNT_IN_FILE)
     resolve_with(line, around.machine, named, file)
 
 
@@ -67,13 +72,22 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
     machines_text = options.text("num_machines")
     from_file = int_or((file or {}).get("num_machines"), 1)
     count = number(machines_text, from_file if file is not None else 1, machine, line, "nodes")
-    line.values = launch_settings(line, file, type_of)
+    line.values = dict(file or {})
+    for name in ("num_processes", "num_machines", "mixed_precision"):
+        text = options.text(name)
+        if text is not None and text.value is not None:
+            line.values[name] = int(text.value) if text.value.isdigit() else text.value
+    line.values["type"] = type_of
     if not type_of and file is None and (total is None or total > 1):
         type_of = "multi_gpu"
     if not type_of or "cpu" in options:
         line.gpus_per_node, line.nodes, line.processes = 1, count if count else 1, 1
         line.unknown = [each for each in line.unknown if each[0] not in ("gpus_per_node", "processes")]
-        set_one_process(line, file)
+        option = options.given.get("num_processes")
+        wanted = options.value("num_processes") or str((file or {}).get("num_processes", ""))
+        if file is not None and wanted.isdigit() and int(wanted) > 1 and option is not None:  # of type NO, whatever its `num_processes`
+            message = f"`--num_processes` is {wanted}, but one process starts: the accelerate config has `distributed_type: NO`"
+            line.report("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well")
         return
     line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
     deepspeed_file(line, type_of)
@@ -128,14 +142,6 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
     return int_or(given, None)
 
 
-def require_count(line: LaunchLine, file: dict[Any, Any]) -> None:
-    """Report a file without the number of processes, which earlier releases require there."""
-    if "num_processes" not in file and "distributed_type" in file and file.get("compute_environment", LOCAL) == LOCAL:
-        message = "the accelerate config does not set `num_processes`, which accelerate before 0.34 requires in the file"
-        raised = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'"
-        of_file(line, message, raised, "set `num_processes` in the accelerate config", COUNT_IN_FILE)
-
-
 def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: Releases) -> None:
     """Report what some releases refuse about the file that a line names."""
     word = line.options.given["config_file"].word
@@ -143,35 +149,12 @@ def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: 
 
 
 def int_or(value: object, default: int | None) -> int | None:
-    """A value of a file as an integer."""
     if value is None:
         return default
     return value if type(value) is int else None
 
 
-def launch_settings(line: LaunchLine, file: dict[Any, Any] | None, type_of: str) -> dict[str, Any]:
-    """The settings of the launch: those of the file, overridden by the flags."""
-    values: dict[str, Any] = dict(file or {})
-    for name in ("num_processes", "num_machines", "mixed_precision"):
-        text = line.options.text(name)
-        if text is not None and text.value is not None:
-            values[name] = int(text.value) if text.value.isdigit() else text.value
-    values["type"] = type_of
-    return values
-
-
-def set_one_process(line: LaunchLine, file: dict[Any, Any] | None) -> None:
-    """Start one process for a file of type NO, whatever its `num_processes`."""
-    option = line.options.given.get("num_processes")
-    wanted = line.options.value("num_processes") or str((file or {}).get("num_processes", ""))
-    if file is None or not wanted.isdigit() or int(wanted) < 2 or option is None:
-        return
-    message = f"`--num_processes` is {wanted}, but one process starts: the accelerate config has `distributed_type: NO`"
-    line.report("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well")
-
-
 def deepspeed_file(line: LaunchLine, type_of: str) -> None:
-    """Record the DeepSpeed file that a flag of the launch names."""
     option = line.options.given.get("deepspeed_config_file")
     if option is None or option.value is None:
         return
@@ -190,7 +173,6 @@ class OfAccelerate(Launcher):
     nodes_option = "--num_machines"
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if line.processes == 1:
             several = f"`--multi_gpu --num_processes {wanted.processes}`"
             return f"`accelerate launch` starts one process, because neither the line nor its config asks for several; add {several}"
@@ -209,7 +191,6 @@ class AccelerateLauncher(OfAccelerate):
     accumulation_option = "gradient_accumulation_steps"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse sizes and program."""
         options = read_options(words, FLAGS, SHORT)
         line.options = options
         line.module = "module" in options
@@ -222,7 +203,6 @@ class AccelerateLauncher(OfAccelerate):
         return is_option(name.replace("-", "_"))
 
     def check(self, line: LaunchLine) -> None:
-        """Report `--multi_gpu` with fewer than 2 processes on a line without a file."""
         options = line.options
         total = options.value("num_processes") or ""
         count = integer(total)
@@ -233,7 +213,6 @@ class AccelerateLauncher(OfAccelerate):
             line.refuse("LCH008", options.given["num_processes"].word, "--num_processes", message, raised, remedy=remedy)
 
     def flags(self, line: LaunchLine) -> list[tuple[str, Option, str | None]]:
-        """The flags that override the config file."""
         found: list[tuple[str, Option, str | None]] = []
         for name, option in line.options.given.items():
             if name in KEYS and option.value is not None:

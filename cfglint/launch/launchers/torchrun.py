@@ -9,9 +9,8 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.launch.launcher import Launcher, integer
 from cfglint.launch.line import LaunchLine
-from cfglint.launch.machine import Machine, number, visible
+from cfglint.launch.machine import Machine, Surroundings, number, visible
 from cfglint.launch.options import complete, read_options
-from cfglint.launch.surroundings import Surroundings
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
 
@@ -72,7 +71,6 @@ class Torchrun(Launcher):
     nodes_variable = "PET_NNODES"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse sizes and program."""
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
         line.options = options
@@ -104,7 +102,6 @@ class Torchrun(Launcher):
         return ("PET_NPROC_PER_NODE",) if "nproc_per_node" not in line.options else ()
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         per_node = wanted.per_node
         text = line.options.text("nproc_per_node")
         if text is None:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+import ast
+
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
-from cfglint.launch.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramCall, ProgramFacts
-from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
+from cfglint.launch.program import HF_PARSERS, OwnLoop, ProgramCall, ProgramFacts
+from cfglint.launch.programs.calls import OF_MODELS
 from cfglint.launch.programs.classes import known_fields
-from cfglint.launch.programs.constructors import Constructor
+from cfglint.launch.programs.constructors import SPREADING, Constructor
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.programs.documents import BEFORE_OPTIMIZER, call_document, given_mapping, is_unknown_config, place_of_literal
-from cfglint.launch.programs.imports import imports
-from cfglint.launch.programs.literals import COMPUTED, literal
-from cfglint.launch.programs.model_objects import OF_MODELS
+from cfglint.launch.programs.modules import Definition, Modules, ProgramModule
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions
 from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of
-from cfglint.launch.programs.scopes import is_caught
-from cfglint.launch.programs.tracing import trace
-from cfglint.launch.programs.trainer_calls import trainer_calls
-from cfglint.launch.programs.trainers import SPREADING
+from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
+from cfglint.launch.programs.trainer_calls import adapter_calls, imports, trainer_calls
 from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.launch.registered import LAUNCH
-from cfglint.source.annotations import Callable, Mapping
+from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.record import changed
 
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import AlternativeEntry
 
 Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
-
 PASSED = ("optimizer", "lr_scheduler", "mpu")
+MOST = 200  # expressions that are followed
 
 
 class BuiltArguments:
@@ -59,8 +57,7 @@ class BuiltArguments:
             facts = call.facts(program, evaluated)
         else:
             facts = changed(program, not_read=unread_call(call.name, evaluated.call(call), program, evaluated.complete))
-        trainers = trainer_calls(program, evaluated, call.node)
-        self.program = changed(facts, trainer_calls=trainers, adapters=adapters_of(program, evaluated), imports=imports(program, evaluated))
+        self.program = trained(facts, program, evaluated, call.node)
         self.trainer = call.trainer
         self.passed = passed_to_engine(evaluated)
         self.document = document_of(program, which, reread, context)
@@ -86,7 +83,8 @@ class ParsedArguments(BuiltArguments):
         self.trainer = trainer_of_class(program.arguments)
         self.document = ProgramCall(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
         for name, field in program.defaults.items():
-            add_default(self.document, name, field)
+            if field.written is not None and not isinstance(field.default, Unknown) and literal(field.written[0]) is not COMPUTED:
+                self.document.defaults[name] = place_of_literal(self.document, name, field.written[0], field.written[1], field.default)
         self.document.files = frozenset(program_module.path for program_module in program.modules.known())
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
@@ -143,24 +141,18 @@ def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:
         return "", False
     [call] = evaluated.engines.values()
     given = [call.arguments[key][1].data for key in ("config", "config_params") if key in call.arguments]
-    name = next((each for each in given[:1] if isinstance(each, str) and each.endswith((".json", ".hjson"))), "")
+    name = next((path for path in given[:1] if isinstance(path, str) and path.endswith((".json", ".hjson"))), "")
     return name, not call.conditions
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with the calls that build the trainers of a program, and its imports."""
-    evaluated = evaluation_of(program, context)
-    trainers = trainer_calls(program, evaluated)
-    return changed(program, trainer_calls=trainers, adapters=adapters_of(program, evaluated), imports=imports(program, evaluated))
+    return trained(program, program, evaluation_of(program, context))
 
 
-def adapters_of(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[AdapterCall, ...]:
-    """The models that a program trains with their adapters, if it makes any."""
-    if evaluated is None or not evaluated.parts:
-        return ()
-    from cfglint.launch.programs.adapters import adapter_calls
-
-    return adapter_calls(program, evaluated)
+def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, node: ast.AST | None = None) -> ProgramFacts:
+    """The facts with the trainers, the adapters and the imports of a program; `node` makes the arguments of the trainers."""
+    trainers, adapters = trainer_calls(program, evaluated, node), tuple(adapter_calls(program, evaluated))
+    return changed(facts, trainer_calls=trainers, adapters=adapters, imports=imports(program, evaluated))
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:
@@ -169,17 +161,7 @@ def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) ->
     return ParsedArguments(program, reread, context) if fills else None
 
 
-def add_default(document: ProgramCall, name: str, field: Field) -> None:
-    """Add the place of the default of a field to the document of its parser, if that is a literal."""
-    if field.written is None or isinstance(field.default, Unknown):
-        return
-    expression, module = field.written
-    if literal(expression) is not COMPUTED:
-        document.defaults[name] = place_of_literal(document, name, expression, module, field.default)
-
-
 def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, context: Context) -> ProgramCall:
-    """The same call of a parser in another version of its files."""
     program = reread(texts)
     again = parsed_arguments(program, lambda later: reread({**texts, **later}), context) if program is not None else None
     if again is None:
@@ -196,7 +178,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     found.number = which
     if isinstance(call, (AcceleratorCall, EngineConfig)):
         found.loop = own_loop(evaluated.call(call) if isinstance(call, AcceleratorCall) else None, evaluated, program)
-    found.trace = lambda key: traced(found, key, program)
+    found.trace = lambda key: trace(found.traced[key][0], found.traced[key][1], program.modules) if key in found.traced else ()
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
@@ -205,16 +187,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     return found
 
 
-def traced(document: ProgramCall, key: str, program: ProgramFacts) -> tuple[str, ...]:
-    """The source of what the unknown value of a key is computed from."""
-    if key not in document.traced:
-        return ()
-    expression, module = document.traced[key]
-    return trace(expression, module, program.modules)
-
-
 def read_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> ProgramCall:
-    """The same call in another version of its files."""
     program = reread(texts)
     if program is None or len(program.built) != len(document.others) + 1:
         raise EditRefused("the edited program would build its arguments in another way", document.extent[0])
@@ -223,7 +196,35 @@ def read_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, 
 
 
 def built_again(document: ProgramCall, program: ProgramFacts, reread: Reread, which: int, context: Context) -> ProgramCall:
-    """The same call in another version of its program, or under other circumstances."""
     again = BuiltArguments(program, which, reread, context)
     again.document.program, again.document.partners = again.program, document.partners
     return again.document
+
+
+def trace(expression: ast.expr, module: ProgramModule, modules: Modules) -> tuple[str, ...]:
+    """The source of an expression and of what is assigned to the names in it, in any order of the program."""
+    found: dict[str, None] = {}
+    waiting = [(expression, module)]
+    while waiting and len(found) < MOST:
+        node, where = waiting.pop()
+        source = ast.unparse(node)
+        if source in found:
+            continue
+        found[source] = None
+        for each in ast.walk(node):
+            if isinstance(each, (ast.Name, ast.Attribute)):
+                waiting.extend(values_of(each, where, modules))
+    return tuple(sorted(found))
+
+
+def values_of(node: ast.Name | ast.Attribute, module: ProgramModule, modules: Modules) -> Iterator[tuple[ast.expr, ProgramModule]]:
+    """The expressions that give a name or an attribute its value, each with its module."""
+    if isinstance(node, ast.Attribute):
+        for known in modules.known():
+            yield from ((value, known) for value in known.givers.get(node.attr, ()))
+        return
+    yield from ((value, module) for value in module.givers.get(node.id, ()))
+    behind = modules.lookup(module, node.id) if node.id in module.imports else None
+    value = getattr(behind.node, "value", None) if isinstance(behind, Definition) else None
+    if isinstance(behind, Definition) and isinstance(value, ast.expr):
+        yield value, behind.module

@@ -61,25 +61,9 @@ def is_wide(text: str) -> bool:
     return WIDE.search(text) is not None
 
 
-def joined_path(first: str, second: str) -> str:
-    """Two parts of a path as `os.path.join` joins them."""
-    if second.startswith(("/", "\0")):
-        return second
-    return f"{first.rstrip('/')}/{second}" if first else second
-
-
 def path_part(path: FilePath, name: str) -> Value:
     head, _, tail = path.text.rstrip("/").rpartition("/")
     if name == "parent":
         return Value(FilePath(head or ("\0" if path.text.startswith("\0") else ".")))
     stem, mark, suffix = tail.rpartition(".")
     return Value(tail if name == "name" else (stem or tail) if name == "stem" else mark + suffix if stem else "")
-
-
-def parents_of(path: FilePath) -> list[Value]:
-    """The folders above a path, as far as they are in the project."""
-    values: list[Value] = []
-    while "/" in path.text.rstrip("/") and len(values) < MOST_TURNS:
-        values.append(path_part(path, "parent"))
-        path = values[-1].data
-    return values

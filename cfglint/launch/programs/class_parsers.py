@@ -20,7 +20,9 @@ from cfglint.launch.programs.objects import (
     OPEN,
     Built,
     Class,
+    Given,
     Instance,
+    Named,
     OpenFile,
     Sequence,
     Value,
@@ -34,16 +36,11 @@ from cfglint.source.annotations import Any
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
-
 WORD = Reason("argument", "a word of the launch line")
 LINE = Reason("argument", "the launch line")
 
 
 def of_line(name: str) -> Reason:
-    """An argument that the launch line may give."""
     return Reason("argument", f"`--{name}`", "the launch line may give it")
 
 
@@ -57,14 +54,12 @@ class ClassParser(Record):
 
 
 def class_parser(given: Given, named: Named, node: ast.AST, run: Interpreter) -> ClassParser:
-    """A parser that fills classes."""
     types = given[0] if given else named.get("dataclass_types", unknown())
     classes = list(types.data.items) if isinstance(types.data, Sequence) and not types.data.is_open else [types]
     return ClassParser(classes, node if isinstance(node, ast.Call) else None, run.site[1] if run.site is not None else None)
 
 
 def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named: Named) -> Value:
-    """The objects that a parser of classes makes."""
     if name in ("parse_args_into_dataclasses", "parse_args_and_config", "parse", "parse_args"):
         words, is_open = words_of(run, given, named)
         file: dict[str, Any] = {}
@@ -112,7 +107,7 @@ def made_by(
         return Value(framework_object(last, words, is_open, file, None))
     if not isinstance(data, Class):
         return unknown()
-    named: dict[Any, Value] = {}
+    named: Named = {}
     scope = Scope(run.modules, data.frame.module, data.frame.module.tree)
     lines = {name: line for each in reversed(data.line()) if isinstance(each, Class) for name, line in annotated(each.node)}
     for name, line in lines.items():
@@ -138,7 +133,6 @@ def made_by(
 
 
 def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, scope: Scope, words: Words) -> Value | None:
-    """The value that the words give to a field of a class; None if they do not give it."""
     found = words_behind(words, name)
     if found is None:
         return Value(False, argument=name) if words_behind(words, f"no_{name}") is not None else None
@@ -179,7 +173,6 @@ def words_behind(words: Words, name: str) -> list[str | None] | None:
 
 
 def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Any], made_of: Class | None) -> Built:
-    """A framework's object of arguments with the values of a line and a file."""
     found: dict[str, Value] = {}
     for field in known_fields(name):
         given = words_behind(words, field)

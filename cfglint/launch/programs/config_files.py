@@ -10,6 +10,7 @@ from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.objects import (
     OPEN,
     FilePlace,
+    Given,
     LoadedFile,
     Mapping,
     OpenFile,
@@ -21,11 +22,6 @@ from cfglint.launch.programs.objects import (
     wrapped,
 )
 from cfglint.source.annotations import Any
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given
-
 
 YAML_LOADS = ("safe_load", "load", "full_load", "unsafe_load", "load_yaml")
 REFUSED = Unknown(Reason("file", "a file that is not understood"))
@@ -53,7 +49,6 @@ def external(run: Interpreter, name: str, given: Given) -> Value | None:
 
 
 def content(run: Interpreter, path: Value) -> Value:
-    """The content of a file that the program opens."""
     file = file_of(run, path)
     if file is None or len(file[1]) > LARGEST:
         text = text_of_path(path)
@@ -66,7 +61,6 @@ def content(run: Interpreter, path: Value) -> Value:
 
 
 def file_of(run: Interpreter, path: Value) -> tuple[str, str] | None:
-    """(path, content) of a file of the project."""
     text = text_of_path(path)
     return run.context.content(text) if isinstance(text, str) and len(text) < 1000 else None
 
@@ -118,7 +112,6 @@ def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:
 
 
 def entries(content: object, count: int) -> int:
-    """The number of values in a config, counted up to the limit."""
     count += 1
     inside = content.values() if isinstance(content, dict) else content if isinstance(content, (list, tuple)) else ()
     for each in inside:
@@ -132,14 +125,16 @@ def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> A
     """The values of a content; unknown if its parser refuses it."""
     if len(text) > LARGEST:
         return REFUSED
-    if syntax == "toml":
-        return of_toml(text)
-    if syntax == "json":
-        import json
-
+    if syntax in ("toml", "json"):
         try:
+            if syntax == "toml":
+                import tomllib  # which only later releases of Python have
+
+                return tomllib.loads(text)
+            import json
+
             return json.loads(text)
-        except (ValueError, RecursionError):
+        except (ImportError, ValueError, RecursionError):
             return REFUSED
     from cfglint.source.loaders import YAML11
     from cfglint.source.parse import parse
@@ -153,16 +148,6 @@ def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> A
     return REFUSED if result.problems else result.value
 
 
-def of_toml(text: str) -> Any:
-    """The values of a TOML content, where Python can parse it."""
-    try:
-        import tomllib
-
-        return tomllib.loads(text)
-    except (ImportError, ValueError, RecursionError):
-        return REFUSED
-
-
 def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
     first = given[0] if given else None
     if name == "load" and first is not None:
@@ -171,7 +156,12 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         content = plain(first) if first is not None else {}
         return wrapped(content, by_attribute=True) if first is None or not isinstance(content, Unknown) else structured(run, first)
     if name in ("merge", "unsafe_merge"):
-        return merged(run, given)
+        mapping = Mapping(None, by_attribute=True)
+        for value in given:
+            other = structured(run, value).data
+            merge_into(mapping, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
+        share_root(mapping, mapping)
+        return Value(mapping)
     if name in ("from_cli", "from_dotlist"):
         words: Any = plain(first) if first is not None else list(run.context.words)
         is_open = first is None and run.context.is_open
@@ -208,21 +198,10 @@ def structured(run: Interpreter, value: Value) -> Value:
 
 
 def share_root(mapping: Mapping, root: Mapping) -> None:
-    """Make a mapping the whole config for the interpolations in it."""
     mapping.root = root
     for item in mapping.items.values():
         if isinstance(item.data, Mapping):
             share_root(item.data, root)
-
-
-def merged(run: Interpreter, given: Given) -> Value:
-    """Several configs, the keys of the last one first."""
-    mapping = Mapping(None, by_attribute=True)
-    for value in given:
-        other = structured(run, value).data
-        merge_into(mapping, other if isinstance(other, Mapping) else Mapping({OPEN: True}))
-    share_root(mapping, mapping)
-    return Value(mapping)
 
 
 def merge_into(found: Mapping, other: Mapping) -> None:
@@ -244,33 +223,22 @@ def merge_into(found: Mapping, other: Mapping) -> None:
 
 
 def from_words(words: list[str]) -> Value:
-    """The config of `a.b=c` words."""
     mapping = Mapping(None, by_attribute=True)
     for word in words:
         name, mark, text = word.lstrip("-").partition("=")
-        set_path(mapping, name.split("."), wrapped(value_of_word(text), True) if mark else unknown())
+        value = values("words", f"x: {text}", omega=True) if mark else None  # as OmegaConf reads it
+        inside, steps = mapping, name.split(".")
+        for step in steps[:-1]:
+            inner = inside.slots.get(step)
+            if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
+                inner = inside.slots[step] = Value(Mapping(None, by_attribute=True))
+            inside = inner.data
+        inside.slots[steps[-1]] = wrapped(value["x"] if isinstance(value, dict) else REFUSED, True) if mark else unknown()
     share_root(mapping, mapping)
     return Value(mapping)
 
 
-def value_of_word(text: str) -> Any:
-    """The value of `a=text` as OmegaConf reads it."""
-    value = values("words", f"x: {text}", omega=True)
-    return value["x"] if isinstance(value, dict) else REFUSED
-
-
-def set_path(mapping: Mapping, steps: list[str], value: Value) -> None:
-    """Set the value behind several keys."""
-    for step in steps[:-1]:
-        inner = mapping.slots.get(step)
-        if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
-            inner = mapping.slots[step] = Value(Mapping(None, by_attribute=mapping.by_attribute))
-        mapping = inner.data
-    mapping.slots[steps[-1]] = value
-
-
 def resolved(run: Interpreter, value: Value) -> Value:
-    """A config as plain containers, with its interpolations resolved."""
     data = value.data
     if isinstance(data, Mapping):
         return Value(Mapping({**data.slots, **{key: resolved(run, run.item(value, Value(key))) for key in data.items}}))

@@ -7,7 +7,7 @@ import os
 from cfglint.launch.programs.objects import PROJECT
 from cfglint.source.annotations import Any, Callable, Mapping
 
-PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "main", "spelled", "exists")
+PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "spelled", "exists")
 UNCOMPARED = ("read", "files")  # the files of a project are the same for all evaluations of its programs
 
 
@@ -24,7 +24,6 @@ class Context:
         gpus: int | None = None,
         read: Callable[[str], str | None] = lambda path: None,
         folders: tuple[str, ...] = (),
-        main: str = "",
         spelled: tuple[str, ...] = (),
         exists: Callable[[str], bool | None] = lambda path: None,
     ) -> None:
@@ -34,7 +33,6 @@ class Context:
         self.gpus = gpus
         self.read = read
         self.folders = folders
-        self.main = main
         self.exists = exists
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
@@ -44,7 +42,6 @@ class Context:
         return self.environment.get(name)
 
     def changed(self, **parts: Any) -> Context:
-        """The same with some parts replaced."""
         return Context(**{**{name: getattr(self, name) for name in PARTS}, **parts})
 
     def content(self, path: str) -> tuple[str, str] | None:
@@ -79,15 +76,17 @@ class Watched(Context):
         self._context = context
         self._answers: dict[str, object] = {}
         self._variables: dict[str, str | None] = {}
+        self.is_asked = False
 
     def __getattr__(self, name: str) -> object:
+        self.is_asked = True
         found = getattr(self._context, name)
         if name not in UNCOMPARED:
             self._answers[name] = found
         return found
 
     def variable(self, name: str) -> str | None:
-        """A variable of the environment; None if it is not known."""
+        self.is_asked = True
         found = self._variables[name] = self._context.variable(name)
         return found
 

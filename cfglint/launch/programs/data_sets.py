@@ -14,8 +14,10 @@ from cfglint.launch.programs.objects import (
     Container,
     Counted,
     Function,
+    Given,
     Instance,
     Mapping,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -26,10 +28,6 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.row_functions import is_line, keeps_rows, parses_lines
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
 
 NAMED = "named"  # the builder of a folder, or of a data set of the Hub
 BUILDERS = ("json", "csv", "text", "parquet", "arrow")
@@ -158,7 +156,6 @@ def names_of(value: Value) -> tuple[str, ...]:
 
 
 def is_closed_list(value: Value) -> bool:
-    """Whether a value is a list whose entries are known."""
     return isinstance(value.data, Sequence) and not value.data.is_open
 
 
@@ -166,7 +163,6 @@ def is_closed_list(value: Value) -> bool:
 
 
 def recipe_of(value: Value) -> DataRecipe | None:
-    """The rows of a data set, of a list, or of an object of the program that tells its length; None if they are unknown."""
     data = value.data
     if isinstance(data, Sequence):
         mark = data.slots.get(OPEN)
@@ -176,18 +172,15 @@ def recipe_of(value: Value) -> DataRecipe | None:
         return added if mark is None else joined(mark, added) if data.items else mark
     if isinstance(data, DataSet):
         return data.recipe if not data.is_open else None
-    return recipe_of_object(value) if isinstance(data, Instance) and data.made_of is not None else None
-
-
-def recipe_of_object(value: Value) -> DataRecipe | None:
-    """The rows of an object whose class has `def __len__(self): return len(self.rows)`."""
-    classes = (each for each in value.data.made_of.line() if isinstance(each, Class))
-    method = next((each.slots["__len__"].data for each in classes if isinstance(each.slots.get("__len__"), Value)), None)
+    if not isinstance(data, Instance) or data.made_of is None:
+        return None
+    # An object whose class has `def __len__(self): return len(self.rows)`.
+    classes = (cls for cls in data.made_of.line() if isinstance(cls, Class))
+    method = next((cls.slots["__len__"].data for cls in classes if isinstance(cls.slots.get("__len__"), Value)), None)
     body = getattr(method.node, "body", None) if isinstance(method, Function) else None
     last = body[-1].value if isinstance(body, list) and isinstance(body[-1], ast.Return) else None
-    if not isinstance(last, ast.Call) or not isinstance(last.func, ast.Name) or last.func.id != "len" or len(last.args) != 1:
-        return None
-    part = part_of_object(value, last.args[0])
+    is_len = isinstance(last, ast.Call) and isinstance(last.func, ast.Name) and last.func.id == "len" and len(last.args) == 1
+    part = part_of_object(value, last.args[0]) if is_len else None  # type: ignore[union-attr]
     return recipe_of(part) if part is not None else None
 
 
@@ -206,7 +199,6 @@ def part_of_object(value: Value, node: ast.expr) -> Value | None:
 
 
 def joined(*parts: DataRecipe) -> DataRecipe:
-    """The rows of several data sets together."""
     return parts[0] if len(parts) == 1 else DataRecipe(parts=parts)
 
 
@@ -227,11 +219,6 @@ def rows_through(value: Value, parsed: bool = False) -> DataRecipe | None:
         return data.recipe if data.expression == COUNT else None
     is_open = isinstance(data, (Sequence, DataSet)) and not is_closed_list(value)
     return recipe_of(value) if is_open else None
-
-
-def item(data: DataSplits, key: ConfigValue) -> Value | None:
-    data_set = data.splits.get(key) if isinstance(key, str) else None
-    return Value(data_set) if data_set is not None else None
 
 
 def entry(value: Value, key: Value) -> Value | None:
@@ -269,23 +256,24 @@ def method(data: Container, name: str, given: Given, named: Named) -> Value | No
         return Value(Table(data.recipe)) if name == "to_pandas" else list_of(data.recipe)
     if name == "map":
         regroups = plain(named.get("batched", NONE)) not in (None, False) and "remove_columns" in named
-        return Value(data) if not regroups or is_row_wise(given[0] if given else named.get("function", NONE)) else None
+        function = (given[0] if given else named.get("function", NONE)).data
+        keeps = isinstance(function, Function) and keeps_rows(function.node, int(function.bound is not None))
+        return Value(data) if not regroups or keeps else None
     if name == "filter":
         return then(data, "filter", None)
     if name in ("select", "take") and (given or named):
         first = given[0] if given else next(iter(named.values()))
-        return first_rows(data, first) if name == "select" else upto(data, first)
+        if name == "take" or isinstance(first.data, RowCount):
+            return upto(data, first)
+        if isinstance(first.data, Counted):  # a long `range(n)`
+            return then(data, "first", first.data.length)
+        return then(data, "first", len(first.data.items)) if is_closed_list(first) else None
     if name == "skip" and given and isinstance(plain(given[0]), int):
         return then(data, "skip", plain(given[0]))
     if name == "train_test_split" and None not in named:
         parts = split_in_two(data, given[0] if given else named.get("test_size", NONE), named.get("train_size", NONE))
         return Value(DataSplits(dict(zip(("train", "test"), parts, strict=True)))) if parts else None
     return None
-
-
-def is_row_wise(function: Value) -> bool:
-    """Whether a function of a batched `map` gives a row for each one."""
-    return isinstance(function.data, Function) and keeps_rows(function.data.node, int(function.data.bound is not None))
 
 
 def method_of_table(data: Table, name: str, given: Given, named: Named) -> Value | None:
@@ -338,15 +326,6 @@ def divided(given: Given, named: Named) -> Value | None:
     return Value(Sequence(values)) if values and None not in named else None
 
 
-def first_rows(data: DataSet, rows: Value) -> Value | None:
-    """The rows of `select(range(n))`, or of a list of places."""
-    if isinstance(rows.data, RowCount):
-        return upto(data, rows)
-    if isinstance(rows.data, Counted):
-        return then(data, "first", rows.data.length)
-    return then(data, "first", len(rows.data.items)) if is_closed_list(rows) else None
-
-
 def upto(data: DataSet, count: Value) -> Value | None:
     """The first so many rows, by a number or by one that is computed from their number."""
     if isinstance(count.data, RowCount):
@@ -355,7 +334,6 @@ def upto(data: DataSet, count: Value) -> Value | None:
 
 
 def then(data: DataSet, step: str, argument: ConfigValue) -> Value:
-    """The data set after a further step."""
     recipe = data.recipe.then(step, argument)
     return Value(Table(recipe) if isinstance(data, Table) else DataSet(recipe))
 

@@ -7,20 +7,15 @@ from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
-from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
-from cfglint.launch.programs.literals import literal
 from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import OPEN, Mapping, Value, plain, same, unknown
 from cfglint.launch.programs.runs_of_program import Evaluated
-from cfglint.source.annotations import Any
+from cfglint.launch.programs.scopes import BuiltCall, literal
+from cfglint.source.annotations import Any, Collection
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 NO_REASON = Reason("program", "what the program computes")
 BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
@@ -44,7 +39,7 @@ def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) 
     return document
 
 
-def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> ProgramCall:
+def document_of_call(made: MadeCall, program: ProgramFacts, fields: Collection[str] | None = None) -> ProgramCall:
     """The document of a call, with the values that the code gives to `fields` of its result afterwards; without them, to any attribute.
 
     Another attribute of the result is the program's own: setting one never fails.
@@ -62,7 +57,6 @@ def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[
 
 
 def set_later(made: MadeCall) -> dict[str, Value]:
-    """The fields that the code sets after the call, with their last values."""
     found: dict[str, Value] = {}
     for result in made.results:
         for name, value in result.slots.items():
@@ -164,7 +158,6 @@ def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: Prog
 
 
 def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
-    """The node that names an argument."""
     if isinstance(key, ast.keyword) and key.arg is not None:
         start = offsets.offset(key.lineno, key.col_offset)
         return Node(SCALAR, start, start + len(name), name)
@@ -175,13 +168,11 @@ def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
 
 
 def value_of_key(key: ast.AST, made: MadeCall) -> ast.AST:
-    """The value behind a key of a dict display."""
     above = made.module.parent(key)
     return above.values[above.keys.index(key)] if isinstance(above, ast.Dict) and key in above.keys else key
 
 
 def computed_node(content: object, start: int, end: int) -> Node:
-    """A value without a literal of its own, at the expression that gives it."""
     if isinstance(content, dict):
         node = Node(MAPPING, start, end, style="flow")
         node.children = [(Node(SCALAR, start, end, str(key)), computed_node(value, start, end)) for key, value in content.items()]
@@ -214,7 +205,6 @@ def trains(call: MadeCall) -> bool:
 
 
 def is_unknown_config(call: MadeCall) -> bool:
-    """Whether the config of a call of `deepspeed.initialize` is neither a known mapping nor a path."""
     values = [call.arguments[name][1] for name in ("config", "config_params") if name in call.arguments]
     return bool(values) and given_mapping(call) is None and all(not value.known or isinstance(value.data, Mapping) for value in values)
 

@@ -9,10 +9,9 @@ import ast
 
 from cfglint.launch.argparse_types import converted
 from cfglint.launch.program import MISSING, Field
-from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External, assigned_names
 from cfglint.launch.programs.parsers import Construction, called, changes_words, in_try
-from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.launch.programs.scopes import COMPUTED, FUNCTIONS, Scope, dotted, keyword, value_of
 from cfglint.source.annotations import Any, Iterator
 from cfglint.source.record import changed
 
@@ -64,12 +63,21 @@ class Flags:
             if isinstance(above, ast.Attribute) and call is not None and call.func is above:
                 self._method(scope, above.attr, call, depth)
             elif isinstance(above, ast.Call) and node in above.args:
-                self._handed_on(scope, above, above.args.index(node), names, depth)
+                function, position = scope.resolve(above.func), above.args.index(node)
+                if isinstance(function, External) and function.name == "deepspeed.add_config_arguments":
+                    self.fields.update(ADDED)
+                elif isinstance(function, Definition) and isinstance(function.node, FUNCTIONS) and depth < DEEPEST:
+                    parameters = [*function.node.args.posonlyargs, *function.node.args.args]
+                    if position < len(parameters) and assigned_names(scope.module.parent(above)) <= names:
+                        self._follow(Scope(scope.modules, function.module, function.node), {parameters[position].arg}, depth + 1)
+                    else:
+                        self.complete = False
+                else:
+                    self.complete = False
             elif not (isinstance(above, ast.Return) and depth):
                 self.complete = False
 
     def _method(self, scope: Scope, name: str, call: ast.Call, depth: int) -> None:
-        """Analyse a call of a method of the parser."""
         if call in self._calls:
             return
         self._calls.add(call)
@@ -88,24 +96,7 @@ class Flags:
         elif name not in HARMLESS:
             self.complete = False
 
-    def _handed_on(self, scope: Scope, call: ast.Call, position: int, names: set[str], depth: int) -> None:
-        """Analyse a function to which the parser is passed: one of the project, or DeepSpeed's."""
-        found = scope.resolve(call.func)
-        if isinstance(found, External) and found.name == "deepspeed.add_config_arguments":
-            self.fields.update(ADDED)
-            return
-        if not isinstance(found, Definition) or not isinstance(found.node, FUNCTIONS) or depth >= DEEPEST:
-            self.complete = False
-            return
-        parameters = [*found.node.args.posonlyargs, *found.node.args.args]
-        returned = assigned_names(scope.module.parent(call))
-        if position >= len(parameters) or not returned <= names:
-            self.complete = False
-            return
-        self._follow(Scope(scope.modules, found.module, found.node), {parameters[position].arg}, depth + 1)
-
     def _add(self, scope: Scope, call: ast.Call) -> None:
-        """Record an argument that is added."""
         options = [value_of(node, scope) for node in call.args]
         if not options or not all(isinstance(each, str) and each.startswith("-") for each in options):
             self.complete = False  # a positional argument takes leftover words
@@ -121,24 +112,23 @@ class Flags:
 
 
 def is_optional_boolean(call: ast.Call) -> bool:
-    """Whether an argument is a flag with a negation."""
-    return dotted(action(call) or call)[-1:] == ["BooleanOptionalAction"]
-
-
-def action(call: ast.Call) -> ast.expr | None:
-    return keyword(call, "action")
+    return dotted(keyword(call, "action") or call)[-1:] == ["BooleanOptionalAction"]
 
 
 def flag(scope: Scope, call: ast.Call) -> Field:
-    """The argument that a call adds."""
     place = (scope.module.path, call.lineno)
     required = keyword(call, "required") is not None and value_of(keyword(call, "required"), scope) is True
     default: Any = MISSING if required else None
     if keyword(call, "default") is not None and not required:
         default = value_of(keyword(call, "default"), scope)
+    action = value_of(keyword(call, "action"), scope) if keyword(call, "action") is not None else None
     takes = words(scope, call)
     if takes == "0":
-        stored = stored_value(scope, call)
+        stored: Any = COMPUTED
+        if action in STORED or is_optional_boolean(call):
+            stored = STORED.get(action, True) if isinstance(action, str) else True
+        elif action == "store_const":
+            stored = value_of(keyword(call, "const"), scope)
         unset = not stored if isinstance(stored, bool) and not is_optional_boolean(call) else None
         default = unset if keyword(call, "default") is None and not required else default
         return Field("bool" if isinstance(stored, bool) else "", default, *place, takes, (), stored)
@@ -147,28 +137,15 @@ def flag(scope: Scope, call: ast.Call) -> Field:
     typed = kind[0] if kind and kind[0] in ("int", "float", "str") else ""
     listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
     choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may convert the string first
-    return Field(typed, converted_default(default, typed), *place, takes, choices)
-
-
-def converted_default(default: object, kind: str) -> Any:
-    """The default of an argument: a string is converted as a word of the line is."""
-    if not isinstance(default, str) or kind == "str":
-        return default
-    value = converted(kind, default)
-    return COMPUTED if value is None else value
-
-
-def stored_value(scope: Scope, call: ast.Call) -> Any:
-    name = value_of(action(call), scope)
-    if name in STORED or is_optional_boolean(call):
-        return STORED.get(name, True) if isinstance(name, str) else True
-    return value_of(keyword(call, "const"), scope) if name == "store_const" else COMPUTED
+    if isinstance(default, str) and typed != "str":  # is converted as a word of the line is
+        value = converted(typed, default)
+        default = COMPUTED if value is None else value
+    return Field(typed, default, *place, takes, choices)
 
 
 def words(scope: Scope, call: ast.Call) -> str:
-    """The number of words that follow an argument."""
-    if action(call) is not None:
-        name = value_of(action(call), scope)
+    if keyword(call, "action") is not None:
+        name = value_of(keyword(call, "action"), scope)
         if name in WITHOUT_VALUE or is_optional_boolean(call):
             return "0"
         if name not in ("store", "append", "extend"):
@@ -187,9 +164,3 @@ def engine_values(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
             node = keyword(call, "config") or keyword(call, "config_params")
             if node is not None:
                 yield call, node
-
-
-def engine_files(scopes: list[Scope]) -> tuple[str, ...]:
-    """The DeepSpeed files that the code names: `deepspeed.initialize(..., config="ds.json")`."""
-    names = (value_of(node, scope) for scope in scopes for _, node in engine_values(scope))
-    return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and name.endswith((".json", ".hjson"))))

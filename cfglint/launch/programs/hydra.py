@@ -10,7 +10,7 @@ from cfglint.launch.programs import config_files
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import ProgramModule
-from cfglint.launch.programs.objects import PROJECT, Mapping, Sequence, Value, unknown, wrapped
+from cfglint.launch.programs.objects import PROJECT, Mapping, Named, Sequence, Value, unknown, wrapped
 from cfglint.source.annotations import Any, ConfigValue, Iterable
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
@@ -69,7 +69,7 @@ def composed(run: Interpreter, folder: Value, name: Value, words: object, module
     return result
 
 
-def target_of(run: Interpreter, config: Value, named: dict[Any, Value]) -> tuple[str, dict[Any, Value]]:
+def target_of(run: Interpreter, config: Value, named: Named) -> tuple[str, dict[Any, Value]]:
     """The class that Hydra makes an object of for a config, empty if it is unknown, and its arguments: the other keys, and those of the
     call.
 

@@ -12,6 +12,7 @@ import posixpath
 from cfglint.evaluate import Reason
 from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
+from cfglint.launch.programs.branches import End, Quit
 from cfglint.launch.programs.calculation import short
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
@@ -29,8 +30,10 @@ from cfglint.launch.programs.objects import (
     Counted,
     FilePath,
     Function,
+    Given,
     Instance,
     Mapping,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -46,11 +49,6 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.dataclass_fields import annotated
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
-
 
 NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int, "float": float, "str": str, "bool": bool, "pow": pow}
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
@@ -79,7 +77,6 @@ NO_DEFAULT = Reason("argument", "a field without a default")
 
 
 def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
-    """The result of a call of something outside of the program."""
     package, _, last = name.rpartition(".")
     passed = loop_objects.passed_on(name, given)
     if passed is not None:
@@ -87,12 +84,15 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if name == "builtins.next" and given:
         run.take(given[0])
         return unknown()
+    if name in ("builtins.exit", "builtins.quit", "sys.exit", "os._exit"):  # a number above 0 and a message are those of a failure
+        status = given[0].data if given else None
+        raise End if isinstance(status, (int, str)) and status else Quit
     if package == "builtins":
         return builtin(run, last, given, named)
     if package == "os.path" or name in ("os.getcwd",):
         return of_path(run, last, given)
     if name in ("os.getenv", "os.environ.get", "os.environ.setdefault"):
-        return variable(run, given)
+        return run.variable(given[0] if given else NONE)
     if name in WORLD:
         return Value(run.context.gpus) if run.context.gpus is not None else unknown(GPUS)
     if name in TRUE_HERE or name in FALSE_HERE:
@@ -103,8 +103,6 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         return Value(External(name.removesuffix(".keys")))
     if name == "torch.cuda.get_device_capability":
         return wrapped((9, 0))
-    if name in ("sys.exit", "os._exit"):
-        run.end(given)
     if package == "math" and last in MATH:
         return numeric(last, given)
     if (name == "asyncio.run" or package.partition(".")[0] == "tqdm") and given:
@@ -114,13 +112,13 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if package in ("dataclasses", "attr", "attrs", "pydantic") or name in ("transformers.hf_argparser.HfArg", "simple_parsing.field"):
         return of_dataclasses(run, last, given, named)
     if name in NAMESPACES:
-        return namespace(named)
+        return Value(Instance(slots=slots_of(named)))
     if last in BY_ATTRIBUTE:
         return by_attribute(given, named)
     if package == "pathlib" and last in ("Path", "PurePath", "PosixPath"):
         return path_of(given)
     if name == "ast.literal_eval" and len(given) == 1 and given[0].known:
-        return evaluated_literal(run, given[0])
+        return evaluated_literal(given[0])
     if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class)):
         return unknown()
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
@@ -138,15 +136,12 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
 
 
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """The result of one of Python's own functions."""
     first = given[0] if given else NONE
     counted = data_sets.calculated(name, *given) if not named else None
     if counted is not None:
         return counted
     if name in NUMBERS:
         return converted(run, name, given)
-    if name in ("exit", "quit"):
-        run.end(given)
     if name == "open":
         return Value(OpenFile(first))
     if name in ("dict", "list", "tuple", "set", "sorted", "reversed"):
@@ -171,9 +166,13 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "vars" and isinstance(first.data, Instance):
         return run.attribute(first, "__dict__")
     if name in ("globals", "locals"):
-        return run.names(name)
-    if name == "exec":
-        run.changed_by_code()
+        frame = run.here_frame()
+        return Value(Mapping(frame.top.slots if name == "globals" else {**frame.slots}))
+    if name == "exec":  # may assign the numbers and strings of the module
+        slots = run.here_frame().top.slots
+        for key, value in list(slots.items()):
+            if isinstance(value, Value) and value.is_plain:
+                run.write(slots, key, unknown(Reason("program", "what `exec` may assign")))
     if name in ("print", "exec"):
         return NONE
     if name == "object":
@@ -181,17 +180,16 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     return unknown()
 
 
-def evaluated_literal(run: Interpreter, value: Value) -> Value:
+def evaluated_literal(value: Value) -> Value:
     """The result of `ast.literal_eval`, which raises an exception for what is no literal."""
     try:
         literal_eval = ast.literal_eval(value.data)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        run.fail()
+        raise End from None
     return wrapped(literal_eval) if isinstance(literal_eval, (*PLAIN, list, tuple, dict)) else unknown()
 
 
 def numeric(name: str, given: Given) -> Value:
-    """The result of a function of `math`."""
     import math
 
     number = given[0].data if given else None
@@ -208,7 +206,6 @@ def numeric(name: str, given: Given) -> Value:
 
 
 def converted(run: Interpreter, name: str, given: Given) -> Value:
-    """A conversion of a number or string."""
     contents = [value.data.text if isinstance(value.data, FilePath) and name == "str" else value.data for value in given]
     if name == "bool" and len(given) == 1 and isinstance(given[0].data, (Mapping, Sequence)):
         return Value(run.truth(given[0]))
@@ -260,7 +257,6 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`len`, `sum`, `max`, `min`, `any`, `all` of known values."""
     first = given[0] if given else NONE
     if name == "len":
         if isinstance(first.data, str):
@@ -281,7 +277,6 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`zip` and `enumerate` of known values."""
     lists = [run.iterated(value) for value in (given if name == "zip" else given[:1])]
     rows = [data_sets.rows_through(value) for value in (given if name == "zip" else given[:1])]
     if rows and rows[0] is not None and all(row == rows[0] for row in rows):
@@ -301,7 +296,6 @@ NEVER_PLAIN = ("io.", "os.PathLike", "pathlib.", "torch.", "datasets.", "pandas.
 
 
 def of_type(given: Given) -> Value:
-    """`isinstance` of a plain value, a list or a mapping."""
     if len(given) != 2 or not given[0].known:
         return unknown()
     kinds = given[1].data.items if isinstance(given[1].data, Sequence) else [given[1]]
@@ -319,12 +313,16 @@ def of_type(given: Given) -> Value:
 
 
 def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
-    """`getattr`, `hasattr` and `setattr`."""
     key = given[1].data if len(given) > 1 else None
     if not isinstance(key, str):
         if name == "setattr" and given:
             run.stores.add(run.here())
-            spoil(run, given[0])
+            run.opened_objects(given[0])
+            if isinstance(given[0].data, (Instance, Built)):
+                slots = given[0].data.slots
+                for name_ in [slot for slot in slots if slot is not OPEN]:
+                    run.write(slots, name_, unknown(Reason("program", "a computed name of an attribute")))
+                run.write(slots, OPEN, True)
         return unknown()
     owner = given[0]
     if name == "setattr" and len(given) == 3:
@@ -345,35 +343,7 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     return given[2] if len(given) > 2 else unknown()
 
 
-def spoil(run: Interpreter, owner: Value) -> None:
-    """Make an object unknown of which code sets an attribute with an unknown name."""
-    data = owner.data
-    run.opened_objects(owner)
-    if isinstance(data, (Instance, Built)):
-        for key in list(data.slots):
-            if key is not OPEN:
-                run.write(data.slots, key, unknown(Reason("program", "a computed name of an attribute")))
-        run.write(data.slots, OPEN, True)
-
-
-def variable(run: Interpreter, given: Given) -> Value:
-    """A variable of the environment: unknown, unless it is given."""
-    name = given[0].data if given else None
-    if not isinstance(name, str):
-        return unknown()
-    slot = run.environment.slots.get(name)
-    if isinstance(slot, Value):
-        return slot
-    outside = run.context.variable(name)
-    if outside is not None:
-        return Value(outside)
-    if name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and run.context.gpus is not None:
-        return Value(str(run.context.gpus))
-    return unknown(Reason("environment", f"the variable `{name}`", f"pass --env {name}=VALUE", name=name))
-
-
 def of_path(run: Interpreter, name: str, given: Given) -> Value:
-    """A function of `os.path`."""
     texts = [text_of_path(value) for value in given]
     if name == "getcwd":
         folders = run.context.folders
@@ -408,7 +378,6 @@ def anchored(run: Interpreter, path: str) -> str:
 
 
 def path_of(given: Given) -> Value:
-    """A `pathlib.Path`."""
     texts = [text_of_path(value) for value in given]
     return short(posixpath.join(*texts), FilePath) if texts and all(isinstance(text, str) for text in texts) else unknown()
 
@@ -488,17 +457,11 @@ def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
             as_text = module.imports.get("annotations") == "__future__.annotations"
             kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, each.frame)
             default = run.of_class(made_of, name, None) or Value(External("dataclasses.MISSING"))
-            found[name] = namespace({"name": Value(name), "type": kind, "default": default})
+            found[name] = Value(Instance(slots=slots_of({"name": Value(name), "type": kind, "default": default})))
     return Value(Sequence(found.values(), "tuple"))
 
 
-def namespace(named: Named) -> Value:
-    """An object that has the given attributes."""
-    return Value(Instance(slots=slots_of(named)))
-
-
 def by_attribute(given: Given, named: Named) -> Value:
-    """A mapping whose keys are attributes as well."""
     content = plain(given[0]) if given else {}
     if not isinstance(content, dict):
         return unknown()

@@ -5,6 +5,7 @@ Source: CPython argparse.py, transformers 5.23.0 hf_argparser.py, trl 1.16.0 scr
 
 from __future__ import annotations
 
+import argparse
 import ast
 
 from cfglint.evaluate import Reason, Unknown
@@ -24,13 +25,25 @@ from cfglint.launch.programs.class_parsers import (
 from cfglint.launch.programs.classes import text_annotation, type_of
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
-from cfglint.launch.programs.objects import NONE, OPEN, Class, Function, Instance, Mapping, Sequence, Value, Words, plain, unknown, wrapped
-from cfglint.launch.programs.parser_arguments import LineParser, ParserArgument
+from cfglint.launch.programs.objects import (
+    NONE,
+    OPEN,
+    Class,
+    Function,
+    Given,
+    Instance,
+    Mapping,
+    Named,
+    Sequence,
+    Value,
+    Words,
+    plain,
+    unknown,
+    wrapped,
+)
 from cfglint.launch.programs.scopes import Scope
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
+from cfglint.source.annotations import Any, NoReturn
+from cfglint.source.record import Record
 
 FIRE = "fire.Fire"
 ADDS = "deepspeed.add_config_arguments"  # deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments)
@@ -41,6 +54,10 @@ SIGNATURES = frozenset(
     )
 )
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
+UNKNOWN = "\0"  # stands for a word that is unknown
+COMMAND = "\0command"
+MOST = 100  # words of an argument that states their number
+PLAIN: Any = {"add_help": False, "conflict_handler": "resolve", "argument_default": argparse.SUPPRESS}
 
 
 def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value | None:
@@ -70,7 +87,8 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if name in ("hydra.compose", "hydra.experimental.compose"):
         overrides = plain(named["overrides"]) if "overrides" in named else []
         folder = run.hydra_folder
-        return hydra.composed(run, folder, named.get("config_name") or (given[0] if given else NONE), overrides, run.here_module())
+        frame = run.here_frame()
+        return hydra.composed(run, folder, named.get("config_name") or (given[0] if given else NONE), overrides, frame.module)
     return None
 
 
@@ -82,7 +100,13 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
     if isinstance(parser, ClassParser):
         return filled(run, parser, name, given, named)
     if name == "add_argument":
-        add(parser, given, named)
+        options = [value.data for value in given]
+        if not options or not all(isinstance(option, str) for option in options) or None in named:
+            parser.is_open = True
+            return NONE
+        long = next((option for option in options if option.startswith("--")), options[0])
+        dest = named.get("dest", NONE).data
+        parser.arguments.append(ParserArgument(dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_"), options, named))
         return NONE
     if name in ("add_argument_group", "add_mutually_exclusive_group"):
         return owner
@@ -100,21 +124,8 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
     return unknown()
 
 
-def add(parser: LineParser, given: Given, named: Named) -> None:
-    options = [value.data for value in given]
-    if not options or not all(isinstance(option, str) for option in options) or None in named:
-        parser.is_open = True
-        return
-    long = next((option for option in options if option.startswith("--")), options[0])
-    dest = named.get("dest", NONE).data
-    name = dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_")
-    parser.arguments.append(ParserArgument(name, options, named))
-
-
 def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) -> tuple[Value, Value]:
     """(the object that `parse_args` returns, the words that are left)."""
-    from cfglint.launch.programs.word_assignment import assigned
-
     data = Instance()
     if parser.is_open:
         data.slots[OPEN] = True
@@ -128,12 +139,11 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) ->
         data.slots[parser.command_name] = Value(chosen) if chosen is not None else unknown()
     elif parser.commands and chosen is None:
         data.slots[OPEN] = True
-    lacks_words = any(
-        parser_argument.is_required and parser_argument.name not in given for part in parts for parser_argument in part.arguments
-    )
+    lacks_words = any(argument.is_required and argument.name not in given for part in parts for argument in part.arguments)
     for part in parts:
         for argument in part.arguments:
-            may_be_given = is_open or unclear or (lacks_words and argument.is_without_default)
+            is_none_if_absent = argument.default is NONE and not argument.takes_none and not argument.is_positional
+            may_be_given = is_open or unclear or (lacks_words and is_none_if_absent)
             value = result_of(run, argument, given.get(argument.name), part, may_be_given)
             if argument.name not in data.slots or argument.name in given:
                 data.slots[argument.name] = value
@@ -178,7 +188,6 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
 
 
 def typed(run: Interpreter, argument: ParserArgument, word: str | None) -> Value:
-    """A word converted as the type of its argument says."""
     kind = argument.kind
     if kind is None or kind.data is None or word is None:
         return Value(word)
@@ -194,41 +203,26 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
         name = named.get("config_name") or (values[1] if len(values) > 1 else NONE)
         words, unknown_keys = hydra.overrides_of(run.context)
         return [hydra.composed(run, folder, name, words, function.frame.module, unknown_keys)], {}
-    if "click.command" in marks or "click.option" in marks:
-        return [], of_options(run, function)
-    return None
-
-
-def of_options(run: Interpreter, function: Function) -> Named:
-    """The arguments that click gives a function."""
-    found: Named = {}
+    if "click.command" not in marks and "click.option" not in marks:
+        return None
     parser = LineParser(abbreviates=False)
-    for given, named in (*function.marks.get("click.option", ()), *function.marks.get("click.argument", ())):
-        names = [each.data for each in given if isinstance(each.data, str)]
-        settings = dict(named)
+    for values, named in (*marks.get("click.option", ()), *marks.get("click.argument", ())):
+        names = [value.data for value in values if isinstance(value.data, str)]
+        settings, kind = dict(named), named.get("type")
         if plain(named.get("is_flag", NONE)) is True:
             settings["action"] = Value("store_true")
-        kind = named.get("type")
-        settings["type"] = Value(External(f"builtins.{click_type(kind, named.get('default'))}"))
-        options = [each for name in names for each in name.split("/")[:1]]
+        typed_as = kind.data.name.rpartition(".")[2].lower() if kind is not None and isinstance(kind.data, External) else ""
+        if typed_as not in ("int", "float", "str", "bool"):
+            default = named.get("default", NONE).data if kind is None else None
+            typed_as = type(default).__name__ if isinstance(default, (int, float)) else "str"
+        settings["type"] = Value(External(f"builtins.{typed_as}"))
+        options = [option for spelled in names for option in spelled.split("/")[:1]]
         if options:
             long = next((option for option in options if option.startswith("--")), options[0])
             dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
             parser.arguments.append(ParserArgument(dest, options, settings))
     result = parsed(run, parser, run.context.words, run.context.is_open)[0].data
-    for name, value in result.slots.items():
-        if name is not OPEN:
-            found[name] = Value(value.data, value.node, value.module)
-    return found
-
-
-def click_type(kind: Value | None, default: Value | None) -> str:
-    """The type of an option of click: the given one, else that of its default."""
-    name = kind.data.name.rpartition(".")[2].lower() if kind is not None and isinstance(kind.data, External) else ""
-    if name in ("int", "float", "str", "bool"):
-        return name
-    data = default.data if default is not None and kind is None else None
-    return type(data).__name__ if isinstance(data, (int, float)) else "str"
+    return [], {key: Value(value.data, value.node, value.module) for key, value in result.slots.items() if key is not OPEN}
 
 
 def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> Value:
@@ -311,3 +305,103 @@ def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[st
     default = function.defaults.get(parameter.arg)
     kind, takes, _ = type_of(text_annotation(parameter.annotation), scope, default.data if default is not None else None)
     return field_of_words(kind, takes, words)
+
+
+class ParserArgument:
+    """An argument of a parser: the name of its result, its options, and what `add_argument` says about it."""
+
+    def __init__(self, name: str, options: list[str], given: dict[Any, Value]) -> None:
+        self.name = name
+        self.options = options
+        self.default = given.get("default", NONE)
+        self.required = given.get("required", NONE).data is True
+        self.kind = given.get("type")
+        self.action = given["action"] if "action" in given else Value("store")
+        self.stores = {"store_true": True, "store_false": False}.get(str(self.action.data))  # what a flag sets; None for other arguments
+        self.nargs = given.get("nargs", NONE)
+        self.const = given.get("const", NONE)
+        self.is_flag_pair = isinstance(self.action.data, External) and self.action.data.name.endswith("BooleanOptionalAction")
+
+    @property
+    def is_positional(self) -> bool:
+        return not self.options[0].startswith("-")
+
+    @property
+    def is_required(self) -> bool:
+        return self.required or (self.is_positional and self.nargs.data not in ("?", "*"))
+
+    @property
+    def takes_none(self) -> bool:
+        return self.is_flag_pair or self.action.data in ("store_true", "store_false", "store_const", "append_const", "count")
+
+
+class LineParser(Record):
+    """An `argparse.ArgumentParser`, or a command of click, which accepts no abbreviations."""
+
+    arguments: list[ParserArgument] = []
+    defaults: dict[str, Value] = {}
+    commands: dict[str, LineParser] = {}
+    command_name: str = ""
+    is_open: bool = False  # further arguments are unknown
+    abbreviates: bool = True
+
+
+class LineRefused(Exception):
+    """`argparse` would end the program."""
+
+
+class WordParser(argparse.ArgumentParser):
+    """A parser that prints nothing."""
+
+    def error(self, message: str) -> NoReturn:
+        raise LineRefused(message)
+
+
+class Taken(argparse.Action):
+    """Notes the words of an argument: of a flag with a negation the option, of an argument that is appended those of all options."""
+
+    argument: ParserArgument
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, values: object, option_string: str | None = None) -> None:
+        words = [option_string] if self.argument.is_flag_pair else values if isinstance(values, list) else [values]
+        before = getattr(namespace, self.dest, []) if self.argument.action.data == "append" else []
+        setattr(namespace, self.dest, [*before, *(word for word in words if word is not None)])
+
+
+def assigned(parser: LineParser, words: tuple[str | None, ...]) -> tuple[dict[str, list[str | None]], str | None, bool, list[str | None]]:
+    """(the words of each argument, the subcommand, whether an unknown word may be an option, the words that are left).
+
+    An option that the parser does not have takes the next word with it.
+    """
+    try:
+        real = with_arguments(WordParser(**PLAIN, allow_abbrev=parser.abbreviates), parser)
+        found, rest = real.parse_known_args([UNKNOWN if word is None else word for word in words])
+    except (LineRefused, argparse.ArgumentError, IndexError, ValueError):  # the last two for options that argparse cannot have
+        return {}, None, True, []
+    command = vars(found).pop(COMMAND, None)
+    taken = {name: with_unknown(given) for name, given in vars(found).items()}
+    alone = (word == UNKNOWN and ("=" in before or before[:1] != "-") for before, word in zip(["", *rest], rest, strict=False))
+    positional = (argument.name for argument in parser.arguments if argument.is_positional)
+    return taken, command, any(alone) or any(None in taken.get(name, ()) for name in positional), with_unknown(rest)
+
+
+def with_unknown(words: list[str]) -> list[str | None]:
+    return [None if word == UNKNOWN else word for word in words]
+
+
+def with_arguments(real: WordParser, parser: LineParser) -> WordParser:
+    """A parser with the arguments of the program; each takes strings, none is required."""
+    for argument in parser.arguments:
+        options = [] if argument.is_positional else [option for option in argument.options if option.startswith("-")]
+        named: Any = {"dest": argument.name} if options else {}
+        if argument.is_flag_pair:
+            options += [f"--no-{option[2:]}" for option in options if option.startswith("--")]
+        nargs: Any = argument.nargs.data
+        if nargs not in (None, "?", "*", "+") and not (isinstance(nargs, int) and 0 < nargs <= MOST):
+            nargs = "*"  # any number, where it is not known
+        action: Any = real.add_argument(*(options or [argument.name]), **named, nargs=0 if argument.takes_none else nargs, action=Taken)
+        action.argument = argument
+    commands: Any = real.add_subparsers(dest=COMMAND) if parser.commands else None
+    for name, child in parser.commands.items():
+        with_arguments(commands.add_parser(name, **PLAIN), child)
+    return real

@@ -7,6 +7,7 @@ optimization.py, diffusers 0.36.0 optimization.py.
 from __future__ import annotations
 
 from cfglint.evaluate import Choice, Reason
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
@@ -16,19 +17,16 @@ from cfglint.launch.programs.objects import (
     PIPELINE,
     PLUGIN,
     SCHEDULE,
+    Given,
     LoopObject,
     Mapping,
+    Named,
     Opaque,
     Sequence,
     Value,
     unknown,
 )
 from cfglint.source.annotations import Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.objects import Given, Named
 
 ENGINE_CALL = "deepspeed.initialize"
 ACCELERATOR_CALLS = ("accelerate.Accelerator", "accelerate.accelerator.Accelerator")
@@ -63,6 +61,7 @@ SIGNATURES = {
 SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
 ENGINE_KEYS = ("gradient_accumulation_steps", "train_micro_batch_size_per_gpu", "train_batch_size")  # methods that return a key
 TOGETHER = "zip"  # the kind of a sequence of data loaders that a loop goes through at the same time
+PIPE_TOPOLOGIES = ("PipeModelDataParallelTopology", "PipeDataParallelTopology")
 # Functions outside of the program that go through what they are given.
 PASSING = (
     *("builtins.iter", "builtins.enumerate", "itertools.cycle", "itertools.islice", "itertools.chain", "accelerate.skip_first_batches"),
@@ -82,23 +81,15 @@ def kind_of(name: str) -> str:
         return LOADER
     if name.startswith("accelerate.") and last in PLUGINS:
         return PLUGIN
-    if name.startswith(SCHEDULE_PACKAGES) or (name.startswith(SCHEDULES) and is_schedule(last)):
+    is_function = last == "get_scheduler" or (last.startswith("get_") and "_schedule" in last)
+    if name.startswith(SCHEDULE_PACKAGES) or (name.startswith(SCHEDULES) and is_function):
         return SCHEDULE if last[:1].isupper() or last.startswith("get_") else ""
     if name.startswith(OPTIMIZER_PACKAGES) and last[:1].isupper() and last != "Optimizer":
         return OPTIMIZER
     return PIPELINE if name.startswith("deepspeed.") and last in ("PipelineModule", *PIPE_TOPOLOGIES) else ""
 
 
-PIPE_TOPOLOGIES = ("PipeModelDataParallelTopology", "PipeDataParallelTopology")
-
-
-def is_schedule(name: str) -> bool:
-    """Whether a function of a package makes a learning rate schedule."""
-    return name == "get_scheduler" or (name.startswith("get_") and "_schedule" in name)
-
-
 def parameters_of(name: str, kind: str) -> tuple[str, ...]:
-    """The parameters that a call may give by position."""
     last = name.rpartition(".")[2]
     if last == "get_scheduler" and name.startswith("diffusers."):
         return SIGNATURES["diffusers.get_scheduler"]
@@ -124,17 +115,13 @@ def made(name: str, kind: str, call: object, named: Named, context: Context) -> 
     return Value(Sequence([Value(part) for part in parts], "tuple"))
 
 
-def config_of(arguments: dict[str, tuple[object, Value]], key: str) -> Value:
-    """A key of the mapping that an engine is made with."""
-    config = next((arguments[name][1].data for name in ("config", "config_params") if name in arguments), None)
-    slot = config.slots.get(key) if isinstance(config, Mapping) else None
-    return slot if isinstance(slot, Value) else unknown(Reason("program", "what DeepSpeed computes"))
-
-
 def method(data: LoopObject, name: str, given: Given) -> Value:
     """The result of a method: what is prepared stays what it is."""
     if data.kind == ENGINE and name in ENGINE_KEYS and data.made is not None:
-        return config_of(data.made.arguments, name)
+        arguments = data.made.arguments
+        config = next((arguments[key][1].data for key in ("config", "config_params") if key in arguments), None)
+        slot = config.slots.get(name) if isinstance(config, Mapping) else None
+        return slot if isinstance(slot, Value) else unknown(Reason("program", "what DeepSpeed computes"))
     if data.kind != ACCELERATOR:
         return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
     for value in given if name in ("prepare", "prepare_scheduler") else ():

@@ -8,6 +8,7 @@ from cfglint.launch.programs.calculation import is_wide, short
 from cfglint.launch.programs.class_parsers import ClassParser
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.library import anchored, path_of, shallow_copy
+from cfglint.launch.programs.line_parsers import LineParser
 from cfglint.launch.programs.objects import (
     CALLBACKS,
     IS_TRAINED,
@@ -22,9 +23,11 @@ from cfglint.launch.programs.objects import (
     Class,
     FilePath,
     Function,
+    Given,
     LoopObject,
     Mapping,
     Method,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -33,12 +36,6 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
-from cfglint.launch.programs.parser_arguments import LineParser
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
-
 
 STREAM_METHODS = frozenset(  # of a streamed data set, whose result is one again
     (
@@ -78,40 +75,28 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
         if name in ("remote", "local", "spawn", "main", "options", "callback") and isinstance(data, Function):
             return run.called(target, given, named, run.here())
     if isinstance(data, Built):
-        return of_built(run, data, name)
+        if name.startswith("set_"):
+            run.write(data.slots, OPEN, True)
+        return Value(Mapping({OPEN: True, **data.arguments, **data.slots})) if name == "to_dict" else unknown()
     if isinstance(data, LoopObject):
         return loop_objects.method(data, name, given)
     if isinstance(data, (LineParser, ClassParser)):
         return line_parsers.method(run, found.owner, name, given, named)
-    value = of_opaque(run, data, name, given, named) if isinstance(data, Opaque) else None
-    return value or unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
-
-
-def of_opaque(run: Interpreter, data: Opaque, name: str, given: Given, named: Named) -> Value | None:
-    """A method of a streamed data set or of its splits, or of a trainer."""
-    value = data_sets.method(data, name, given, named)
-    if value is not None:
-        return value
-    if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
-        return Value(data)
-    if name == "train":
-        run.write(data.slots, IS_TRAINED, True)
-        run.write(data.slots, RESUMES, given[0] if given else named.get("resume_from_checkpoint", NONE))
-    elif name in ("remove_callback", "pop_callback"):
-        run.opened(Value(data))
-    elif name == "add_callback" and given:
-        before = data.slots.get(CALLBACKS)
-        run.write(data.slots, CALLBACKS, (*(before if isinstance(before, tuple) else ()), given[0]))
-    return None
-
-
-def of_built(run: Interpreter, data: Built, name: str) -> Value:
-    """A method of a framework's object of arguments."""
-    if name.startswith("set_"):
-        run.write(data.slots, OPEN, True)
-    if name == "to_dict":
-        return Value(Mapping({OPEN: True, **data.arguments, **data.slots}))
-    return unknown()
+    if isinstance(data, Opaque):
+        value = data_sets.method(data, name, given, named)
+        if value is not None:
+            return value
+        if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
+            return Value(data)
+        if name == "train":
+            run.write(data.slots, IS_TRAINED, True)
+            run.write(data.slots, RESUMES, given[0] if given else named.get("resume_from_checkpoint", NONE))
+        elif name in ("remove_callback", "pop_callback"):
+            run.opened(Value(data))
+        elif name == "add_callback" and given:
+            before = data.slots.get(CALLBACKS)
+            run.write(data.slots, CALLBACKS, (*(before if isinstance(before, tuple) else ()), given[0]))
+    return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
 
 
 def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
@@ -139,7 +124,17 @@ def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
 def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: Named) -> Value:
     key = given[0] if given else NONE
     if name in ("get", "pop", "setdefault"):
-        return got(run, data, name, key, given)
+        if not key.is_plain:
+            if name != "get":
+                run.opened(Value(data))
+            return unknown()
+        present, default = key.data in data.slots, given[1] if len(given) > 1 else NONE
+        value = run.item(Value(data), key) if present else unknown() if data.is_open else default
+        if name == "pop" and present:
+            run.remove(data.slots, key.data)
+        if name == "setdefault" and not present:
+            run.write(data.slots, key.data, value)
+        return value
     if name == "update":
         for each in given:
             run.update(data, each)
@@ -160,22 +155,6 @@ def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: 
     if name == "popitem":
         run.opened(Value(data))
     return unknown()
-
-
-def got(run: Interpreter, data: Mapping, name: str, key: Value, given: Given) -> Value:
-    """`get`, `pop` and `setdefault` of a dict."""
-    default = given[1] if len(given) > 1 else NONE
-    if not key.is_plain:
-        if name != "get":
-            run.opened(Value(data))
-        return unknown()
-    present = key.data in data.slots
-    value = run.item(Value(data), key) if present else unknown() if data.is_open else default
-    if name == "pop" and present:
-        run.remove(data.slots, key.data)
-    if name == "setdefault" and not present:
-        run.write(data.slots, key.data, value)
-    return value
 
 
 def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Value:
@@ -201,7 +180,6 @@ def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Va
 
 
 def of_file_path(run: Interpreter, data: FilePath, name: str, given: Given) -> Value:
-    """A method of a `pathlib.Path`."""
     if name in ("resolve", "absolute"):
         return Value(FilePath(anchored(run, data.text)))
     if name == "open":

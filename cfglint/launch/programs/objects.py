@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from cfglint.evaluate import ReasonKind
     from cfglint.source.document import Syntax
 
-    Given = list["Value"]  # the positional arguments of a call
-    Named = dict[Any, "Value"]  # its keywords; None for further, unknown ones
-
 Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
+Given = list["Value"]  # the positional arguments of a call
+Named = dict[Any, "Value"]  # its keywords; None for further, unknown ones
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
@@ -30,8 +29,6 @@ MOST_OBJECTS, MOST_OPTIONS = 16, 64  # that an unknown value may be
 DEEPEST = 20  # containers within containers
 ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
-
-
 ABSENT = object()  # in the place of the content of a slot that an object lacks
 
 
@@ -54,13 +51,10 @@ class LoadedFile:
     """A config file that a program loads: its path, its content, and its syntax."""
 
     def __init__(self, path: str, text: str, syntax: Syntax) -> None:
-        self.path = path
-        self.text = text
-        self.syntax = syntax
+        self.path, self.text, self.syntax = path, text, syntax
 
     @cached_property
     def document(self) -> Document:
-        """The parsed file."""
         from cfglint.source.parse import parse
 
         return parse(self.path, self.text, self.syntax)
@@ -92,7 +86,6 @@ class Value:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why it is unknown."""
         return self.data.reasons if isinstance(self.data, Unknown) else ()
 
     @property
@@ -115,13 +108,7 @@ class Value:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a number, a string, a boolean or None."""
         return isinstance(self.data, PLAIN)
-
-
-def computed_by(value: Value) -> ast.expr | None:
-    """The expression that the program computes an unknown value by."""
-    return value.node if not value.known else None
 
 
 def computed(value: Value, *sources: Value) -> Value:
@@ -144,14 +131,12 @@ def one_of(values: Iterable[Value | None], *reasons: Reason, node: ast.expr | No
 
 
 def unknown_from(*values: Value) -> Value:
-    """An unknown value that is computed from others."""
     first = next((value for value in values if not value.known), None)
     doubt = joined(*(value.data for value in values))
     return Value(Unknown() if doubt is None else doubt, first.node if first is not None else None)
 
 
 def text_of_path(value: Value) -> Any:
-    """The text of a `pathlib.Path`, the content of another value."""
     return value.data.text if isinstance(value.data, FilePath) else value.data
 
 
@@ -161,7 +146,6 @@ def slots_of(named: dict[Any, Value]) -> dict[Any, Any]:
 
 
 def shown(node: ast.AST) -> str:
-    """An expression on one line, shortened if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -201,7 +185,6 @@ class Container:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may have further, unknown parts."""
         return OPEN in self.slots
 
 
@@ -217,7 +200,6 @@ class Mapping(Container):
 
     @property
     def items(self) -> dict[Any, Value]:
-        """The known keys and their values."""
         return {key: value for key, value in self.slots.items() if key is not OPEN}
 
     @property
@@ -269,7 +251,6 @@ class Frame(Container):
 
     @property
     def top(self) -> Frame:
-        """The names of the module."""
         frame = self
         while frame.closure is not None:
             frame = frame.closure
@@ -412,7 +393,6 @@ class FilePath(Record):
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two contents of a slot are the same."""
     if one is other:
         return True
     if not isinstance(one, Value) or not isinstance(other, Value):
@@ -424,14 +404,9 @@ def same(one: object, other: object) -> bool:
     return one.is_plain and other.is_plain and type(one.data) is type(other.data) and bool(one.data == other.data)
 
 
-def plain(value: Value) -> Any:
-    """The content as Python's own numbers, strings, lists and dicts; unknown if a part is."""
-    return _plain(value, 0, {})
-
-
-def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
-    """The content of a value; `known` are those of containers, which others may share."""
-    data = value.data
+def plain(value: Value, depth: int = 0, known: dict[int, Any] | None = None) -> Any:
+    """The content as Python's own numbers, strings, lists and dicts; unknown if a part is. `known` are those of shared containers."""
+    data, known = value.data, known if known is not None else {}
     if isinstance(data, Unknown):
         return told(data)
     if isinstance(data, PLAIN):
@@ -443,18 +418,14 @@ def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
     if not isinstance(data, (Sequence, Mapping)) or data.is_open or depth > DEEPEST:
         return Unknown()
     if id(data) not in known:
-        known[id(data)] = _plain_parts(data, depth + 1, known)
+        items = data.items.items() if isinstance(data, Mapping) else enumerate(data.items)
+        parts = {key: plain(item, depth + 1, known) for key, item in items}
+        doubt = joined(*parts.values())
+        if doubt is None and isinstance(data, Sequence):
+            known[id(data)] = tuple(parts.values()) if data.kind == "tuple" else list(parts.values())
+        else:
+            known[id(data)] = parts if doubt is None else doubt
     return known[id(data)]
-
-
-def _plain_parts(data: Sequence | Mapping, depth: int, known: dict[int, Any]) -> Any:
-    if isinstance(data, Sequence):
-        found = [_plain(item, depth, known) for item in data.items]
-        doubt = joined(*found)
-        return doubt if doubt is not None else tuple(found) if data.kind == "tuple" else found
-    pairs = {key: _plain(value, depth, known) for key, value in data.items.items()}
-    doubt = joined(*pairs.values())
-    return pairs if doubt is None else doubt
 
 
 def told(data: Unknown) -> Unknown:
@@ -466,7 +437,6 @@ def told(data: Unknown) -> Unknown:
 
 
 def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:
-    """Python's own numbers, strings, lists and dicts as a value."""
     if isinstance(data, dict):
         mapping = Mapping(by_attribute=by_attribute)
         mapping.root = root or mapping

@@ -10,9 +10,8 @@ import ast
 
 from cfglint.launch.program import HF_PARSERS
 from cfglint.launch.programs.classes import linearized
-from cfglint.launch.programs.literals import keyword, literal, value_of
 from cfglint.launch.programs.modules import Definition, External, assigned_names
-from cfglint.launch.programs.scopes import Scope, dotted
+from cfglint.launch.programs.scopes import Scope, dotted, keyword, literal, value_of
 from cfglint.source.annotations import Iterator
 from cfglint.source.record import Record
 
@@ -34,7 +33,6 @@ class Construction(Record):
     scope: Scope
 
     def types(self) -> list[ast.expr] | None:
-        """The classes that are passed to it; None if they are computed."""
         given = self.call.args[0] if self.call.args else keyword(self.call, "dataclass_types")
         if isinstance(given, ast.Name):
             named = self.scope.resolve(given)
@@ -66,17 +64,12 @@ class Construction(Record):
         statement = self.scope.module.parent(self.call)
         block = self.scope.module.parent(statement) if statement is not None else None
         lines = next((each for name in ("body", "orelse", "finalbody") if statement in (each := getattr(block, name, []))), [])
-        others = [line for line in lines if line is not statement and gives_anew(line, node.id)]
+        others = [line for line in lines if line is not statement and isinstance(line, ast.Assign) and node.id in assigned_names(line)]
+        # One that is made of what the name had gives it the same parser, as a function that returns its parser does.
+        others = [line for line in others if not any(isinstance(name, ast.Name) and name.id == node.id for name in ast.walk(line.value))]
         begins = any(other.lineno < self.call.lineno for other in others)
         ends = min((other.end_lineno or other.lineno for other in others if other.lineno > self.call.lineno), default=node.lineno)
         return node.id not in assigned_names(statement) or (node.lineno <= ends and (not begins or node.lineno >= self.call.lineno))
-
-
-def gives_anew(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement gives a name a value that is not made of what it had, as a function that returns its parser does."""
-    if not isinstance(statement, ast.Assign) or name not in assigned_names(statement):
-        return False
-    return not any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(statement.value))
 
 
 def called(node: ast.AST | None) -> ast.Call | None:
@@ -84,23 +77,17 @@ def called(node: ast.AST | None) -> ast.Call | None:
 
 
 def constructions(scopes: list[Scope]) -> list[Construction]:
-    """The parsers that the code of a program creates; the kind of one that is not modelled is empty."""
     found: list[Construction] = []
     for scope in scopes:
         for call in scope.calls():
             kind, is_own = parser_class(scope, call.func)
             if kind is not None:
                 found.append(Construction(kind, is_own, call, scope))
-        found.extend(Construction("", False, ast.Call(decorator, [], []), scope) for decorator in decorators(scope))
+        for node in getattr(scope.node, "decorator_list", []):  # which turns a function into a command: click, typer, hydra
+            named = scope.resolve(node.func if isinstance(node, ast.Call) else node)
+            if isinstance(named, External) and named.name.partition(".")[0] in OTHER_PARSERS:
+                found.append(Construction("", False, ast.Call(node, [], []), scope))
     return found
-
-
-def decorators(scope: Scope) -> Iterator[ast.expr]:
-    """The decorators that turn a function into a command: click, typer, hydra."""
-    for node in getattr(scope.node, "decorator_list", []):
-        found = scope.resolve(node.func if isinstance(node, ast.Call) else node)
-        if isinstance(found, External) and found.name.partition(".")[0] in OTHER_PARSERS:
-            yield node
 
 
 def parser_class(scope: Scope, node: ast.expr) -> tuple[str | None, bool]:
@@ -133,7 +120,10 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
         if call is None:
             return False, False, False
         if method in (INTO_CLASSES, AND_CONFIG):
-            line.append(refuses_line(construction, call))
+            names = {node.arg for node in call.keywords}
+            of_line = not call.args and None not in names and not names & {"args", "args_filename", "args_file_flag"}
+            strict = of_line and flag(construction, call, "return_remaining_strings", False)
+            line.append(strict and not in_try(construction.scope, call))
             file.append(method == AND_CONFIG and line[-1] and flag(construction, call, "fail_with_unknown_args", True))
         elif method in FROM_FILE:
             file.append(flag(construction, call, "allow_extra_keys", False, position=1))
@@ -148,15 +138,6 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
     return bool(line) and all(line), bool(own_file) and all(own_file), closed
 
 
-def refuses_line(construction: Construction, call: ast.Call) -> bool:
-    """Whether a call that parses the line refuses unknown arguments."""
-    scope = construction.scope
-    names = {node.arg for node in call.keywords}
-    if call.args or None in names or names & {"args", "args_filename", "args_file_flag"}:
-        return False
-    return flag(construction, call, "return_remaining_strings", False) and not in_try(scope, call)
-
-
 def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, position: int | None = None) -> bool:
     """Whether a parameter has the wanted value, by default or explicitly."""
     if any(each.arg is None for each in call.keywords) or (position is not None and len(call.args) > position):
@@ -166,26 +147,18 @@ def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, po
 
 
 def in_try(scope: Scope, node: ast.AST) -> bool:
-    """Whether an exception raised in a node is caught."""
     return any(isinstance(each, ast.Try) and each.handlers for each in scope.module.above(node))
 
 
 def changes_words(scope: Scope) -> bool:
-    """Whether the module changes `sys.argv`."""
     for node in ast.walk(scope.module.tree):
         if isinstance(node, ast.Attribute) and dotted(node) == ["sys", "argv"]:
             above = scope.module.parent(node)
-            if not isinstance(node.ctx, ast.Load):
-                return True
-            if isinstance(above, ast.Subscript) and not isinstance(above.ctx, ast.Load):
+            if not isinstance(node.ctx, ast.Load) or (isinstance(above, ast.Subscript) and not isinstance(above.ctx, ast.Load)):
                 return True
             if isinstance(above, ast.Attribute) and above.attr in CHANGES_WORDS:
                 return True
     return False
-
-
-def added_arguments(construction: Construction) -> Iterator[ast.Call]:
-    return (call for method, call in construction.uses() if method == "add_argument" and call is not None)
 
 
 def result_names(construction: Construction, count: int) -> list[str]:

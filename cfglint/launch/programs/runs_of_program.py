@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 
 from cfglint.launch.program import ProgramFacts
-from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.context import Context, Watched
 from cfglint.launch.programs.modules import Modules, ProgramModule
 from cfglint.launch.programs.objects import SharedChanged
-from cfglint.launch.programs.scopes import FUNCTIONS, Scope
+from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable, Sequence
 from cfglint.source.budget import STEPS, Budget, Exhausted
@@ -146,7 +145,6 @@ def evaluated_once(
 
 
 def ran(evaluation: ProgramEvaluation, main: ProgramModule, entry: str) -> bool:
-    """Evaluate a program; whether that came to the end."""
     try:
         evaluation.run_main(main, entry)
         evaluation.is_complete = True
@@ -170,7 +168,6 @@ def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluat
 
 
 def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:
-    """The function around a call, with the functions in it; the top level of the module outside of functions."""
     around = [each for each in module.above(call) if isinstance(each, FUNCTIONS)]
     node = around[-1] if around else module.tree
     return Scope(modules, module, node, is_main=node is module.tree)
@@ -194,7 +191,6 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
 
 
 def exclude_each_other(call: BuiltCall, other: BuiltCall) -> bool:
-    """Whether two calls are in different branches of one condition."""
     sides = branches(call)
     return any(sides.get(condition, side) != side for condition, side in branches(other).items())
 

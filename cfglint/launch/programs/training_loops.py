@@ -7,19 +7,15 @@ from functools import lru_cache
 
 from cfglint.evaluate import Choice
 from cfglint.launch.programs import loop_objects
+from cfglint.launch.programs.branches import is_generator
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import Modules, ProgramModule
-from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, LoopObject, Method, Opaque, Value, computed_by, one_of
+from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, Given, LoopObject, Method, Named, Opaque, Value, one_of
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.syntax import is_generator
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Iterator
+from cfglint.source.budget import Budget
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.objects import Given
-    from cfglint.source.budget import Budget
 
 Loop = ast.For | ast.AsyncFor | ast.While
 BACKWARD, STEP, TRAIN_BATCH, PREPARE = "backward", "step", "train_batch", "prepare"
@@ -133,21 +129,19 @@ class TrainingLoops(Interpreter):
             return end.left, self.evaluate(end.left, frame)
         return end, self.operated(ast.Sub(), stop, first)
 
-    def _within(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
+    def _entered(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
         if not self.trial and any(isinstance(value.data, Opaque) and value.data.name == loop_objects.ACCUMULATE for value in entered):
             self.accumulated.append(self.place(node, frame))
-        super()._within(node, entered, frame)
 
     def _undecided(self, node: ast.If, value: Value, frame: Frame) -> None:
-        if self.loops and not self.trial:
-            self.guards_of[node] = self._guard(node, value, frame)
+        """Note what a condition asks of the turns of a loop."""
+        if not self.loops or self.trial:
+            return
 
-    def _guard(self, node: ast.If, value: Value, frame: Frame) -> Guard:
-        """What a condition asks of the turns of a loop."""
         source, is_negated = node.test, isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
         named = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and (computed := computed_by(value)) is not None:
-            source = computed  # what the variable was assigned, or the function has returned
+        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and not value.known and value.node is not None:
+            source = value.node  # what the variable was assigned, or the function has returned
         guard = Guard(node, source, None)
         rest = next(rests_in(source), None)
         if rest is not None:
@@ -157,12 +151,12 @@ class TrainingLoops(Interpreter):
         elif isinstance(source, ast.Compare) and len(source.ops) == 1 and isinstance(source.ops[0], (ast.GtE, ast.Eq, ast.Lt, ast.NotEq)):
             number = source.comparators[0]
             guard.full = ast.unparse(source.left), (number, self.evaluate(number, frame)), isinstance(source.ops[0], (ast.Lt, ast.NotEq))
-        compared = next((comparison for comparison in comparisons_in(source) if ends_loop(node.body)), None)
+        compared = next(comparisons_in(source), None) if isinstance(node.body[-1], (ast.Break, ast.Return)) else None
         if compared is not None:
             guard.counter, guard.operation = ast.unparse(compared.left), compared.ops[0]
             guard.limit = compared.comparators[0], self.evaluate(compared.comparators[0], frame)
             guard.place = self.place(node, frame)
-        return guard
+        self.guards_of[node] = guard
 
     def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
         is_one = isinstance(node.op, ast.Add) and isinstance(node.value, ast.Constant) and node.value.value == 1
@@ -175,8 +169,7 @@ class TrainingLoops(Interpreter):
             self.restarted += [(ast.unparse(target), self.place(node, frame)) for target in node.targets]
         super()._do_assign(node, frame)
 
-    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
-        """Evaluate the call of a function; one that yields what a data loader gives stands for the loader."""
+    def run_function(self, function: Function, given: Given, named: Named) -> Value:
         if is_generator(function.node):
             values = [value for value in (*given, *named.values()) if any(True for _ in loop_objects.loaders_in(value))]
             if len(values) == 1:
@@ -184,16 +177,18 @@ class TrainingLoops(Interpreter):
         return super().run_function(function, given, named)
 
     def take(self, value: Value) -> None:
-        """Note that a turn of the present loop takes a batch of a data loader."""
         if self.loops and not self.trial:
             self.loops[-1].loaders.extend(loop_objects.loaders_in(value))
 
-    def note(self, node: ast.Call, function: Value, given: Given, named: dict[Any, Value], frame: Frame) -> None:
-        """Record a call of a method that trains."""
+    def note(self, node: ast.Call, function: Value, given: Given, named: Named, frame: Frame) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if name not in EVENTS or self.trial or isinstance(function.data, Function):
             return
-        owner = owner_of(function)
+        owner = function  # the object whose method is called
+        if isinstance(function.data, Method):
+            owner = function.data.owner
+        elif isinstance(function.data, Choice):
+            owner = one_of([value.data.owner for value in function.objects if isinstance(value.data, Method)], *function.reasons)
         if name == STEP and isinstance(owner.data, Opaque) and owner.data.name.endswith("GradScaler") and given:
             owner = given[0]
         if name == TRAIN_BATCH:
@@ -203,18 +198,8 @@ class TrainingLoops(Interpreter):
             self.events.append(Event(name, owner, self.place(node, frame), (*given, *named.values())))
 
 
-def owner_of(function: Value) -> Value:
-    """The object whose method is called."""
-    if isinstance(function.data, Method):
-        return function.data.owner
-    if isinstance(function.data, Choice):
-        return one_of([value.data.owner for value in function.objects if isinstance(value.data, Method)], *function.reasons)
-    return function
-
-
 @lru_cache(MOST_LOOPS)
 def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
-    """Whether a loop computes gradients."""
     calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
     return any(isinstance(call, ast.Attribute) and call.attr in (BACKWARD, TRAIN_BATCH) for call in calls)
 
@@ -222,10 +207,8 @@ def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
 def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The numbers of turns in a condition, each with whether it holds on the others: `step % turns == 0`, `step % turns`."""
     for node in ast.walk(test):
-        if isinstance(node, ast.Compare) and is_rest(node.left) and len(node.ops) == 1:
-            negated = isinstance(node.ops[0], ast.NotEq)
-            if isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
-                yield node.left.right, negated  # type: ignore[attr-defined]
+        if isinstance(node, ast.Compare) and is_rest(node.left) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            yield node.left.right, isinstance(node.ops[0], ast.NotEq)  # type: ignore[attr-defined]
     if is_rest(test):
         yield test.right, True  # type: ignore[attr-defined]
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and is_rest(test.operand):
@@ -233,7 +216,6 @@ def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def is_rest(node: ast.AST) -> bool:
-    """Whether an expression is `step % turns`."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
 
 
@@ -244,8 +226,3 @@ def comparisons_in(test: ast.AST) -> Iterator[ast.Compare]:
             yield from comparisons_in(value)
     elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.GtE, ast.Gt, ast.Eq)):
         yield test
-
-
-def ends_loop(body: list[ast.stmt]) -> bool:
-    """Whether statements end a loop, or the function around it."""
-    return isinstance(body[-1], (ast.Break, ast.Return))

@@ -81,12 +81,10 @@ def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool
 
 
 def unread_at(name: str, made: MadeCall, why: str) -> Reason:
-    """The arguments of a call that are not known."""
     return Reason("program", f"the arguments of `{name}`", why, made.module.path, made.node.lineno, opens=True)
 
 
 def parser_at(facts: ProgramFacts, parser: Construction, why: str) -> Reason:
-    """The arguments of a program whose parser is not understood, at the call that makes it."""
     return Reason("program", arguments_of(facts.path), why, parser.scope.module.path, getattr(parser.call, "lineno", 0), opens=True)
 
 
@@ -102,6 +100,5 @@ def own_source(parser: Construction) -> Iterator[tuple[ProgramModule, ast.Functi
 
 
 def calls_any(node: ast.AST) -> bool:
-    """Whether code calls something that takes values from elsewhere."""
     calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
     return any((dotted(call) or [getattr(call, "attr", "")])[-1] in ELSEWHERE for call in calls)

@@ -16,17 +16,16 @@ PLAIN = ("--resolve", "--info", "-i", "--multirun", "-m", "--help", "-h", "--hyd
 
 def refused(flags: Sequence[str]) -> str:
     """argparse's error for the options among some that Hydra does not have: the first that may be several, else all that are none."""
-    candidates = {flag: [option for option in (*WITH_VALUE, *PLAIN) if option == flag or is_abbreviation(flag, option)] for flag in flags}
+    options = (*WITH_VALUE, *PLAIN)
+    candidates = {  # argparse takes the beginning of an option for it
+        flag: [option for option in options if option == flag or (len(flag) > 2 and flag.startswith("--") and option.startswith(flag))]
+        for flag in flags
+    }
     for flag, found in candidates.items():
         if len(found) > 1 and flag not in found:
             return f"error: ambiguous option: {flag} could match {', '.join(found)}"
     unknown = [flag for flag, found in candidates.items() if not found]
     return f"error: unrecognized arguments: {' '.join(unknown)}" if unknown else ""
-
-
-def is_abbreviation(flag: str, option: str) -> bool:
-    """Whether argparse takes a flag for the beginning of an option."""
-    return len(flag) > 2 and flag.startswith("--") and option.startswith(flag)
 
 
 def split(words: Sequence[str]) -> tuple[list[tuple[str, str, int]], list[int]]:

@@ -38,13 +38,19 @@ def compose(repository: Repository, name: str, overrides: list[HydraOverride]) -
         exception = sweep_error(override)
         if exception is not None:
             raise CompositionError(exception, override)
-    program = [override for override in overrides if not is_hydra(override)]
+    program = [override for override in overrides if override.key.replace("/", ".").partition(".")[0] != HYDRA]
     chosen = DefaultsList(repository, program)
     composed = Composed({}, {})
     for part in chosen.parts(name):
         package = tuple(part.package.split(".")) if part.package else ()
-        own = {key: value for key, value in part.source.values.items() if not (part.primary and key == HYDRA)}
-        merge(composed, package, own, in_file(part.source.path, len(package)))
+        target = composed.values
+        for step in package:
+            inner = target.get(step)
+            if not isinstance(inner, dict):
+                inner = target[step] = {}
+            target = inner
+        values = {key: value for key, value in part.source.values.items() if not (part.primary and key == HYDRA)}
+        merge_into(composed, target, package, values, in_file(part.source.path, len(package)))
     for override in chosen.values:
         apply(composed, override)
     return composed
@@ -53,22 +59,6 @@ def compose(repository: Repository, name: str, overrides: list[HydraOverride]) -
 def in_file(file: str, depth: int) -> Callable[[tuple[Any, ...]], tuple[str, tuple[Any, ...]]]:
     """The function that gives the origin of a path of the tree, of which a file sets what is that deep."""
     return lambda path: (file, path[depth:])
-
-
-def is_hydra(override: HydraOverride) -> bool:
-    """Whether an override is about Hydra's own settings."""
-    return override.key == HYDRA or override.key.startswith((f"{HYDRA}.", f"{HYDRA}/"))
-
-
-def merge(composed: Composed, at: tuple[Any, ...], values: Mapping[Any, Any], origin: Callable[[tuple[Any, ...]], Origin]) -> None:
-    """Merge a mapping into the tree at a path: mappings key by key, everything else replaces."""
-    target = composed.values
-    for step in at:
-        inner = target.get(step)
-        if not isinstance(inner, dict):
-            inner = target[step] = {}
-        target = inner
-    merge_into(composed, target, at, values, origin)
 
 
 def merge_into(
@@ -101,48 +91,39 @@ def replace(composed: Composed, target: Container, path: tuple[Any, ...], value:
 
 
 def forget(composed: Composed, path: tuple[Any, ...]) -> None:
-    """Remove the origins of what was below a path."""
     below = [known for known in composed.origins if known[: len(path)] == path and len(known) > len(path)]
     for known in below:
         del composed.origins[known]
 
 
 def apply(composed: Composed, override: HydraOverride) -> None:
-    """Apply an override of a value; raises CompositionError."""
     if override.package is not None:
         message = f"Override {override.text} looks like a config group override, but config group '{override.key}' does not exist."
-        raise CompositionError(f"{COMPOSITION}: {message}", override)
+        raise refused(override, message)
     path = tuple(override.key.split("."))
-    if override.sign == DELETE:
-        delete(composed, override, path)
-    elif override.sign == ADD and not isinstance(override.value, (dict, list)) and current(composed, override, path) is not None:
-        raise CompositionError(
-            f"{COMPOSITION}: Could not append to config. An item is already at '{override.key}'.\n"
-            f"Either remove + prefix: '{override.text[1:]}'\n"
-            f"Or add a second + to add or override '{override.key}': '+{override.text}'",
-            override,
-        )
-    else:
+    is_scalar = not isinstance(override.value, (dict, list))
+    if override.sign != DELETE and not (override.sign == ADD and is_scalar):
         put(composed, override, path)
-
-
-def current(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> object:
-    """The resolved value at a path, None for a mandatory one too; raises CompositionError if it cannot be resolved."""
+        return
     try:
         value = Resolver(composed.values).get(path)
     except ResolutionError as problem:
-        raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}: {problem}", override) from None
-    return None if value == MISSING else value
-
-
-def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> None:
-    """Delete the value at a path, which has to be there and, where the override names a value, to be that one."""
-    value = current(composed, override, path)
-    if value is None:
-        raise CompositionError(f"{COMPOSITION}: Could not delete from config. '{override.key}' does not exist.", override)
+        raise refused(override, f"Error merging override {override.text}: {problem}") from None
+    is_there = value is not None and value != MISSING
+    if override.sign == ADD:
+        if is_there:
+            raise refused(
+                override,
+                f"Could not append to config. An item is already at '{override.key}'.\n"
+                f"Either remove + prefix: '{override.text[1:]}'\n"
+                f"Or add a second + to add or override '{override.key}': '+{override.text}'",
+            )
+        put(composed, override, path)
+        return
+    if not is_there:
+        raise refused(override, f"Could not delete from config. '{override.key}' does not exist.")
     if override.value is not None and not isinstance(value, Unknown) and override.value != value:
-        message = f"Could not delete from config. The value of '{override.key}' is {value} and not {override.value}."
-        raise CompositionError(f"{COMPOSITION}: {message}", override)
+        raise refused(override, f"Could not delete from config. The value of '{override.key}' is {value!s} and not {override.value}.")
     parent: Any = composed.values
     for step in path[:-1]:
         parent = item(parent, step)
@@ -154,42 +135,36 @@ def delete(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -
 def put(composed: Composed, override: HydraOverride, path: tuple[Any, ...]) -> None:
     """Set the value at a path. Without a plus sign every key has to exist; a mapping is merged into a mapping."""
     adds = override.sign in (ADD, FORCE)
+    not_there = refused(override, f"Could not override '{override.key}'.\nTo append to your config use +{override.text}")
     target: Container = composed.values
     for index, step in enumerate(path[:-1]):
         inner = item(target, step)
         if not isinstance(inner, (dict, list)):
             if not adds or (isinstance(target, list) and inner is None):
-                raise not_there(override)
+                raise not_there
             inner = {}
             replace(composed, target, path[: index + 1], inner, override)
         target = inner
-    last = path[-1]
+    last, value = path[-1], override.value
     if isinstance(target, list):
         if not last.isdecimal() or int(last) >= len(target):
-            raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}", override)
-        replace(composed, target, path, override.value, override)
+            raise refused(override, f"Error merging override {override.text}")
+        replace(composed, target, path, value, override)
         return
     if not adds and last not in target:
-        raise not_there(override)
-    if {type(override.value), type(target.get(last))} == {dict, list}:  # a list does not merge with a mapping
-        raise CompositionError(f"{COMPOSITION}: Error merging override {override.text}", override)
-    if isinstance(override.value, dict):
-        put_mapping(composed, override, target, path, override.value, adds)
+        raise not_there
+    inner = target.get(last)
+    if {type(value), type(inner)} == {dict, list}:  # a list does not merge with a mapping
+        raise refused(override, f"Error merging override {override.text}")
+    if not isinstance(value, dict):
+        replace(composed, target, path, value, override)
         return
-    replace(composed, target, path, override.value, override)
-
-
-def put_mapping(
-    composed: Composed, override: HydraOverride, target: ConfigMapping, path: tuple[Any, ...], values: ConfigMapping, adds: bool
-) -> None:
-    """Merge a mapping into the one at a path; without a plus sign it may not have new keys."""
-    inner = target.get(path[-1])
     if not isinstance(inner, dict):
         inner = {}
         replace(composed, target, path, inner, override)
-    elif not adds and not has_all(inner, values):
-        raise not_there(override)
-    merge_into(composed, inner, path, values, lambda _: override)
+    elif not adds and not has_all(inner, value):
+        raise not_there
+    merge_into(composed, inner, path, value, lambda _: override)
 
 
 def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:
@@ -203,13 +178,10 @@ def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:
 
 
 def item(target: Container, step: str) -> ConfigValue:
-    """The value of a mapping or list at a step; None if there is none."""
     if isinstance(target, dict):
         return target.get(step)
     return target[int(step)] if step.isdecimal() and int(step) < len(target) else None
 
 
-def not_there(override: HydraOverride) -> CompositionError:
-    """The exception for a key that the config does not have."""
-    exception = f"{COMPOSITION}: Could not override '{override.key}'.\nTo append to your config use +{override.text}"
-    return CompositionError(exception, override)
+def refused(override: HydraOverride, message: str) -> CompositionError:
+    return CompositionError(f"{COMPOSITION}: {message}", override)

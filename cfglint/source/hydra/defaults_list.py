@@ -81,7 +81,6 @@ class Entry(Record):
 
     @property
     def group_path(self) -> str:
-        """The group from the search folder."""
         if self.group is None:
             folder = posixpath.dirname(self.option.lstrip("/"))
             return folder if self.option.startswith("/") else posixpath.join(self.base, folder).strip("/")
@@ -89,7 +88,6 @@ class Entry(Record):
 
     @property
     def path(self) -> str:
-        """The path of the file from the search folder."""
         if self.group is None:
             return self.option[1:] if self.option.startswith("/") else posixpath.join(self.base, self.option)
         return f"{self.group_path}/{self.option}"
@@ -132,17 +130,13 @@ def entries(defaults: list[ConfigValue]) -> list[Entry]:
             optional = name.startswith("optional ")
             found.append(Entry(None, name.removeprefix("optional ").strip(), placed(package), optional))
         elif isinstance(item, dict) and len(item) == 1:
-            found.append(group_entry(*next(iter(item.items()))))
+            key, option = next(iter(item.items()))
+            words = str(key).split()
+            name, _, package = words[-1].partition("@")
+            found.append(Entry(name, option, placed(package), "optional" in words[:-1], "override" in words[:-1]))
         else:
             raise CompositionError(f"ValueError: Unsupported type in defaults: {item!r}")
     return found
-
-
-def group_entry(key: object, option: object) -> Entry:
-    """The element `group@package: option`, with the words `optional` and `override` before it."""
-    words = str(key).split()
-    name, _, package = words[-1].partition("@")
-    return Entry(name, option, placed(package), "optional" in words[:-1], "override" in words[:-1])
 
 
 def placed(package: str) -> str | None:
@@ -164,23 +158,20 @@ class DefaultsList:
         self._known: ConfigTable = {}
         self._loaded = 0
         for override in overrides:
-            self._sort(override)
-
-    def _sort(self, override: HydraOverride) -> None:
-        if isinstance(override.value, dict) or not self._repository.is_group(override.key):
-            self.values.append(override)
-        elif override.sign == FORCE:
-            raise CompositionError(f"{COMPOSITION}: force-add of config groups is not supported: '{override.text}'", override)
-        elif override.sign == DELETE:
-            self._deleted[override.target] = override
-        elif not isinstance(override.value, (str, list)):
-            kind = type(override.value).__name__
-            raise CompositionError(f"ValueError: Config group override must be a string or a list. Got {kind}", override)
-        elif override.sign == ADD:
-            self._added.append(Entry(override.key, override.value, override.package))
-        else:
-            self._choices[override.target] = override.value
-            self._chosen_by[override.target] = override
+            if isinstance(override.value, dict) or not repository.is_group(override.key):
+                self.values.append(override)
+            elif override.sign == FORCE:
+                raise CompositionError(f"{COMPOSITION}: force-add of config groups is not supported: '{override.text}'", override)
+            elif override.sign == DELETE:
+                self._deleted[override.target] = override
+            elif not isinstance(override.value, (str, list)):
+                kind = type(override.value).__name__
+                raise CompositionError(f"ValueError: Config group override must be a string or a list. Got {kind}", override)
+            elif override.sign == ADD:
+                self._added.append(Entry(override.key, override.value, override.package))
+            else:
+                self._choices[override.target] = override.value
+                self._chosen_by[override.target] = override
 
     def parts(self, name: str) -> list[Part]:
         """The files in the order in which they are merged; raises CompositionError."""
@@ -231,7 +222,14 @@ class DefaultsList:
             listed.extend(self._added)
         if not listed:
             return [own]
-        self._take_overrides(entry, listed)
+        for item in listed:
+            if item.option == SELF and item.group is None:
+                continue
+            item.base, item.parent_package, item.depth = entry.group_path, entry.final_package(), entry.depth + 1
+            if item.override and item.target not in self._choices:
+                self._choices[item.target] = item.option
+                if not (item.group or "").lstrip("/").startswith("hydra/"):
+                    self._chosen_by[item.target] = entry.path
         groups: list[list[Part] | Entry] = []
         for item in reversed(listed):
             if item.group is None and item.option == SELF:
@@ -241,16 +239,6 @@ class DefaultsList:
         resolved = [self._deferred(item) if isinstance(item, Entry) else item for item in groups]
         return [part for group in reversed(resolved) for part in group]
 
-    def _take_overrides(self, entry: Entry, listed: list[Entry]) -> None:
-        for item in listed:
-            if item.option == SELF and item.group is None:
-                continue
-            item.base, item.parent_package, item.depth = entry.group_path, entry.final_package(), entry.depth + 1
-            if item.override and item.target not in self._choices:
-                self._choices[item.target] = item.option
-                if not (item.group or "").lstrip("/").startswith("hydra/"):
-                    self._chosen_by[item.target] = entry.path
-
     def _child(self, item: Entry) -> list[Part] | Entry:
         if item.group is not None and item.group.lstrip("/").startswith("hydra/"):
             return []
@@ -258,11 +246,8 @@ class DefaultsList:
             self._used.add(item.target)
             item.option = self._choices[item.target]
         if isinstance(item.option, list):
-            parts: list[Part] = []
-            for name in item.option:
-                path = changed(item, group=None, option=f"{item.group}/{name}")
-                parts.extend(self._expand(path))
-            return parts
+            paths = [changed(item, group=None, option=f"{item.group}/{name}") for name in item.option]
+            return [part for path in paths for part in self._expand(path)]
         if isinstance(item.option, str) and "${" in item.option:
             return item
         return self._expand(item)

@@ -36,7 +36,6 @@ class Resolver:
         return self.value(parent, path) if found else default
 
     def has(self, path: tuple[Any, ...]) -> bool:
-        """Whether the tree has a value at a path."""
         return self._look_up(path)[1]
 
     def value(self, value: ConfigValue, path: tuple[Any, ...]) -> ConfigValue:
@@ -102,8 +101,25 @@ class Resolver:
             if not colon or name not in ("oc.select", "oc.env"):
                 return Unknown(Reason("program", f"the interpolation `${{{body}}}`"))
         name, colon, arguments = body.partition(":")
+        if colon and name.strip() == "oc.select":
+            key, comma, default = arguments.partition(",")
+            target = absolute(key.strip(), path)
+            value, found = self._look_up(target)
+            selected = self.value(value, target) if found and value != MISSING else None
+            if selected is not None or not comma:
+                return selected
+            default = default.strip()
+            if "${" in default:
+                return self._string(default, path)
+            try:
+                return ValueParser(tokens(default)).element() if default else ""
+            except GrammarError as problem:
+                raise ResolutionError(f"omegaconf.errors.GrammarParseError: {problem}") from None
+        if colon and name.strip() == "oc.env":
+            variable = arguments.partition(",")[0].strip()
+            return Unknown(Reason("environment", f"the variable `{variable}`", f"pass --env {variable}=VALUE", name=variable))
         if colon:
-            return self._resolve(name.strip(), arguments, path)
+            return Unknown(Reason("program", f"the resolver `{name.strip()}`"))
         target = absolute(body, path)
         value, found = self._look_up(target)
         if not found:
@@ -111,32 +127,6 @@ class Resolver:
         if value == MISSING:
             raise ResolutionError(f"omegaconf.errors.InterpolationToMissingValueError: Missing mandatory value: {body}")
         return self.value(value, target)
-
-    def _resolve(self, name: str, arguments: str, path: tuple[Any, ...]) -> ConfigValue:
-        if name == "oc.select":
-            return self._select(arguments, path)
-        if name == "oc.env":
-            variable = arguments.partition(",")[0].strip()
-            return Unknown(Reason("environment", f"the variable `{variable}`", f"pass --env {variable}=VALUE", name=variable))
-        return Unknown(Reason("program", f"the resolver `{name}`"))
-
-    def _select(self, arguments: str, path: tuple[Any, ...]) -> ConfigValue:
-        key, comma, default = arguments.partition(",")
-        target = absolute(key.strip(), path)
-        value, found = self._look_up(target)
-        if found and value != MISSING:
-            selected = self.value(value, target)
-            if selected is not None or not comma:
-                return selected
-        return self._argument(default.strip(), path) if comma else None
-
-    def _argument(self, text: str, path: tuple[Any, ...]) -> ConfigValue:
-        if "${" in text:
-            return self._string(text, path)
-        try:
-            return ValueParser(tokens(text)).element() if text else ""
-        except GrammarError as problem:
-            raise ResolutionError(f"omegaconf.errors.GrammarParseError: {problem}") from None
 
 
 def closing(text: str, begin: int) -> int | None:

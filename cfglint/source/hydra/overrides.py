@@ -52,7 +52,13 @@ def parse_override(text: str) -> HydraOverride:
     begin = sign.end() if sign is not None else 0
     match = KEY.match(text, begin)
     if match is None:
-        raise error(text, reason(text, begin))
+        characters = re.compile(r"[a-zA-Z0-9_$.~+@:/-]*").match(text, begin)
+        end = characters.end() if characters is not None else begin
+        if end < len(text) and text[end] != "=":  # a character that no key has, or one at the wrong place
+            raise error(text, f"LexerNoViableAltException: {text[end]}")
+        if text[begin:end].isdigit() or text[begin : begin + 1] == "-":
+            raise error(text, f"LexerNoViableAltException: {text[begin]}")
+        raise error(text, f"extraneous input '{text[begin:end]}'")
     sign_text = text[:begin]
     key, package = match["key"], match["package"]
     if match.end() == len(text):
@@ -66,19 +72,7 @@ def parse_override(text: str) -> HydraOverride:
     return HydraOverride(sign_text, key, package, value, text)
 
 
-def reason(text: str, begin: int) -> str:
-    """Why a word has no key: a character that no key has, or one at the wrong place."""
-    key = re.compile(r"[a-zA-Z0-9_$.~+@:/-]*").match(text, begin)
-    end = key.end() if key is not None else begin
-    if end < len(text) and text[end] != "=":
-        return f"LexerNoViableAltException: {text[end]}"
-    if text[begin:end].isdigit() or text[begin : begin + 1] == "-":
-        return f"LexerNoViableAltException: {text[begin]}"
-    return f"extraneous input '{text[begin:end]}'"
-
-
 def error(text: str, why: str) -> OverrideError:
-    """Hydra's exception for a word."""
     return OverrideError(f"{EXCEPTION}: Error parsing override '{text}'\n{why}")
 
 

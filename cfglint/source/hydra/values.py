@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigValue, Iterator
 from cfglint.source.record import Record
 
 INTEGER = r"(?:0|[1-9](?:_?[0-9])*)"
@@ -43,6 +43,12 @@ IN_WORDS = (*IN_KEYS, "reference", ":")
 SWEEPS = ("choice", "range", "interval", "glob", "tag")
 CASTS = ("int", "float", "str", "bool", "json_str")
 FUNCTIONS = (*SWEEPS, *CASTS, "sort", "shuffle", "extend_list")
+LITERALS: dict[str, Callable[[str], ConfigValue]] = {
+    "integer": int,
+    "float": float,
+    "boolean": lambda source: source.lower() == "true",
+    "null": lambda _: None,
+}
 END = ("end", "")
 MOST_NESTED = 100  # lists and mappings within each other
 
@@ -99,31 +105,25 @@ class ValueParser:
     """A recursive descent over tokens."""
 
     def __init__(self, found: list[tuple[str, str]]) -> None:
-        self._tokens = found
+        self._tokens = [*found, END, END]
         self._next = 0
         self._depth = 0
 
     @property
-    def token(self) -> tuple[str, str]:
-        return self._tokens[self._next] if self._next < len(self._tokens) else END
-
-    @property
     def kind(self) -> str:
-        """The kind of the next token."""
-        return self.token[0]
+        return self._tokens[self._next][0]
 
     def advance(self) -> str:
         """Consume the next token and return its source."""
-        source = self.token[1]
         self._next += 1
-        return source
+        return self._tokens[self._next - 1][1]
 
     def expect(self, kind: str) -> None:
         """Consume a token of a kind; raises GrammarError if the next one is another."""
         if self.kind != kind:
             wanted = "<EOF>" if kind == "end" else f"'{kind}'"
-            raise GrammarError(f"mismatched input '{self.token[1] or '<EOF>'}' expecting {wanted}")
-        self.advance()
+            raise GrammarError(f"mismatched input '{self._tokens[self._next][1] or '<EOF>'}' expecting {wanted}")
+        self._next += 1
 
     def element(self) -> Any:
         """A list, a mapping, a function call, a quoted string, or a word."""
@@ -132,56 +132,41 @@ class ValueParser:
             raise GrammarError("nested too deeply")
         try:
             if self.kind == "[":
-                return self._list()
+                return [self.element() for _ in self._items("]")]
             if self.kind == "{":
-                return self._mapping()
-            if self.kind == "name" and self._next + 1 < len(self._tokens) and self._tokens[self._next + 1][0] == "(":
-                return self._call()
-            if self.kind == "quoted":
-                return unquoted(self.advance())
+                pairs: ConfigMapping = {}
+                for _ in self._items("}"):
+                    key = self._word(IN_KEYS)
+                    self.expect(":")
+                    pairs[key] = self.element()
+                return pairs
+            if self.kind == "name" and self._tokens[self._next + 1][0] == "(":
+                name = self.advance()
+                for _ in self._items(")"):
+                    if self.kind == "name" and self._tokens[self._next + 1][0] == "=":
+                        self._next += 2
+                    self.element()
+                if name not in FUNCTIONS:
+                    raise GrammarError(f"Unknown function '{name}'")
+                return Sweep(False) if name in SWEEPS else Call(name)
+            if self.kind == "quoted":  # backslashes before a quote, or at the end, escape
+                source = self.advance()
+                body = re.sub(rf"(?:\\\\)*\\{source[0]}", lambda match: match[0][1::2], source[1:-1])
+                return re.sub(r"(?:\\\\)+$", lambda match: match[0][1::2], body)
             return self._word(IN_WORDS)
         finally:
             self._depth -= 1
 
-    def _list(self) -> list[Any]:
-        self.advance()
-        items: list[Any] = []
-        while self.kind != "]":
-            if items:
+    def _items(self, end: str) -> Iterator[None]:
+        """Consume brackets and the commas between them; each step is where the caller parses an element."""
+        self._next += 1
+        is_first = True
+        while self.kind != end:
+            if not is_first:
                 self.expect(",")
-            items.append(self.element())
-        self.advance()
-        return items
-
-    def _mapping(self) -> ConfigMapping:
-        self.advance()
-        pairs: ConfigMapping = {}
-        first = True
-        while self.kind != "}":
-            if not first:
-                self.expect(",")
-            key = self._word(IN_KEYS)
-            self.expect(":")
-            pairs[key] = self.element()
-            first = False
-        self.advance()
-        return pairs
-
-    def _call(self) -> Call | Sweep:
-        name = self.advance()
-        self.advance()
-        arguments: list[Any] = []
-        while self.kind != ")":
-            if arguments:
-                self.expect(",")
-            if self.kind == "name" and self._next + 1 < len(self._tokens) and self._tokens[self._next + 1][0] == "=":
-                self.advance()
-                self.advance()
-            arguments.append(self.element())
-        self.advance()
-        if name not in FUNCTIONS:
-            raise GrammarError(f"Unknown function '{name}'")
-        return Sweep(False) if name in SWEEPS else Call(name)
+            yield
+            is_first = False
+        self._next += 1
 
     def _word(self, allowed: tuple[str, ...]) -> ConfigValue:
         parts: list[tuple[str, str]] = []
@@ -189,33 +174,14 @@ class ValueParser:
             kind = self.kind
             parts.append((kind, self.advance()))
         if not parts:
-            raise GrammarError(f"no viable alternative at input '{self.token[1] or '<EOF>'}'")
+            raise GrammarError(f"no viable alternative at input '{self._tokens[self._next][1] or '<EOF>'}'")
         if len(parts) == 1 and parts[0][0] == "space":
             raise GrammarError("Trying to parse a primitive that is all whitespaces")
         if parts[0][0] == "space":
             del parts[0]
         if parts[-1][0] == "space":
             del parts[-1]
-        if len(parts) == 1:
-            return scalar(*parts[0])
+        kind, source = parts[0]
+        if len(parts) == 1 and kind in LITERALS:
+            return LITERALS[kind](source)
         return "".join(source[1::2] if kind == "escape" else source for kind, source in parts)
-
-
-def scalar(kind: str, source: str) -> ConfigValue:
-    """The value of a single token."""
-    if kind == "integer":
-        return int(source)
-    if kind == "float":
-        return float(source)
-    if kind == "boolean":
-        return source.lower() == "true"
-    if kind == "null":
-        return None
-    return source[1::2] if kind == "escape" else source
-
-
-def unquoted(source: str) -> str:
-    """The content of a quoted string: backslashes before a quote, or at the end, escape."""
-    quote, body = source[0], source[1:-1]
-    body = re.sub(rf"(?:\\\\)*\\{quote}", lambda match: match[0][1::2], body)
-    return re.sub(r"(?:\\\\)+$", lambda match: match[0][1::2], body)

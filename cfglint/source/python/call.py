@@ -56,25 +56,20 @@ class CallDocument(Part):
 
     @property
     def read_files(self) -> frozenset[str]:
-        """The paths of all files that its values come from."""
         return self.files
 
     def reread(self, texts: Mapping[str, str]) -> Document:
-        """The call in other versions of its files."""
         if self.again_with is None:
             return super().reread(texts)
         return self.again_with(texts) if any(normpath(path) in texts for path in self.files) else self
 
     def source_of(self, key: str) -> Written | None:
-        """The place in another module or a config file that the value of a keyword comes from."""
         return self.elsewhere.get(key)
 
     def is_literal(self, key: str) -> bool:
-        """Whether the value of a keyword is written as a literal."""
         return key in self.literal
 
     def is_set_later(self, key: str) -> bool:
-        """Whether the code sets a field on the result of the call."""
         return key in self.set_later
 
     def add(self, key: Node, node: Node, value: object) -> None:
@@ -82,7 +77,6 @@ class CallDocument(Part):
         self.values[key.raw] = value
 
     def written_elsewhere(self) -> list[Written]:
-        """The places in other documents that its values come from."""
         return [*self.elsewhere.values(), *self.defaults.values(), *(each for writtens in self.computed.values() for each in writtens)]
 
     def default_of(self, path: Path) -> Written | None:
@@ -97,7 +91,6 @@ class CallDocument(Part):
         return Written(sources[0].document, (*sources[0].path[:-1], name), has_key=True)
 
     def leave_open(self, key: Node, start: int, end: int, value: Unknown) -> None:
-        """Add a keyword whose value is unknown."""
         self.add(key, Node(SCALAR, start, end), value)
         self.unknown[key.raw] = value
 
@@ -117,9 +110,15 @@ class Keywords(Loader):
         return dict(document.values)
 
     def value_of(self, node: Node) -> ConfigValue:
-        from cfglint.source.python.literals import scalar_value
+        import ast
 
-        return node.raw if node.style else scalar_value(node.raw)
+        if node.style:
+            return node.raw
+        try:
+            value: ConfigValue = ast.literal_eval(node.raw)
+            return value
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return node.raw
 
 
 KEYWORDS = Keywords()

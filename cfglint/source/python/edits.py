@@ -33,7 +33,7 @@ def edit_of(document: CallDocument, change: Change) -> Edit:
         if change.path[0] not in document.literal:
             place = f"{document.path}:{document.position(node.start)[0]}"
             raise EditRefused(f"`{name}` is computed by the program ({place})", node.start)
-        return Edit(node.start, node.end, python_text(change.text))
+        return Edit(node.start, node.end, WORDS.get(change.text, change.text))
     written = source_of(document, key.start, key.end)
     if key.raw not in (written, written[1:-1]):
         raise EditRefused(f"`{name}` is passed by position and not edited", key.start)
@@ -60,7 +60,7 @@ def inserted(document: CallDocument, change: Change) -> Edit:
     before = document.text[line + 1 : key.start]
     separator = ",\n" + before if not before.strip() and line >= 0 else ", "
     name = f'"{change.key}": ' if key.style else f"{change.key}="
-    return Edit(end, end, f"{separator}{name}{python_text(change.text)}")
+    return Edit(end, end, f"{separator}{name}{WORDS.get(change.text, change.text)}")
 
 
 def source_of(document: CallDocument, start: int, end: int) -> str:
@@ -98,15 +98,16 @@ def argument_end(document: CallDocument, key: Node, node: Node) -> int:
     return document.ends[key.raw]
 
 
-def python_text(text: str) -> str:
-    """A value that is spelled for JSON, spelled for Python."""
-    return WORDS.get(text, text)
-
-
 def checked(document: CallDocument, text: str, changes: list[Change]) -> CallDocument:
     """The call in the edited source, in which only the arguments of the changes may differ."""
     if document.again is None:
-        return literal_again(document, text)
+        from cfglint.source.dataclass_fields import parsed
+        from cfglint.source.python.notebook import code_of
+
+        code = code_of(text) if document.path.endswith(NOTEBOOK) else text
+        if code is None or parsed(code) is None:
+            raise EditRefused("the edited file would not parse", document.extent[0])
+        return document
     after = document.again(text)
     expected = copied(document.values)
     for change in changes:
@@ -134,17 +135,6 @@ def refuse_other_changes(before: CallDocument, after: CallDocument, expected: Co
         if number not in before.partners and after.others[number].values != other.values:
             line = other.position(other.extent[0])[0]
             raise EditRefused(f"the edit would change the call of line {line} as well", before.extent[0])
-
-
-def literal_again(document: CallDocument, text: str) -> CallDocument:
-    """The document of a single literal, whose edited module must still be Python."""
-    from cfglint.source.dataclass_fields import parsed
-    from cfglint.source.python.notebook import code_of
-
-    code = code_of(text) if document.path.endswith(NOTEBOOK) else text
-    if code is None or parsed(code) is None:
-        raise EditRefused("the edited file would not parse", document.extent[0])
-    return document
 
 
 def value_of(text: str) -> ConfigValue:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 
-from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, line_starts
 from cfglint.source.python.notebook import Notebook
 
@@ -26,12 +25,10 @@ class Offsets:
         return start + len(piece.encode()[:column].decode("utf-8", "ignore"))
 
     def span(self, node: ast.expr | ast.keyword | ast.stmt) -> tuple[int, int]:
-        """Where a node begins and ends."""
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self.offset(node.lineno, node.col_offset), self.offset(end_line, end_column)
 
     def source(self, start: int, end: int) -> str:
-        """The code between two offsets."""
         return self.text[start:end]
 
 
@@ -47,7 +44,6 @@ class NotebookOffsets(Offsets):
         return self.notebook.offset(line, column)
 
     def source(self, start: int, end: int) -> str:
-        """The code between two offsets; the source of the file if that is more than one line."""
         return unescaped(self.text[start:end])
 
 
@@ -75,12 +71,3 @@ def node_of(expression: ast.expr, offsets: Offsets) -> Node:
     if isinstance(expression, ast.Constant) and isinstance(expression.value, str):
         return Node(SCALAR, start, end, expression.value, offsets.source(start, end)[:1])
     return Node(SCALAR, start, end, offsets.source(start, end))
-
-
-def scalar_value(text: str) -> ConfigValue:
-    """The value of a literal; the source itself if it is not one."""
-    try:
-        value: ConfigValue = ast.literal_eval(text)
-        return value
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return text

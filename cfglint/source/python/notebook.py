@@ -51,11 +51,8 @@ def code_of(text: str) -> str | None:
 def read_notebook(text: str) -> Notebook | None:
     """The code of a notebook with its places; None if it is not one."""
     cells = cells_in(text)
-    return placed(text, cells) if cells is not None else None
-
-
-def placed(text: str, cells: list[ConfigValue]) -> Notebook | None:
-    """The code of some cells: each line at its line of the file, or in order if several are on one line of it."""
+    if cells is None:
+        return None
     pieces: list[tuple[int, str, int, int]] = []  # line of the file from 0, code, start of its string, characters before
     line, counted = 0, 0
     for split in lines_of_cells(text, cells):
@@ -64,11 +61,11 @@ def placed(text: str, cells: list[ConfigValue]) -> Notebook | None:
         for (start, before, _), code in zip(split, of_python([part for _, _, part in split]), strict=False):
             line, counted = line + text.count("\n", counted, start), start
             pieces.append((line, code, start, before))
-    if len({piece[0] for piece in pieces}) < len(pieces):
+    if len({piece[0] for piece in pieces}) < len(pieces):  # in order if several are on one line of the file
         return Notebook(text, [piece[1] for piece in pieces], [(piece[2], piece[3]) for piece in pieces])
     by_line = {at: (content, (start, before)) for at, content, start, before in pieces}
-    every = [by_line.get(at, ("", (0, 0))) for at in range(line + 1)]
-    return Notebook(text, [each[0] for each in every], [each[1] for each in every])
+    lines = [by_line.get(at, ("", (0, 0))) for at in range(line + 1)]
+    return Notebook(text, [code for code, _ in lines], [place for _, place in lines])
 
 
 def lines_of_cells(text: str, cells: list[ConfigValue]) -> Iterator[list[tuple[int, int, str]] | None]:
@@ -81,8 +78,14 @@ def lines_of_cells(text: str, cells: list[ConfigValue]) -> Iterator[list[tuple[i
             yield None
             return
         position = strings[-1][0] if strings else position
-        if is_code_cell(cell):
-            yield [(start, before, part) for start, string in strings for before, part in lines_of(string)]
+        if isinstance(cell, dict) and cell.get("cell_type") == "code":
+            lines = []
+            for start, string in strings:
+                before = 0
+                for part in string.splitlines(keepends=True):
+                    lines.append((start, before, part))
+                    before += len(part)
+            yield lines
 
 
 def cells_in(text: str) -> list[ConfigValue] | None:
@@ -103,62 +106,39 @@ def strings_of(text: str, position: int, source: str | list[ConfigValue]) -> lis
         if position < 0:
             return None
         position = text.index(":", position) + 1
-        strings = strings_at(text, position, source)
-        if strings is not None:
+        place, strings = position, []
+        for part in [source] if isinstance(source, str) else source:
+            if not isinstance(part, str):
+                continue
+            quote = text.find('"', place)
+            if quote < 0 or text[place:quote].strip(" \t\r\n[,"):
+                break
+            value, place = STRINGS.raw_decode(text, quote)
+            if value != part:
+                break
+            strings.append((quote + 1, value))
+        else:
             return strings
 
 
-def strings_at(text: str, position: int, source: str | list[ConfigValue]) -> list[tuple[int, str]] | None:
-    """The strings of a source that begins after an offset; None if another value does."""
-    wanted = [source] if isinstance(source, str) else [each for each in source if isinstance(each, str)]
-    strings: list[tuple[int, str]] = []
-    for each in wanted:
-        quote = text.find('"', position)
-        if quote < 0 or text[position:quote].strip(" \t\r\n[,"):
-            return None
-        value, position = STRINGS.raw_decode(text, quote)
-        if value != each:
-            return None
-        strings.append((quote + 1, value))
-    return strings
-
-
-def lines_of(string: str) -> Iterator[tuple[int, str]]:
-    """(characters before, line) for each line of a string, with its end."""
-    before = 0
-    for line in string.splitlines(keepends=True):
-        yield before, line
-        before += len(line)
-
-
-def is_code_cell(cell: object) -> bool:
-    return isinstance(cell, dict) and cell.get("cell_type") == "code"
-
-
-def of_python(parts: list[str]) -> Iterator[str]:
-    """The lines of a cell as Python; none if the cell is no Python."""
-    lines = list(without_magic([part.rstrip("\n") for part in parts]))
+def of_python(parts: list[str]) -> list[str]:
+    """The lines of a cell, of which those for the shell and for IPython do nothing; none if the cell is no Python."""
+    lines = [part.rstrip("\n") for part in parts]
+    if lines and lines[0].lstrip().startswith("%%"):
+        is_python = lines[0].split()[0] in ("%%time", "%%timeit", "%%capture")
+        lines = [line if is_python and number else "" for number, line in enumerate(lines)]
+    else:
+        continued = False
+        for number, line in enumerate(lines):
+            stripped = line.lstrip()
+            name, mark, rest = line.partition("=")
+            if continued or stripped.startswith(("!", "%", "?")) or (stripped.endswith("?") and " " not in stripped):
+                lines[number] = "" if continued else f"{line[: len(line) - len(stripped)]}pass"
+                continued = line.rstrip().endswith("\\")
+            elif mark and name.strip().isidentifier() and rest.lstrip().startswith(("!", "%")):
+                lines[number] = f"{name}= ''"
     try:
         ast.parse("\n".join(lines))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    yield from lines
-
-
-def without_magic(lines: list[str]) -> Iterator[str]:
-    """Lines of which those for the shell and for IPython do nothing."""
-    if lines and lines[0].lstrip().startswith("%%"):
-        other = lines[0].split()[0] not in ("%%time", "%%timeit", "%%capture")
-        yield from ("" if other or not number else each for number, each in enumerate(lines))
-        return
-    continued = False
-    for line in lines:
-        stripped = line.lstrip()
-        blank = line[: len(line) - len(stripped)]
-        was_continued = continued
-        if continued or stripped.startswith(("!", "%", "?")) or (stripped.endswith("?") and " " not in stripped):
-            continued = line.rstrip().endswith("\\")
-            yield "" if was_continued else f"{blank}pass"
-            continue
-        name, mark, rest = line.partition("=")
-        yield f"{name}= ''" if mark and name.strip().isidentifier() and rest.lstrip().startswith(("!", "%")) else line
+        return []
+    return lines

@@ -42,7 +42,6 @@ def pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
 
 
 def annotated(definition: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
-    """(name, statement) of the annotated attributes of a class."""
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             yield statement.target.id, statement
@@ -65,7 +64,6 @@ class Module:
         self.assigned: dict[str, ast.expr] = {}
         self.imported: dict[str, tuple[str, str]] = {}
         self.starred: list[str] = []
-        self._mentioned: set[str] | None = None
         for statement in self.syntax.body:
             self._note(statement)
 
@@ -79,16 +77,12 @@ class Module:
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
             self.assigned[statement.target.id] = statement.value
         elif isinstance(statement, ast.ImportFrom):
-            self._note_import(statement)
+            self.imported.update(self.names_of(statement))
+            if any(alias.name == "*" for alias in statement.names):
+                self.starred.append(self.absolute(statement))
         elif isinstance(statement, (ast.Try, ast.With, ast.If)):
             for inner in statement.body:
                 self._note(inner)
-
-    def _note_import(self, statement: ast.ImportFrom) -> None:
-        for found, name in self.names_of(statement).items():
-            self.imported[found] = name
-        if any(alias.name == "*" for alias in statement.names):
-            self.starred.append(self.absolute(statement))
 
     def names_of(self, statement: ast.ImportFrom) -> dict[str, tuple[str, str]]:
         """Local name -> (module, name there) of an import statement."""
@@ -128,11 +122,9 @@ class Module:
         return definition
 
     def place(self, node: ast.AST) -> str:
-        """`config.py:12`, for messages."""
         return f"{self.path}:{getattr(node, 'lineno', 0)}"
 
     def refuse(self, node: ast.AST, what: str) -> SourceError:
-        """The error for a piece of source without a rule."""
         return SourceError(f"{self.place(node)}: {what}: {ast.unparse(node)[:120]}")
 
     def definition_of(self, node: ast.expr) -> tuple[Module, Definition] | None:
@@ -162,28 +154,19 @@ class Module:
         if isinstance(node, ast.JoinedStr):
             return "".join(str(self.constant(part.value if isinstance(part, ast.FormattedValue) else part)) for part in node.values)
         if isinstance(node, ast.Name):
-            return self._named_constant(node)
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pp_int":
-            return int(self.constant(node.args[0]))  # DeepSpeed's integer that only prints itself in another way
-        raise self.refuse(node, "not a constant")
-
-    def _named_constant(self, node: ast.Name) -> Any:
-        found = self.find(node.id)
-        if found is None or isinstance(found[1], (ast.FunctionDef, ast.ClassDef)):
-            raise self.refuse(node, "not a constant")
-        return found[0].constant(found[1])
-
-    def _attribute(self, node: ast.Attribute) -> Any:
-        if isinstance(node.value, ast.Name):
+            found = self.find(node.id)
+            if found is not None and isinstance(found[1], ast.expr):
+                return found[0].constant(found[1])
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if (node.value.id, node.attr) == ("sys", "maxsize"):
                 return sys.maxsize
-            attribute = self.find(node.value.id)
-            if attribute is not None and isinstance(attribute[1], ast.ClassDef):
-                for statement in attribute[1].body:
+            found = self.find(node.value.id)
+            if found is not None and isinstance(found[1], ast.ClassDef):
+                for statement in found[1].body:
                     if isinstance(statement, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.attr for t in statement.targets):
-                        return attribute[0].constant(statement.value)
+                        return found[0].constant(statement.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pp_int":
+            return int(self.constant(node.args[0]))  # DeepSpeed's integer that only prints itself in another way
         raise self.refuse(node, "not a constant")
 
     def keys_of(self, node: ast.expr) -> list[str]:
@@ -233,28 +216,6 @@ class Module:
                     values.append(value)
         return values
 
-    def mentions(self, key: str) -> bool:
-        """Whether the source has the key as a text, also by the name of a constant."""
-        if self._mentioned is None:
-            self._mentioned = set(self._mentions())
-        return key in self._mentioned
-
-    def _mentions(self) -> Iterator[str]:
-        for node in ast.walk(self.syntax):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
-            elif isinstance(node, ast.Attribute):
-                yield node.attr
-            elif isinstance(node, ast.Name):
-                found = self.find(node.id)
-                if found is not None and isinstance(found[1], ast.Constant) and isinstance(found[1].value, str):
-                    yield found[1].value
-
-
-def release(text: str) -> tuple[int, ...]:
-    """A release as the tables have it: `4.38.0`, `2026-05` as numbers, without `.post1`; () for none."""
-    return tuple(int(part) for part in text.replace("-", ".").split(".") if part.isdigit()) if text else ()
-
 
 class Tree:
     """The sources of one package: `root` is the folder that has its top `__init__.py`.
@@ -279,7 +240,7 @@ class Tree:
             if parts[0] == self.package:
                 base = self.root.joinpath(*parts[1:])
                 for path in (base.with_suffix(".py"), base / "__init__.py"):
-                    if path.is_file() and self.may_open(path):
+                    if path.is_file() and (self._opens is None or self._opens(str(path))):
                         self._modules[name] = Module(self, name, path)
                         break
         return self._modules[name]

@@ -10,7 +10,6 @@ from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
 from cfglint.source.shell.conditions import Condition, tokens_of
 from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
-from cfglint.source.shell.expansion import Expander
 from cfglint.source.shell.patterns import fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED
@@ -24,7 +23,6 @@ VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
 
 
 def in_subshell(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow statements in a subshell, which change nothing outside."""
     return shell.apart(shell.block, node)
 
 
@@ -50,7 +48,6 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def and_or(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `a && b`, `a || b`."""
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
     status, by_call = shell.tested([left])
@@ -70,14 +67,11 @@ def and_or(shell: Execution, node: SyntaxNode) -> Truth:
         status = shell.perhaps(shell.statement, right)
         shell.undecided = node.id
         return status
-    return decided(shell, right) if status == (operator == "&&") else status
-
-
-def decided(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
+    if status != (operator == "&&"):
+        return status
     try:
-        return shell.statement(node)
-    except Stop:
+        return shell.statement(right)
+    except Stop:  # if it ends a script called without arguments, the rest needs a caller
         if not shell.from_outside():
             raise
         shell.state.needs_caller = True
@@ -85,12 +79,10 @@ def decided(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def negation(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `! a`."""
     return negated(shell.statement(node.children[-1]))
 
 
 def compound(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `{ ...; }` and `(( ... ))`."""
     return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
@@ -104,7 +96,6 @@ def test(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def if_statement(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `if`, with its `elif` and `else`."""
     first_that_holds(shell, clauses(node))
     return UNCLEAR
 
@@ -123,10 +114,15 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
     elif status:
         for test_of_other, other in clauses_left[1:]:
             shell.explore(*other, given=required(shell, test_of_other))
-        taken(shell, body, clauses_left[1:])
+        unless_it_ends(shell, lambda: shell.statements(body), lambda: first_that_holds(shell, clauses_left[1:]), shell.from_outside)
     else:
         shell.explore(*body, given=required(shell, condition))
-        taken_otherwise(shell, clauses_left[1:], body)
+        unless_it_ends(
+            shell,
+            lambda: first_that_holds(shell, clauses_left[1:]),
+            lambda: shell.statements(body),
+            lambda: shell.state.positional is None,
+        )
     return UNCLEAR
 
 
@@ -146,34 +142,20 @@ def of_variable(shell: Execution, subject: SyntaxNode | None, literal: SyntaxNod
     return {name[1]: value} if name is not None and value.known and not any(char in value.string for char in "*?[") else {}
 
 
-def taken(shell: Execution, body: list[SyntaxNode], rest: list[Clause]) -> None:
-    """Follow a branch that is taken; if it ends a script called without arguments, another one is taken instead."""
+def unless_it_ends(shell: Execution, branch: Callable[[], Truth], other: Callable[[], Truth], from_outside: Callable[[], bool]) -> Truth:
+    """Follow a branch that is taken; if it ends a script whose caller could have led elsewhere, the other one is followed instead."""
     before = shell.copied()
     try:
-        shell.statements(body)
+        return branch()
     except Stop:
-        if not shell.from_outside():
+        if not from_outside():
             raise
         shell.state.take(before)
         shell.state.needs_caller = True
-        first_that_holds(shell, rest)
-
-
-def taken_otherwise(shell: Execution, rest: list[Clause], body: list[SyntaxNode]) -> None:
-    """Follow the clauses after one whose condition is false."""
-    before = shell.copied()
-    try:
-        first_that_holds(shell, rest)
-    except Stop:
-        if shell.state.positional is not None:
-            raise
-        shell.state.take(before)
-        shell.state.needs_caller = True
-        shell.statements(body)
+        return other()
 
 
 def nothing() -> Truth:
-    """Follow a branch that is empty."""
     return True
 
 
@@ -233,7 +215,6 @@ def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
 
 
 def case(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `case`: the first item whose pattern matches."""
     expander = shell.expander()
     expander.assuming = True
     subject = part_of(node, "value")
@@ -250,15 +231,8 @@ def case(shell: Execution, node: SyntaxNode) -> Truth:
             shell.explore(*body, given=of_variable(shell, subject, patterns[0]) if len(patterns) == 1 else NOTHING)
     if fitting is None:
         return True if is_clear else UNCLEAR
-    before = shell.copied()
-    try:
-        return shell.statements(found[fitting][1])
-    except Stop:
-        if not expander.assumed or shell.call_depth:
-            raise
-        shell.state.take(before)
-        shell.state.needs_caller = True
-        return UNCLEAR
+    branch = partial(shell.statements, found[fitting][1])
+    return unless_it_ends(shell, branch, lambda: UNCLEAR, lambda: expander.assumed and not shell.call_depth)
 
 
 def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[Clause], int | None, bool]:
@@ -270,17 +244,16 @@ def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[C
         patterns = [child for index, child in enumerate(item.children) if item.field_name_for_child(index) == "value"]
         after = max((child.end_byte for child in patterns), default=item.start_byte)
         body = [child for child in item.children if child.is_named and child.start_byte >= after and child not in patterns]
-        matches = any_fits(shell.expander(), patterns, value) if fitting is None and is_clear and value is not None else False
+        matches: Truth = False
+        if fitting is None and is_clear and value is not None:
+            expander = shell.expander()
+            texts = [expander.pattern(pattern.start_byte, pattern.end_byte) for pattern in patterns]
+            matches = any_or_all(True, [fits(text, value, expander.budget) for text in texts])
         is_clear = is_clear and not isinstance(matches, Unknown)
         if matches:
             fitting = len(found)
         found.append((patterns, body))
     return found, fitting, is_clear
-
-
-def any_fits(expander: Expander, patterns: list[SyntaxNode], value: str) -> Truth:
-    """Whether a string matches one of the patterns of an item."""
-    return any_or_all(True, [fits(expander.pattern(pattern.start_byte, pattern.end_byte), value, expander.budget) for pattern in patterns])
 
 
 def decides(node: SyntaxNode) -> bool:
@@ -291,7 +264,6 @@ def decides(node: SyntaxNode) -> bool:
 
 
 def is_arithmetic(node: SyntaxNode) -> bool:
-    """Whether a compound statement is `(( ... ))`."""
     return bool(node.type == "compound_statement" and node.children and node.children[0].type == "((")
 
 

@@ -38,7 +38,6 @@ def is_to_be_filled_in(word: Text) -> bool:
 
 
 def is_in_page(word: Text) -> bool:
-    """Whether a word is written in a Markdown page."""
     return word.place is not None and is_markdown(word.place[0])
 
 
@@ -84,12 +83,10 @@ class CommandDocument(Part):
         return (None, self.around[path]) if path in self.around else super().find(path)
 
     def key_text(self, path: Path) -> str:
-        """An option as the line spells it."""
         name = next((str(step) for step in path if str(step) in self.flags), str(path[-1]) if path else "")
         return self.flags.get(name, f"--{name}" if name and not self.assignments else name)
 
     def is_literal(self, key: str) -> bool:
-        """Whether the value of an option is written literally at its place."""
         return self.edges.get(key, True)
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:

@@ -11,7 +11,7 @@ from cfglint.source.shell.execution import Execution
 from cfglint.source.shell.loops import counting_loop, for_loop, while_loop
 from cfglint.source.shell.nested_scripts import define
 from cfglint.source.shell.simple_commands import command, redirected
-from cfglint.source.shell.variables import assignment, assignments, declaration, unset
+from cfglint.source.shell.variables import assignment, declaration, unset
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ HANDLERS: dict[str, Handler] = {
     "while_statement": while_loop,
     "function_definition": define,
     "variable_assignment": assignment,
-    "variable_assignments": assignments,
+    "variable_assignments": assignment,
     "declaration_command": declaration,
     "unset_command": unset,
     "redirected_statement": redirected,

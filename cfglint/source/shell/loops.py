@@ -18,7 +18,6 @@ MOST_ROUNDS = 100
 
 
 def for_loop(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `for name in words`."""
     name = shell.source(part_of(node, "variable"))
     body = part_of(node, "body")
     listed = any(child.type == "in" for child in node.children)
@@ -38,7 +37,6 @@ def for_loop(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def run_round(shell: Execution, name: str, value: Text, body: SyntaxNode) -> Truth:
-    """Follow one iteration of a loop."""
     shell.state.assign(name, value)
     return shell.block(body)
 
@@ -61,7 +59,6 @@ def goes_on(shell: Execution, iteration: Callable[..., Truth], *arguments: objec
 
 
 def counting_loop(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `for ((i = 0; i < 3; i++))`."""
     body = part_of(node, "body")
     text = shell.script.text
     start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cfglint.source.annotations import Sequence
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import EMPTY, GAP, AnyNumber, MayBeNoWord, Text, TextPart, split
@@ -29,7 +31,6 @@ def split_by_bash(parts: Sequence[TextPart]) -> Sequence[TextPart]:
 
 
 def assembled(pieces: list[Piece], separators: str) -> list[Text]:
-    """The words formed by adjacent pieces."""
     if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
         return [pieces[0].text]
     words: list[list[TextPart]] = []
@@ -51,20 +52,10 @@ def assembled(pieces: list[Piece], separators: str) -> list[Text]:
 
 
 def ansi_c(text: str) -> str:
-    found = ""
-    at = 0
-    while at < len(text):
-        if text[at] == "\\" and at + 1 < len(text):
-            found += ESCAPES.get(text[at + 1], text[at : at + 2])
-            at += 2
-        else:
-            found += text[at]
-            at += 1
-    return found
+    return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[0]), text, flags=re.DOTALL)
 
 
 def there(values: list[Text]) -> list[Text]:
-    """The elements of an array that are set."""
     return [value for value in values if value is not GAP]
 
 

@@ -33,7 +33,6 @@ class TextPart(Record):
     options: tuple[str, ...] = ()
 
     def cut(self, start: int, end: int) -> TextPart:
-        """Some of the characters of a known part."""
         text = (self.text or "")[start:end]
         if self.place is None:
             return TextPart(text)
@@ -64,7 +63,6 @@ class Text:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """The reasons why it is unknown."""
         return () if self.known else distinct(reason for part in self.parts for reason in part.reasons)
 
     @property
@@ -121,7 +119,6 @@ class Text:
 
 
 def literal(text: str) -> Text:
-    """A known string that was computed."""
     return Text((TextPart(text),))
 
 
@@ -181,7 +178,6 @@ def in_call_without_arguments(text: Text) -> Text:
 
 
 def any_number(reason: Reason, source: str = "") -> Text:
-    """An unknown number of unknown words."""
     return Text([Differing(None, None, (reason,), source)])
 
 
@@ -201,7 +197,6 @@ def may_be_no_word(text: Text) -> bool:
 
 
 def joined(texts: Iterable[Text], separator: str = " ") -> Text:
-    """Strings with a separator between them."""
     parts: list[TextPart] = []
     for index, text in enumerate(texts):
         if index:
@@ -275,7 +270,6 @@ def around_mark(word: Text) -> tuple[Text, Text]:
 
 
 def after_mark(word: Text) -> Text:
-    """The part of a word after the first `=`."""
     return around_mark(word)[1]
 
 

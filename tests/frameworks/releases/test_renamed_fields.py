@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 
+from cfglint import generators
 from cfglint.frameworks.huggingface import arguments
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.releases import _modelled as _releases
 from cfglint.frameworks.releases import renamed_fields
-from cfglint.generators import names_for
 from cfglint.generators.generated import Keys
+from cfglint.generators.job_spec import JobSpec
 
-RENAMED = {"transformers": {"no_cuda": ("use_cpu", "5.0.0")}}
+RENAMED = {"transformers": {"no_cuda": ("use_cpu", "5.0.0"), "save_steps": ("save_interval", "5.0.0")}}
 
 
 @pytest.fixture(autouse=True)
 def renames(monkeypatch):
-    for module in (_releases, renamed_fields, arguments):
+    for module in (_releases, renamed_fields, arguments, generators):
         monkeypatch.setattr(module, "RENAMED", RENAMED)
 
 
@@ -34,14 +33,14 @@ def test_a_value_is_read_under_the_new_name_and_keeps_its_key():
 
 
 def test_generated_keys_are_renamed_with_their_reasons():
-    keys = Keys()
-    keys.add("section.no_cuda", True, "a reason")
+    keys = Keys.of(("section.no_cuda", True, "a reason"))
     renamed = keys.renamed(lambda name: renamed_fields.name_at(name, "transformers", (5, 1, 0)))
     assert (renamed.values, renamed.why) == ({"section": {"use_cpu": True}}, {"section.use_cpu": "a reason"})
 
 
 @pytest.mark.parametrize(
-    ("target", "name"), [(None, "use_cpu"), ({"transformers": "5.1.0"}, "use_cpu"), ({"transformers": "4.57.0"}, "no_cuda")]
+    ("target", "name"), [(None, "save_interval"), ({"transformers": "5.1.0"}, "save_interval"), ({"transformers": "4.57.0"}, "save_steps")]
 )
 def test_generated_files_have_the_names_of_the_release_that_they_are_for(target, name):
-    assert names_for("huggingface", SimpleNamespace(target=target))("no_cuda") == name
+    [file] = generators.generate("huggingface", JobSpec(gpus=1, save_steps=5, target=target)).files
+    assert file.keys.values[name] == 5

@@ -39,11 +39,8 @@ READ_ELSEWHERE = frozenset(("fsdp", "inference", "world_size", "relora_steps", "
 @rule("AXL001")
 def axolotl_not_a_mapping(config: AxolotlConfig) -> Iterator[Finding]:
     if config.readable and not isinstance(config.root, dict | None):
-        yield Finding(
-            config.place(()),
-            "the file is not a mapping of keys to values",
-            exception="ValueError: not enough values to unpack (expected 2, got 1)",
-        )
+        exception = "ValueError: not enough values to unpack (expected 2, got 1)"
+        yield Finding(config.place(()), "the file is not a mapping of keys to values", exception=exception)
 
 
 @rule("AXL002")
@@ -58,12 +55,8 @@ def axolotl_field_value(config: AxolotlConfig) -> Iterator[Finding]:
             help_text = remove_key(setting.name) if word.lower() in ("true", "false") else f'quote it: `"{word}"`'
         if fault.path == ("warmup_steps",) and isinstance(setting.value, float) and 0 < setting.value < 1:
             help_text = f"replace it with `warmup_ratio: {setting.value}`, a fraction of the steps"
-        yield Finding(
-            setting,
-            fault.explained(setting, setting.name),
-            exception=f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}",
-            help=help_text,
-        )
+        exception = f"ValidationError: 1 validation error for {MODEL}: {'.'.join(map(str, fault.path))}: {fault.message}"
+        yield Finding(setting, fault.explained(setting, setting.name), exception=exception, help=help_text)
 
 
 @rule("AXL003")
@@ -71,13 +64,9 @@ def axolotl_missing_key(config: AxolotlConfig) -> Iterator[Finding]:
     for fault in config.validation.faults:
         if fault.kind == MISSING:
             name = ".".join(map(str, fault.path))
-            yield Finding(
-                config.place(fault.path),
-                f"`{name}` is missing; it is required",
-                exception=f"ValidationError: 1 validation error for {MODEL}: {name}: Field required",
-                help=f"add `{name}`",
-                depends_on=config.rest,
-            )
+            message = f"`{name}` is missing; it is required"
+            exception = f"ValidationError: 1 validation error for {MODEL}: {name}: Field required"
+            yield Finding(config.place(fault.path), message, exception=exception, help=f"add `{name}`", depends_on=config.rest)
 
 
 @rule("AXL004")
@@ -91,13 +80,8 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
                 if listed
                 else "`plugins` is not a list"
             )
-            yield Finding(
-                setting,
-                message,
-                exception=plugin.problem,
-                depends_on=config.outside(config.package),
-                help="remove it, or install the release that has it" if listed else "write a list",
-            )
+            remedy = "remove it, or install the release that has it" if listed else "write a list"
+            yield Finding(setting, message, exception=plugin.problem, depends_on=config.outside(config.package), help=remedy)
 
 
 @rule("AXL005")
@@ -113,12 +97,8 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
         unknown = [each for each in unknown if each[0] not in unexplained]
     for setting, help_text in unknown:
         where = f" in `{'.'.join(map(str, setting.path[:-1]))}`" if len(setting.path) > 1 else ""
-        yield Finding(
-            setting,
-            f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl{other_releases(config, setting.path)}",
-            on_key=True,
-            help=help_text or remove_key(setting.name),
-        )
+        words = f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl{other_releases(config, setting.path)}"
+        yield Finding(setting, words, on_key=True, help=help_text or remove_key(setting.name))
 
 
 def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:

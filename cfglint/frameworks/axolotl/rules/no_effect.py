@@ -34,13 +34,10 @@ def axolotl_batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
     if model.batch_size != real:
         is_free = "gradient_accumulation_steps" not in config.values
         fix = divided(config.place(("batch_size",)), micro, model.batch_size) if is_free else None
-        yield Finding(
-            config.place(("batch_size",)),
-            f"`batch_size` is {model.batch_size}, but micro batch {micro} x accumulation {accumulation} = {real} per GPU",
-            help=f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 and not fix else None,
-            fix=fix,
-            note=f"axolotl computes the number of steps for {model.batch_size}",
-        )
+        message = f"`batch_size` is {model.batch_size}, but micro batch {micro} x accumulation {accumulation} = {real} per GPU"
+        remedy = f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 and not fix else None
+        note = f"axolotl computes the number of steps for {model.batch_size}"
+        yield Finding(config.place(("batch_size",)), message, help=remedy, fix=fix, note=note)
 
 
 def divided(setting: Setting, micro: int, size: int) -> Fix | None:
@@ -58,12 +55,9 @@ def divided(setting: Setting, micro: int, size: int) -> Fix | None:
 def axolotl_steps_without_processes(config: AxolotlConfig) -> Iterator[Finding]:
     model, world = config.model, config.facts.gpus
     if config.parsed and model is not None and model.ddp is False and not model.fsdp_config and world is not None and world > 1:
-        yield Finding(
-            config.place(("ddp",)),
-            f"with `ddp: false` axolotl computes the number of steps for 1 process, but {world} processes run",
-            note=f"a step consumes {world} times the samples that the number of steps is computed with",
-            help=remove_key("ddp"),
-        )
+        message = f"with `ddp: false` axolotl computes the number of steps for 1 process, but {world} processes run"
+        note = f"a step consumes {world} times the samples that the number of steps is computed with"
+        yield Finding(config.place(("ddp",)), message, note=note, help=remove_key("ddp"))
 
 
 @rule("AXL062")
@@ -73,19 +67,14 @@ def axolotl_never_evaluates(config: AxolotlConfig) -> Iterator[Finding]:
         return
     count = model.evals_per_epoch
     if count and not evaluates(model):
-        yield Finding(
-            config.place(("evals_per_epoch",)),
-            "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)",
-            help=set_key("val_set_size", 0.05) | remove_key("evals_per_epoch"),
-            severity=INFO if model.val_set_size == 0 and config.get("val_set_size") is not None else None,
-        )
+        message = "`evals_per_epoch` has no effect: there is no evaluation set (`val_set_size`, `test_datasets`)"
+        remedy = set_key("val_set_size", 0.05) | remove_key("evals_per_epoch")
+        severity = INFO if model.val_set_size == 0 and config.get("val_set_size") is not None else None
+        yield Finding(config.place(("evals_per_epoch",)), message, help=remedy, severity=severity)
     elif count and not model.eval_steps and not model.eval_strategy and model.num_epochs and count * model.num_epochs <= 1:
-        yield Finding(
-            config.place(("evals_per_epoch",)),
-            f"`evals_per_epoch: {count}` with {shown(model.num_epochs)} epoch never evaluates",
-            note="it becomes an interval of the whole run or more, which axolotl drops",
-            help="replace it with `eval_strategy: epoch`",
-        )
+        message = f"`evals_per_epoch: {count}` with {shown(model.num_epochs)} epoch never evaluates"
+        note = "it becomes an interval of the whole run or more, which axolotl drops"
+        yield Finding(config.place(("evals_per_epoch",)), message, note=note, help="replace it with `eval_strategy: epoch`")
 
 
 def shown(number: float) -> str:
@@ -99,26 +88,18 @@ def axolotl_deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
         return
     for old, new in RENAMED.items():
         if config.get(old) is not None:
-            yield Finding(
-                config.place((old,)),
-                f"deprecated key `{old}`; use `{new}`",
-                on_key=True,
-                note="it still works",
-                help=f"rename it to `{new}`",
-            )
+            message = f"deprecated key `{old}`; use `{new}`"
+            yield Finding(config.place((old,)), message, on_key=True, note="it still works", help=f"rename it to `{new}`")
 
 
 @rule("AXL064")
 def axolotl_max_steps_beyond_data(config: AxolotlConfig) -> Iterator[Finding]:
     model, total = config.model, beyond_data(config)
     if model is not None and total is not None:
-        yield Finding(
-            config.place(("max_steps",)),
-            f"`max_steps` is {model.max_steps}, which overrides `num_epochs`: {shown(model.num_epochs)} epochs are {total} steps",
-            related=(config.place(("num_epochs",)),),
-            note="the run goes over the data again until then",
-            help=either("max_steps", "num_epochs"),
-        )
+        message = f"`max_steps` is {model.max_steps}, which overrides `num_epochs`: {shown(model.num_epochs)} epochs are {total} steps"
+        note = "the run goes over the data again until then"
+        remedy = either("max_steps", "num_epochs")
+        yield Finding(config.place(("max_steps",)), message, related=(config.place(("num_epochs",)),), note=note, help=remedy)
 
 
 def beyond_data(config: AxolotlConfig) -> int | None:
@@ -140,9 +121,6 @@ def axolotl_epochs_overridden(config: AxolotlConfig) -> Iterator[Finding]:
     if not config.parsed or model is None or config.get("num_epochs") is None or streams(config) or beyond_data(config) is not None:
         return
     if isinstance(model.max_steps, int) and model.max_steps > 0:
-        yield Finding(
-            config.place(("num_epochs",)),
-            f"`num_epochs` is overridden by `max_steps` ({model.max_steps})",
-            related=(config.place(("max_steps",)),),
-            help=either("num_epochs", "max_steps"),
-        )
+        message = f"`num_epochs` is overridden by `max_steps` ({model.max_steps})"
+        remedy = either("num_epochs", "max_steps")
+        yield Finding(config.place(("num_epochs",)), message, related=(config.place(("max_steps",)),), help=remedy)

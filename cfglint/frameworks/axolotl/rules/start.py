@@ -29,14 +29,8 @@ def axolotl_parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
     if refusal is not None:
         first, *others = [config.place(path) for path in refusal.paths]
         written = [other for other in others if other.written]
-        yield Finding(
-            first,
-            refusal.message,
-            related=written,
-            exception=refusal.exception,
-            fails_at=refusal.fails_at,
-            help=refusal.help_for(config.values),
-        )
+        remedy = refusal.help_for(config.values)
+        yield Finding(first, refusal.message, related=written, exception=refusal.exception, fails_at=refusal.fails_at, help=remedy)
 
 
 @rule("AXL042")
@@ -45,29 +39,21 @@ def axolotl_optimizer_unhandled(config: AxolotlConfig) -> Iterator[Finding]:
         return
     name = config.model.optimizer
     if name == DION and config.model.dion_lr is None:
-        yield Finding(
-            config.place(("optimizer",)),
-            f"`optimizer: dion` requires `{DION_RATE}`",
-            exception="KeyError: 'dion_learning_rate'",
-            help=f"set `{DION_RATE}`, the learning rate of Dion's own parameters",
-        )
+        message = f"`optimizer: dion` requires `{DION_RATE}`"
+        advice = f"set `{DION_RATE}`, the learning rate of Dion's own parameters"
+        yield Finding(config.place(("optimizer",)), message, exception="KeyError: 'dion_learning_rate'", help=advice)
     if name in UNHANDLED and config.own_version not in BUILT:
-        yield Finding(
-            config.place(("optimizer",)),
-            f"`optimizer: {name}` is accepted, but axolotl cannot build it",
-            exception=f"ValueError: Unhandled optimizer: {name}. Please raise an Issue.",
-            help=set_key("optimizer", "adamw_torch_8bit") | "another one",
-        )
+        message = f"`optimizer: {name}` is accepted, but axolotl cannot build it"
+        exception = f"ValueError: Unhandled optimizer: {name}. Please raise an Issue."
+        remedy = set_key("optimizer", "adamw_torch_8bit") | "another one"
+        yield Finding(config.place(("optimizer",)), message, exception=exception, help=remedy)
 
 
 @rule("AXL044")
 def axolotl_empty_learning_rate(config: AxolotlConfig) -> Iterator[Finding]:
     if config.parsed and config.model is not None and config.model.learning_rate == "":
-        yield Finding(
-            config.place(("learning_rate",)),
-            "`learning_rate` is empty; a number is required",
-            help=set_key("learning_rate", 2e-05) | "another number",
-        )
+        remedy = set_key("learning_rate", 2e-05) | "another number"
+        yield Finding(config.place(("learning_rate",)), "`learning_rate` is empty; a number is required", help=remedy)
 
 
 @rule("AXL045")
@@ -82,12 +68,8 @@ def axolotl_cosine_ratio(config: AxolotlConfig) -> Iterator[Finding]:
         value = getattr(model, key)
         if value is not None and not 0 <= value <= 1:
             text = f"AssertionError: {key} must be between 0.0 and 1.0"
-            yield Finding(
-                config.place((key,)),
-                f"`{key}` is {value:g}; it must be a fraction between 0 and 1",
-                exception=text,
-                help=f"set `{key}` to a fraction, such as 0.1",
-            )
+            message = f"`{key}` is {value:g}; it must be a fraction between 0 and 1"
+            yield Finding(config.place((key,)), message, exception=text, help=f"set `{key}` to a fraction, such as 0.1")
             return
 
 
@@ -99,13 +81,9 @@ def axolotl_schedule_argument(config: AxolotlConfig) -> Iterator[Finding]:
     for key in model.lr_scheduler_kwargs or ():
         if key not in ONE_CYCLE:
             text = f"TypeError: OneCycleLR.__init__() got an unexpected keyword argument {key!r}"
-            yield Finding(
-                config.place(("lr_scheduler_kwargs", key)),
-                f"`lr_scheduler: one_cycle` has no parameter `{key}`",
-                exception=text,
-                help=remove_key(f"lr_scheduler_kwargs.{key}"),
-                on_key=True,
-            )
+            setting = config.place(("lr_scheduler_kwargs", key))
+            message = f"`lr_scheduler: one_cycle` has no parameter `{key}`"
+            yield Finding(setting, message, exception=text, help=remove_key(f"lr_scheduler_kwargs.{key}"), on_key=True)
 
 
 @rule("AXL046")
@@ -115,12 +93,9 @@ def axolotl_dataset_without_path(config: AxolotlConfig) -> Iterator[Finding]:
         return
     for index, item in enumerate(model.datasets if isinstance(model.datasets, list) else ()):
         if isinstance(item, dict) and item.get("path") is None and item.get("type") != "_synthetic":
-            yield Finding(
-                config.place(("datasets", index, "path")),
-                f"`datasets.{index}` has no `path`",
-                exception="TypeError: argument should be a str or an os.PathLike object where __fspath__ returns a str, not 'NoneType'",
-                help="add `path`: a file, a folder or a name on the Hub",
-            )
+            exception = "TypeError: argument should be a str or an os.PathLike object where __fspath__ returns a str, not 'NoneType'"
+            advice = "add `path`: a file, a folder or a name on the Hub"
+            yield Finding(config.place(("datasets", index, "path")), f"`datasets.{index}` has no `path`", exception=exception, help=advice)
 
 
 @rule("AXL047")
@@ -143,12 +118,9 @@ def axolotl_invalid_trainer_class(config: AxolotlConfig) -> Iterator[Finding]:
         return
     name = model.trainer_cls
     if name and "." not in name:
-        yield Finding(
-            config.place(("trainer_cls",)),
-            f"`trainer_cls` is {name}, which names no module",
-            exception=f"ValueError: Failed to load custom trainer class {name!r}: Invalid module string format: {name}",
-            help="write it as `module.Class`, or remove it",
-        )
+        message = f"`trainer_cls` is {name}, which names no module"
+        exception = f"ValueError: Failed to load custom trainer class {name!r}: Invalid module string format: {name}"
+        yield Finding(config.place(("trainer_cls",)), message, exception=exception, help="write it as `module.Class`, or remove it")
 
 
 @rule("AXL066")
@@ -165,24 +137,18 @@ def axolotl_null_evaluation_set(config: AxolotlConfig) -> Iterator[Finding]:
         text = (
             f"ValueError: You have set `args.eval_strategy` to IntervalStrategy.{unit} but you didn't pass an `eval_dataset` to `Trainer`"
         )
-    yield Finding(
-        config.place(("val_set_size",)),
-        "`val_set_size` is null; a number is required",
-        exception=text,
-        help=set_key("val_set_size", 0.1) | (None if asked else set_key("val_set_size", 0, " for no evaluation")),
-    )
+    remedy = set_key("val_set_size", 0.1) | (None if asked else set_key("val_set_size", 0, " for no evaluation"))
+    yield Finding(config.place(("val_set_size",)), "`val_set_size` is null; a number is required", exception=text, help=remedy)
 
 
 @rule("AXL068")
 def axolotl_validation_takes_all(config: AxolotlConfig) -> Iterator[Finding]:
     model = config.model
     if config.parsed and model is not None and model.val_set_size == 1 and not model.test_datasets and not streams(config):
-        yield Finding(
-            config.place(("val_set_size",)),
-            "`val_set_size: 1` is the ratio 1.0, which has to be below 1; only numbers above 1 are counts of samples",
-            exception="ValueError: test_size=1.0 should be either positive and smaller than the number of samples",
-            help=set_key("val_set_size", 2) | set_key("val_set_size", 0.1),
-        )
+        message = "`val_set_size: 1` is the ratio 1.0, which has to be below 1; only numbers above 1 are counts of samples"
+        exception = "ValueError: test_size=1.0 should be either positive and smaller than the number of samples"
+        remedy = set_key("val_set_size", 2) | set_key("val_set_size", 0.1)
+        yield Finding(config.place(("val_set_size",)), message, exception=exception, help=remedy)
 
 
 @rule("AXL067")
@@ -193,10 +159,7 @@ def axolotl_8bit_weights_sharded(config: AxolotlConfig) -> Iterator[Finding]:
     section = model.fsdp_config if isinstance(model.fsdp_config, dict) else {}
     version = section.get("fsdp_version", config.get("fsdp_version"))
     if str(version) != "2":
-        yield Finding(
-            config.place(("load_in_8bit",)),
-            "`load_in_8bit` is true, but FSDP 1 shards floating-point weights only",
-            related=(config.place(("fsdp",)),),
-            note="torch refuses to wrap such a model (ValueError: Cannot flatten integer dtype tensors)",
-            help=set_key("load_in_8bit", False) | "use `load_in_4bit: true` with `adapter: qlora`",
-        )
+        message = "`load_in_8bit` is true, but FSDP 1 shards floating-point weights only"
+        note = "torch refuses to wrap such a model (ValueError: Cannot flatten integer dtype tensors)"
+        remedy = set_key("load_in_8bit", False) | "use `load_in_4bit: true` with `adapter: qlora`"
+        yield Finding(config.place(("load_in_8bit",)), message, related=(config.place(("fsdp",)),), note=note, help=remedy)

@@ -15,7 +15,6 @@ NEEDS_KEYS = ((DATA, "datasets"), (STREAMING, "max_steps"))  # keys that the lau
 
 
 def refused(config: AxolotlConfig, code: str) -> Iterator[Finding]:
-    """The refusals of a page."""
     for refusal in config.refusals:
         if refusal.kind != code:
             continue

@@ -25,7 +25,7 @@ from cfglint.frameworks.deepspeed.models import (
 from cfglint.frameworks.releases.history import SINCE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import move, remove, rename
-from cfglint.frameworks.validation.pydantic import UNKNOWN, Fault
+from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
@@ -106,7 +106,7 @@ def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
         yield "throughput"
 
 
-def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Fault) -> Finding:
+def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid) -> Finding:
     if fault.kind == EARLY:
         from cfglint.frameworks.validation.schema import load
 

@@ -123,7 +123,9 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     setting = config.setting("gradient_clipping")
     raised = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'float'"
     text = f"`gradient_clipping` is {described(value)}, not a number"
-    yield Finding(setting, text, exception=raised, fix=unquoted(config, "gradient_clipping"))
+    fix = unquoted(config, "gradient_clipping")
+    remedy = set_key("gradient_clipping", 1.0, ", or to the norm to clip at") | remove_key("gradient_clipping")
+    yield Finding(setting, text, exception=raised, fix=fix, help=None if fix else remedy)
 
 
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:

@@ -13,7 +13,7 @@ from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.frameworks.rows.refusals import refused_batch
-from cfglint.frameworks.validation.pydantic import Fault
+from cfglint.frameworks.validation.pydantic import Invalid
 from cfglint.source.annotations import Collection, ConfigMapping, Iterator, Operand
 from cfglint.source.numbers import is_number
 
@@ -38,7 +38,6 @@ def engine_value(config: NeoXConfig, name: str) -> Operand:
 
 
 def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
-    """The place where a key of the DeepSpeed config is written."""
     if name in config.derived.extra:
         return config.setting("deepspeed_extra_args", name, *path)
     return config.setting(name, *path)
@@ -63,25 +62,20 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
             else:
                 if tuned and isinstance(setting.value, list) and config.other_parsers:
                     continue
-                yield Finding(
-                    setting,
-                    fault.explained(setting, setting.name or name),
-                    exception=fault.exception,
-                    help=None if isinstance(setting.value, dict) else remove_key(setting.name, " for the default"),
-                )
+                remedy = None if isinstance(setting.value, dict) else remove_key(setting.name, " for the default")
+                yield Finding(setting, fault.explained(setting, setting.name or name), exception=fault.exception, help=remedy)
         if name == "zero_optimization":
             yield from _replaced_keys(config, read.given)
 
 
 def read_as_deepspeed(name: str, section: ConfigMapping) -> ModelSection:
-    """A section as the pinned DeepSpeed holds it."""
     from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
 
     is_monitor = name in MONITORS
     return read_section(MONITOR, {name: section}, DEEPSPEED) if is_monitor else read_section(SECTIONS[name], section, DEEPSPEED)
 
 
-def faults_by_path(name: str, read: ModelSection) -> list[tuple[tuple[str, ...], Fault]]:
+def faults_by_path(name: str, read: ModelSection) -> list[tuple[tuple[str, ...], Invalid]]:
     """The errors in a section, each with its path, which begins with the name of the section."""
     from cfglint.frameworks.deepspeed.models import MONITORS
 
@@ -97,16 +91,11 @@ def _replaced_keys(config: NeoXConfig, given: Collection[str]) -> Iterator[Findi
         if old in given and new in given:
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
-            yield Finding(
-                engine_setting(config, "zero_optimization", old),
-                text,
-                exception=raised,
-                on_key=True,
-                help=remove_key("zero_optimization." + old),
-            )
+            setting = engine_setting(config, "zero_optimization", old)
+            yield Finding(setting, text, exception=raised, on_key=True, help=remove_key("zero_optimization." + old))
 
 
-def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Fault) -> Finding:
+def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Invalid) -> Finding:
     """The finding for a key that a model forbids, with the known key that is most similar to it."""
     from cfglint.frameworks.deepspeed.models import TWICE, set_twice
 
@@ -149,12 +138,8 @@ def invalid_communication_data_type(config: NeoXConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=text, help="remove it, and set it in `deepspeed_extra_args`")
     elif value.lower() not in TYPES and "communication_data_type" in config.derived.extra:
         text = f"ValueError: Invalid communication_data_type. Supported data types: ['fp16', 'bf16', 'fp32']. Got: {value.lower()}"
-        yield Finding(
-            setting,
-            f"`communication_data_type` is {describe(value)}; it must be fp32, fp16 or bf16",
-            exception=text,
-            help=choice(setting.name, value, ("fp32", "fp16", "bf16")),
-        )
+        words = f"`communication_data_type` is {describe(value)}; it must be fp32, fp16 or bf16"
+        yield Finding(setting, words, exception=text, help=choice(setting.name, value, ("fp32", "fp16", "bf16")))
 
 
 @rule("NEO092")
@@ -236,22 +221,14 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
     if stage not in (True, False):
         text = f"DeepSpeedConfigError: checkpoint::parallel_write::pipeline_stage value of '{stage}' is invalid, expecting: true or false"
         setting = engine_setting(config, "checkpoint", "parallel_write", "pipeline_stage")
-        yield Finding(
-            setting,
-            f"`checkpoint.parallel_write.pipeline_stage` is {describe(stage)}, not a boolean",
-            exception=text,
-            help="set `checkpoint.parallel_write.pipeline_stage` to true or false",
-        )
+        message = f"`checkpoint.parallel_write.pipeline_stage` is {describe(stage)}, not a boolean"
+        yield Finding(setting, message, exception=text, help="set `checkpoint.parallel_write.pipeline_stage` to true or false")
     mode = checkpoint.get("tag_validation", "Warn")
     if isinstance(mode, str) and mode.upper() not in ("IGNORE", "WARN", "FAIL"):
         text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {mode.upper()}"
         setting = engine_setting(config, "checkpoint", "tag_validation")
-        yield Finding(
-            setting,
-            f"`checkpoint.tag_validation` is {describe(mode)}; it must be Ignore, Warn or Fail",
-            exception=text,
-            help=choice("checkpoint.tag_validation", mode, ("Ignore", "Warn", "Fail")),
-        )
+        message = f"`checkpoint.tag_validation` is {describe(mode)}; it must be Ignore, Warn or Fail"
+        yield Finding(setting, message, exception=text, help=choice("checkpoint.tag_validation", mode, ("Ignore", "Warn", "Fail")))
 
 
 @rule("PRC306")
@@ -261,9 +238,4 @@ def extra_args_precision_conflict(config: NeoXConfig) -> Iterator[Finding]:
         if own == other and other not in extra and switched_on(extra.get(name)):
             setting = config.setting("deepspeed_extra_args", name)
             message = f"`deepspeed_extra_args` enables {name}, but `precision` enables {other}"
-            yield Finding(
-                setting,
-                message,
-                related=(config.setting("precision"),),
-                help=remove_key(f"deepspeed_extra_args.{name}"),
-            )
+            yield Finding(setting, message, related=(config.setting("precision"),), help=remove_key(f"deepspeed_extra_args.{name}"))

@@ -54,15 +54,11 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     for name in config.values if not config.is_for_fork else ():
         if not config.knows(name):
             message, fix = _advice(config, name)
-            yield Finding(
-                config.setting(name),
-                f"unknown key `{as_written(config, name)}` is not an argument of GPT-NeoX{message}",
-                depends_on=(TAGGED,) if had_by_allowed_release(config, name) else (),
-                exception=f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'",
-                fix=fix,
-                on_key=True,
-                help=None if fix else remove_key(as_written(config, name)),
-            )
+            words = f"unknown key `{as_written(config, name)}` is not an argument of GPT-NeoX{message}"
+            reasons = (TAGGED,) if had_by_allowed_release(config, name) else ()
+            exception = f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'"
+            remedy = None if fix else remove_key(as_written(config, name))
+            yield Finding(config.setting(name), words, depends_on=reasons, exception=exception, fix=fix, on_key=True, help=remedy)
 
 
 TAGGED = Reason("release", "the release of GPT-NeoX", "a tagged one has the field")
@@ -105,12 +101,8 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     for name, path, value, exception in _refused(config):
         if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or is_number(value)):
             setting = config.setting(*path)
-            yield Finding(
-                setting,
-                f"`{setting.name}` is {describe(value)}, not {_required(config.check_of(name))}",
-                exception=_earlier(config, name, value) or exception,
-                fix=_converted(name, setting, value),
-            )
+            message = f"`{setting.name}` is {describe(value)}, not {_required(config.check_of(name))}"
+            yield Finding(setting, message, exception=_earlier(config, name, value) or exception, fix=_converted(name, setting, value))
 
 
 @rule("TYP301")
@@ -121,12 +113,8 @@ def invalid_value(config: NeoXConfig) -> Iterator[Finding]:
             continue
         setting = config.setting(*path)
         error = raised(lambda value=value: hollow(value).lower()) if name == "optimizer_type" else None  # type: ignore[misc]
-        yield Finding(
-            setting,
-            f"`{setting.name}` is {describe(value)}; it must be one of {', '.join(check.choices)}",
-            exception=error,
-            help=choice(setting.name, value, check.choices),
-        )
+        message = f"`{setting.name}` is {describe(value)}; it must be one of {', '.join(check.choices)}"
+        yield Finding(setting, message, exception=error, help=choice(setting.name, value, check.choices))
 
 
 @rule("TYP302")
@@ -193,7 +181,6 @@ def _earlier(config: NeoXConfig, name: str, value: Operand) -> str | None:
 
 
 def _converted(name: str, setting: Setting, value: object) -> Fix | None:
-    """The fix that writes the same value in the argument's type, if the conversion is lossless."""
     result = converted(fields.expected(name), value)  # of a plain type, which the modelled release has too
     return replace(setting, result, f"change to {spelled(result)}") if result is not None else None
 

@@ -16,10 +16,5 @@ def written_for_fork(config: NeoXConfig) -> Iterator[Finding]:
         listed = ", ".join(f"`{name}`" for name in names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
         keys = "1 key is" if len(names) == 1 else f"{len(names)} keys are"
         text = f"{keys} unknown to {config.framework.title} ({listed}): the file may be written for a fork"
-        yield Finding(
-            config.setting(names[0]),
-            text,
-            on_key=True,
-            note=f"{config.framework.title} itself refuses unknown keys",
-            help="declare its kind (--kind) to see each of them",
-        )
+        note = f"{config.framework.title} itself refuses unknown keys"
+        yield Finding(config.setting(names[0]), text, on_key=True, note=note, help="declare its kind (--kind) to see each of them")

@@ -25,15 +25,11 @@ def duplicate_argument(config: NeoXConfig) -> Iterator[Finding]:
             continue
         later, earlier = written(document, text), written(before, text_before)
         same = later.value == earlier.value and later.value is not None
-        yield Finding(
-            later,
-            f"duplicate key `{text}`: already set at {earlier.place}",
-            related=(earlier,),
-            exception=f"ValueError: Conf file {document.path} has the following duplicate keys with previously loaded file: {text}",
-            fix=remove(later, f"remove the second `{text}`") if same else None,
-            on_key=True,
-            help=None if same else f"keep one of the two `{text}`",
-        )
+        message = f"duplicate key `{text}`: already set at {earlier.place}"
+        exception = f"ValueError: Conf file {document.path} has the following duplicate keys with previously loaded file: {text}"
+        fix = remove(later, f"remove the second `{text}`") if same else None
+        remedy = None if same else f"keep one of the two `{text}`"
+        yield Finding(later, message, related=(earlier,), exception=exception, fix=fix, on_key=True, help=remedy)
 
 
 @rule("NEO002")
@@ -42,11 +38,8 @@ def duplicate_file_name(config: NeoXConfig) -> Iterator[Finding]:
     for document in config.documents:
         name = os.path.basename(document.path)
         if name in seen:
-            yield Finding(
-                Setting((), None, document=document),
-                f"two files have the name {name}: {seen[name].path} and {document.path}",
-                help="rename one of the two files",
-            )
+            message = f"two files have the name {name}: {seen[name].path} and {document.path}"
+            yield Finding(Setting((), None, document=document), message, help="rename one of the two files")
         seen.setdefault(name, document)
 
 
@@ -55,10 +48,5 @@ def overridden_by_dashed_key(config: NeoXConfig) -> Iterator[Finding]:
     for document, text, before, text_before in config.repeats:
         if "-" in text:
             earlier = written(before, text_before)
-            yield Finding(
-                written(document, text),
-                f"`{text}` silently overrides `{text_before}` ({earlier.place})",
-                related=(earlier,),
-                on_key=True,
-                help="keep one of the two spellings",
-            )
+            message = f"`{text}` silently overrides `{text_before}` ({earlier.place})"
+            yield Finding(written(document, text), message, related=(earlier,), on_key=True, help="keep one of the two spellings")

@@ -42,23 +42,13 @@ def zero_with_model_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     elif pipe > 1:
         text = "SystemExit: ZeRO stage 2/3 and pipeline paralleism are not supported simultaneously"
         message = f"`pipe_parallel_size` is {pipe}, but pipeline parallelism is incompatible with ZeRO stage {stage}"
-        yield Finding(
-            config.setting("pipe_parallel_size"),
-            message,
-            related=related,
-            exception=text,
-            help=set_key("pipe_parallel_size", 0) | set_key("zero_optimization.stage", 1),
-        )
+        remedy = set_key("pipe_parallel_size", 0) | set_key("zero_optimization.stage", 1)
+        yield Finding(config.setting("pipe_parallel_size"), message, related=related, exception=text, help=remedy)
     if pipe <= 1 and is_number(tensor) and tensor is not None and tensor > 1:
         text = "SystemExit: ZeRO stage 2/3 and model paralleism are not currently supported simultaneously"
         message = f"`model_parallel_size` is {tensor}, but model parallelism is incompatible with ZeRO stage {stage}"
-        yield Finding(
-            config.setting("model_parallel_size"),
-            message,
-            related=related,
-            exception=text,
-            help=set_key("model_parallel_size", 1) | set_key("zero_optimization.stage", 1),
-        )
+        remedy = set_key("model_parallel_size", 1) | set_key("zero_optimization.stage", 1)
+        yield Finding(config.setting("model_parallel_size"), message, related=related, exception=text, help=remedy)
 
 
 @rule("NEO061")
@@ -76,13 +66,10 @@ def size_not_divisible_by_ranks(config: NeoXConfig) -> Iterator[Finding]:
             continue
         exact, divisor = size == config.argument(name), gcd(*of_one)
         message = f"`{name}` is {size}" if exact else f"`{name}` gives an MLP width of {size}"
-        yield Finding(
-            config.setting(name),
-            f"{message}, which is not divisible by `model_parallel_size` ({ranks})",
-            help=f"set `model_parallel_size` to a divisor of {divisor}" if divisor > 1 else set_key("model_parallel_size", 1),
-            related=(config.setting("model_parallel_size"),),
-            exception="AssertionError" if name == "moe_num_experts" else f"AssertionError: {size} is not divisible by {ranks}",
-        )
+        words = f"{message}, which is not divisible by `model_parallel_size` ({ranks})"
+        remedy = f"set `model_parallel_size` to a divisor of {divisor}" if divisor > 1 else set_key("model_parallel_size", 1)
+        exception = "AssertionError" if name == "moe_num_experts" else f"AssertionError: {size} is not divisible by {ranks}"
+        yield Finding(config.setting(name), words, help=remedy, related=(config.setting("model_parallel_size"),), exception=exception)
 
 
 def _parts(config: NeoXConfig) -> Iterator[tuple[str, ConfigValue]]:
@@ -119,13 +106,10 @@ def mlp_layers_differ_in_width(config: NeoXConfig) -> Iterator[Finding]:
         return
     multiple = config.argument("mlp_multiple_of") * (3 if gated else 2)
     width = config.argument("intermediate_size") or 4 * config.argument("hidden_size")
-    yield Finding(
-        config.setting(name),
-        f"`{name}` gives an MLP whose first layer has {output} outputs and whose second layer has {second} inputs",
-        related=(config.setting("mlp_multiple_of"), config.setting("activation")),
-        help=set_key("intermediate_size", multiple * -(-width // multiple)) if name != "expansion_factor" else None,
-        depends_on=config.rest,
-    )
+    message = f"`{name}` gives an MLP whose first layer has {output} outputs and whose second layer has {second} inputs"
+    related = (config.setting("mlp_multiple_of"), config.setting("activation"))
+    remedy = set_key("intermediate_size", multiple * -(-width // multiple)) if name != "expansion_factor" else None
+    yield Finding(config.setting(name), message, related=related, help=remedy, depends_on=config.rest)
 
 
 @rule("NEO063")
@@ -133,12 +117,8 @@ def rotary_pct_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
     fraction = config.argument("rotary_pct")
     if config.argument("pos_emb") == "rotary" and is_number(fraction) and fraction > 1 and own_attention(config):
         message = f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1"
-        yield Finding(
-            config.setting("rotary_pct"),
-            message,
-            exception="AssertionError",
-            help=set_key("rotary_pct", fraction / 100) if 1 < fraction <= 100 else set_key("rotary_pct", 1.0),
-        )
+        remedy = set_key("rotary_pct", fraction / 100) if 1 < fraction <= 100 else set_key("rotary_pct", 1.0)
+        yield Finding(config.setting("rotary_pct"), message, exception="AssertionError", help=remedy)
 
 
 @rule("NEO064")
@@ -154,12 +134,8 @@ def dropout_out_of_range(config: NeoXConfig) -> Iterator[Finding]:
             yield Finding(config.setting(name), f"`{name}` is null, not a probability", exception=text, help=set_key(name, 0))
         elif is_number(value) and (value < 0 or value > 1):
             text = f"ValueError: dropout probability has to be between 0 and 1, but got {value}"
-            yield Finding(
-                config.setting(name),
-                f"`{name}` is {value}; it must be between 0 and 1",
-                exception=text,
-                help=set_key(name, value / 100) if 1 < value <= 100 else set_key(name, 0),
-            )
+            remedy = set_key(name, value / 100) if 1 < value <= 100 else set_key(name, 0)
+            yield Finding(config.setting(name), f"`{name}` is {value}; it must be between 0 and 1", exception=text, help=remedy)
 
 
 @rule("NEO065")
@@ -207,19 +183,12 @@ def invalid_rwkv_sizes(config: NeoXConfig) -> Iterator[Finding]:
     if inner is None:
         if not elsewhere(config, "dim_att"):
             text = "TypeError: unsupported operand type(s) for %: 'NoneType' and 'int'"
-            yield Finding(
-                config.setting("attention_config"),
-                "`attention_config` has RWKV layers, which require `dim_att`",
-                exception=text,
-                help=set_key("dim_att", hidden) if is_number(hidden) else "set `dim_att`",
-            )
+            words = "`attention_config` has RWKV layers, which require `dim_att`"
+            remedy = set_key("dim_att", hidden) if is_number(hidden) else "set `dim_att`"
+            yield Finding(config.setting("attention_config"), words, exception=text, help=remedy)
     elif is_number(inner) and (inner % 32 or (is_number(heads) and heads and inner % heads)):
-        yield Finding(
-            config.setting("dim_att"),
-            f"`dim_att` is {inner}; RWKV layers require a multiple of 32 and of `num_attention_heads` ({heads})",
-            exception="AssertionError",
-            help="set `dim_att` to a multiple of both",
-        )
+        words = f"`dim_att` is {inner}; RWKV layers require a multiple of 32 and of `num_attention_heads` ({heads})"
+        yield Finding(config.setting("dim_att"), words, exception="AssertionError", help="set `dim_att` to a multiple of both")
 
 
 @rule("NEO068")
@@ -229,13 +198,8 @@ def invalid_pipe_partition_method(config: NeoXConfig) -> Iterator[Finding]:
         return
     severity = ERROR if pipe > 1 else WARNING
     for message, text in _partitioning(config, method):
-        yield Finding(
-            config.setting("pipe_partition_method"),
-            message,
-            exception=text,
-            severity=severity,
-            help=set_key("pipe_partition_method", "uniform") | set_key("pipe_partition_method", "parameters"),
-        )
+        remedy = set_key("pipe_partition_method", "uniform") | set_key("pipe_partition_method", "parameters")
+        yield Finding(config.setting("pipe_partition_method"), message, exception=text, severity=severity, help=remedy)
 
 
 def _partitioning(config: NeoXConfig, method: object) -> Iterator[tuple[str, str]]:
@@ -272,7 +236,6 @@ def _partitioning(config: NeoXConfig, method: object) -> Iterator[tuple[str, str
 
 
 def _layers(config: NeoXConfig) -> list[str]:
-    """The class and function names of the layers that can be in a stage."""
     classes = {"gmlp": "GMLPBlock", "amlp": "GMLPBlock", "rwkv": "RWKVResidualLayerPipe", "mamba": "ParallelMambaResidualLayerPipe"}
     attention = config.derived.attention
     names = [classes.get(str(kind), "ParallelTransformerLayerPipe") for kind in (attention.kinds if attention else ())]
@@ -285,25 +248,15 @@ def incompatible_fusion(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("norm") == "non_parametric_layernorm" and config.argument("layernorm_fusion"):
         text = "ValueError: neox_args.layernorm_fusion not supported for non_parametric_layernorm"
         message = "`layernorm_fusion` does not support `norm: non_parametric_layernorm`"
-        yield Finding(
-            config.setting("layernorm_fusion"),
-            message,
-            related=(config.setting("norm"),),
-            exception=text,
-            help=set_key("layernorm_fusion", False) | set_key("norm", "layernorm"),
-        )
+        remedy = set_key("layernorm_fusion", False) | set_key("norm", "layernorm")
+        yield Finding(config.setting("layernorm_fusion"), message, related=(config.setting("norm"),), exception=text, help=remedy)
     fused = config.argument("onnx_safe") and config.argument("bias_gelu_fusion")
     if fused and config.argument("activation") == "gelu" and transformer(config):
         text = "ValueError: onnx_safe + bias_gelu_fusion not compatible"
         setting = config.setting("bias_gelu_fusion")
         message = "`bias_gelu_fusion` is incompatible with `onnx_safe`"
-        yield Finding(
-            setting,
-            message,
-            related=(config.setting("onnx_safe"),),
-            exception=text,
-            help=set_key("bias_gelu_fusion", False) | set_key("onnx_safe", False),
-        )
+        remedy = set_key("bias_gelu_fusion", False) | set_key("onnx_safe", False)
+        yield Finding(setting, message, related=(config.setting("onnx_safe"),), exception=text, help=remedy)
 
 
 @rule("NEO058")
@@ -318,11 +271,8 @@ def invalid_output_layer_parallelism(config: NeoXConfig) -> Iterator[Finding]:
     separate = config.argument("no_weight_tying") and config.argument("train_impl") != "rm"
     if separate and value != "column" and (value is None or str(value).lower() == "column"):
         setting = config.setting("output_layer_parallelism")
-        yield Finding(
-            setting,
-            f"`output_layer_parallelism` is {describe(value)}; it must be `column`",
-            fix=replace(setting, "column", "change to column"),
-        )
+        message = f"`output_layer_parallelism` is {describe(value)}; it must be `column`"
+        yield Finding(setting, message, fix=replace(setting, "column", "change to column"))
 
 
 @rule("NEO057")

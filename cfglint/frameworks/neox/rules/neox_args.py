@@ -46,23 +46,15 @@ def incomplete_optimizer_section(config: NeoXConfig) -> Iterator[Finding]:
                 config.setting(name, "params"), message, exception=error if used_before else CANNOT, help=set_key(f"{name}.params", {})
             )
         if "type" not in section:
-            yield Finding(
-                config.setting(name),
-                f"`{name}.type` is missing; it is required",
-                exception=CANNOT,
-                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
-            )
+            remedy = set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler")
+            yield Finding(config.setting(name), f"`{name}.type` is missing; it is required", exception=CANNOT, help=remedy)
         elif name == "scheduler" and not isinstance(section["type"], str):
             message = f"`scheduler.type` is {describe(section['type'])}, not a string"
             yield Finding(config.setting(name, "type"), message, exception=CANNOT, help=remove_key("scheduler"))
         elif section["type"] is None:
             error = "AttributeError: 'NoneType' object has no attribute 'lower'"
-            yield Finding(
-                config.setting(name, "type"),
-                f"`{name}.type` is null, not a string",
-                exception=error,
-                help=set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler"),
-            )
+            remedy = set_key("optimizer.type", "Adam") if name == "optimizer" else remove_key("scheduler")
+            yield Finding(config.setting(name, "type"), f"`{name}.type` is null, not a string", exception=error, help=remedy)
 
 
 @rule("NEO011")
@@ -73,11 +65,8 @@ def section_without_enabled(config: NeoXConfig) -> Iterator[Finding]:
             continue
         if name == "fp16" and (config.derived.precision == "fp16" or elsewhere(config, "precision")):
             continue
-        yield Finding(
-            config.setting(name),
-            f"`{name}.enabled` is missing; it is required",
-            help=set_key(f"{name}.enabled", True) | set_key(f"{name}.enabled", False),
-        )
+        remedy = set_key(f"{name}.enabled", True) | set_key(f"{name}.enabled", False)
+        yield Finding(config.setting(name), f"`{name}.enabled` is missing; it is required", help=remedy)
 
 
 @rule("NEO027")
@@ -102,13 +91,8 @@ def invalid_extra_args_key(config: NeoXConfig) -> Iterator[Finding]:
         if isinstance(key, str) and hasattr(extra, key):
             text = f"ValueError: Key {key} is already specified elsewhere."
             message = f"`{key}` is not accepted in `deepspeed_extra_args`: it is the name of a dictionary method"
-            yield Finding(
-                config.setting("deepspeed_extra_args", key),
-                message,
-                exception=text,
-                on_key=True,
-                help=remove_key(f"deepspeed_extra_args.{key}"),
-            )
+            setting = config.setting("deepspeed_extra_args", key)
+            yield Finding(setting, message, exception=text, on_key=True, help=remove_key(f"deepspeed_extra_args.{key}"))
 
 
 @rule("TYP305")

@@ -80,20 +80,12 @@ def precision_falls_back_to_fp32(config: NeoXConfig) -> Iterator[Finding]:
 def ignored_precision_section(config: NeoXConfig) -> Iterator[Finding]:
     named = PRECISIONS.get(str(config.get("fp16", "type")).lower())
     if named == "bfloat16" and config.derived.precision == "fp16":
-        yield Finding(
-            config.setting("fp16", "type"),
-            "`fp16.type` is ignored: the run uses fp16, not bfloat16",
-            help=to_bfloat16(config),
-        )
+        yield Finding(config.setting("fp16", "type"), "`fp16.type` is ignored: the run uses fp16, not bfloat16", help=to_bfloat16(config))
     section = config.argument("bf16")
     if isinstance(section, dict) and section and not section.get("enabled") and config.derived.precision == "bfloat16":
         message = "`bf16.enabled` is not true, but `precision` is bfloat16: the model uses bfloat16, DeepSpeed does not"
-        yield Finding(
-            config.setting("bf16", "enabled"),
-            message,
-            related=(config.setting("precision"),),
-            help=set_key("bf16.enabled", True) | remove_key("bf16"),
-        )
+        remedy = set_key("bf16.enabled", True) | remove_key("bf16")
+        yield Finding(config.setting("bf16", "enabled"), message, related=(config.setting("precision"),), help=remedy)
 
 
 def to_bfloat16(config: NeoXConfig) -> Remedy:
@@ -175,13 +167,8 @@ def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
         if key in config.values and config.values[key] != value and known(str(key)):
             related = (config.setting(key),)
             message = f"`deepspeed_extra_args.{key}` silently overrides `{key}` ({related[0].place}) in DeepSpeed's config"
-            yield Finding(
-                config.setting("deepspeed_extra_args", key),
-                message,
-                related=related,
-                on_key=True,
-                help=remove_key(f"deepspeed_extra_args.{key}") | remove_key(key),
-            )
+            remedy = remove_key(f"deepspeed_extra_args.{key}") | remove_key(key)
+            yield Finding(config.setting("deepspeed_extra_args", key), message, related=related, on_key=True, help=remedy)
 
 
 @rule("KEY305")
@@ -204,12 +191,8 @@ def ignored_soft_prompt_length(config: NeoXConfig) -> Iterator[Finding]:
     section = config.argument("soft_prompt_tuning")
     if isinstance(section, dict) and "num_tokens" in section and "n_tokens" not in section:
         setting = config.setting("soft_prompt_tuning", "num_tokens")
-        yield Finding(
-            setting,
-            "`soft_prompt_tuning.num_tokens` is ignored: the code uses `n_tokens`, which is not set (default 10)",
-            fix=rename(setting, "n_tokens", "rename to `n_tokens`", safe=False),
-            on_key=True,
-        )
+        message = "`soft_prompt_tuning.num_tokens` is ignored: the code uses `n_tokens`, which is not set (default 10)"
+        yield Finding(setting, message, fix=rename(setting, "n_tokens", "rename to `n_tokens`", safe=False), on_key=True)
 
 
 @rule("TYP303")
@@ -234,7 +217,6 @@ def _checked(path: tuple[str | int, ...]) -> bool:
 
 
 def _strings(value: Operand, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """(path, string) of every string inside mappings and lists."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, inner in pairs:
         if isinstance(inner, str):

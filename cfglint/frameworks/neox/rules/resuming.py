@@ -25,7 +25,6 @@ REST = Reason("file", "the rest of the run", "another file may set `load`")
 
 
 def doubts(resumed: Resumption) -> tuple[Reason, ...]:
-    """What keeps a refusal from being certain."""
     return () if resumed.is_certain else (REST,)
 
 
@@ -36,14 +35,11 @@ def missing_iteration(config: NeoXConfig) -> Iterator[Finding]:
         return
     steps = sorted(step for tag in engine_tags(resumed.checkpoint) if (step := step_of(tag, STEP)) is not None)
     if steps and iteration not in steps:
-        yield Finding(
-            config.setting(ITERATION),
-            f"`{resumed.name}` has no checkpoint of iteration {iteration}",
-            exception=f"ValueError: Unable to load checkpoint for iteration {iteration}. Available iterations: {steps}",
-            related=(resumed.setting,),
-            depends_on=doubts(resumed),
-            help=set_key(ITERATION, steps[-1]),
-        )
+        setting = config.setting(ITERATION)
+        message = f"`{resumed.name}` has no checkpoint of iteration {iteration}"
+        exception = f"ValueError: Unable to load checkpoint for iteration {iteration}. Available iterations: {steps}"
+        remedy = set_key(ITERATION, steps[-1])
+        yield Finding(setting, message, exception=exception, related=(resumed.setting,), depends_on=doubts(resumed), help=remedy)
 
 
 @rule("NEO104")
@@ -87,23 +83,16 @@ def value_of_another_run(config: NeoXConfig) -> Iterator[Finding]:
     before, now = saved.get("lr_decay_iters", saved.get("train_iters")), config.argument(key)
     kept = saved.get("use_checkpoint_lr_scheduler") or saved.get("lr_decay_fraction") or config.argument("lr_decay_fraction")
     if is_integer(before) and is_integer(now) and before != now and not kept:
-        yield Finding(
-            config.setting(key),
-            f"`{key}` is {now:,}, and the learning rate of `{resumed.name}` decays over {counted(before, 'step')}",
-            exception=f"AssertionError: {SCHEDULE}",
-            related=(resumed.setting,),
-            depends_on=doubts(resumed),
-            help=set_key("override_lr_scheduler", True) | f"`lr_decay_iters: {before}`",
-        )
+        words = f"`{key}` is {now:,}, and the learning rate of `{resumed.name}` decays over {counted(before, 'step')}"
+        exception = f"AssertionError: {SCHEDULE}"
+        remedy = set_key("override_lr_scheduler", True) | f"`lr_decay_iters: {before}`"
+        yield Finding(config.setting(key), words, exception=exception, related=(resumed.setting,), depends_on=doubts(resumed), help=remedy)
 
 
 @rule("NEO106")
 def train_iters_reached(config: NeoXConfig) -> Iterator[Finding]:
     resumed, total = config.resumption, total_steps(config)
     if resumed is not None and resumed.begin is not None and total is not None and resumed.begin >= total:
-        yield Finding(
-            resumed.setting,
-            f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: nothing is trained",
-            related=(config.setting("train_iters"),),
-            help="increase `train_iters`" | remove_key(FOLDER),
-        )
+        message = f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: nothing is trained"
+        remedy = "increase `train_iters`" | remove_key(FOLDER)
+        yield Finding(resumed.setting, message, related=(config.setting("train_iters"),), help=remedy)

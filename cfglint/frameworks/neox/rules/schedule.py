@@ -70,8 +70,5 @@ def non_positive_interval(config: NeoXConfig) -> Iterator[Finding]:
     for name, moment in DIVISORS.items():
         value = config.values.get(name, 1)
         if value is None or (is_number(value) and value == 0):
-            yield Finding(
-                config.setting(name),
-                f"`{name}` is {describe(value)}; it must be positive: the workers divide by it {moment}",
-                help=remove_key(name, " for the default"),
-            )
+            message = f"`{name}` is {describe(value)}; it must be positive: the workers divide by it {moment}"
+            yield Finding(config.setting(name), message, help=remove_key(name, " for the default"))

@@ -46,21 +46,15 @@ CLASSES = {
 def missing_tokenizer_files(config: NeoXConfig) -> Iterator[Finding]:
     kind = config.argument("tokenizer_type")
     if kind is None:
-        yield Finding(
-            config.absent("tokenizer_type"),
-            "`tokenizer_type` is null, not a string",
-            help="set `tokenizer_type: HFTokenizer` and `vocab_file`",
-        )
+        advice = "set `tokenizer_type: HFTokenizer` and `vocab_file`"
+        yield Finding(config.absent("tokenizer_type"), "`tokenizer_type` is null, not a string", help=advice)
         return
     absent = [name for name in FILES.get(kind.lower() if isinstance(kind, str) else "", ()) if config.argument(name) is None]
     if absent:
         names = " and ".join(f"`{name}`" for name in absent)
-        yield Finding(
-            config.setting("tokenizer_type"),
-            f"`tokenizer_type: {kind}` requires {names}",
-            [config.absent(name) for name in absent],
-            help=f"set {names}, often in a file of paths such as local_setup.yml",
-        )
+        message = f"`tokenizer_type: {kind}` requires {names}"
+        advice = f"set {names}, often in a file of paths such as local_setup.yml"
+        yield Finding(config.setting("tokenizer_type"), message, [config.absent(name) for name in absent], help=advice)
 
 
 @rule("NEO071")
@@ -79,12 +73,8 @@ def invalid_training_length(config: NeoXConfig) -> Iterator[Finding]:
     if not steps and not epochs:
         if not elsewhere(config, "train_iters", "train_epochs"):
             text = "ValueError: Must specify either train_epochs or train_iters"
-            yield Finding(
-                config.setting("train_iters"),
-                "`train_iters` is missing; it or `train_epochs` is required",
-                exception=text,
-                help="set `train_iters` to the number of steps",
-            )
+            message = "`train_iters` is missing; it or `train_epochs` is required"
+            yield Finding(config.setting("train_iters"), message, exception=text, help="set `train_iters` to the number of steps")
         return
     if epochs is None:
         return
@@ -110,23 +100,15 @@ def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
         if error:
             setting = config.setting(name)
             message = f"`train_epochs` does not support `{name}: {config.argument(name)}`"
-            yield Finding(
-                setting,
-                message,
-                related=(config.setting("train_epochs"),),
-                exception=f"ValueError: {text}",
-                help=remove_key("train_epochs") | remove_key(name),
-            )
+            remedy = remove_key("train_epochs") | remove_key(name)
+            yield Finding(setting, message, related=(config.setting("train_epochs"),), exception=f"ValueError: {text}", help=remedy)
 
 
 @rule("NEO072")
 def missing_optimizer(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("optimizer") is None and not config.argument("no_load_optim"):
-        yield Finding(
-            config.absent("optimizer"),
-            "`optimizer` is missing; it is required for training",
-            help=set_key("optimizer", {"type": "Adam", "params": {"lr": 0.0006}}),
-        )
+        remedy = set_key("optimizer", {"type": "Adam", "params": {"lr": 0.0006}})
+        yield Finding(config.absent("optimizer"), "`optimizer` is missing; it is required for training", help=remedy)
 
 
 @rule("NEO073")
@@ -143,15 +125,12 @@ def unexpected_optimizer_parameter(config: NeoXConfig) -> Iterator[Finding]:
         if key not in taken and not (key == "weight_decay" and name != "sm3"):
             text = f"TypeError: {_class(config, name)}.__init__() got an unexpected keyword argument '{key}'"
             message = f"{config.derived.optimizer_type} has no parameter `{key}`" + _nearest(str(key), taken)
-            yield Finding(
-                config.setting("optimizer", "params", key),
-                message,
-                exception=text,
-                on_key=True,
-                help="remove `optimizer.params.max_grad_norm` and set top-level `gradient_clipping`"
+            remedy = (
+                "remove `optimizer.params.max_grad_norm` and set top-level `gradient_clipping`"
                 if key == "max_grad_norm"
-                else remove_key(f"optimizer.params.{key}"),
+                else remove_key(f"optimizer.params.{key}")
             )
+            yield Finding(config.setting("optimizer", "params", key), message, exception=text, on_key=True, help=remedy)
 
 
 def _twice(config: NeoXConfig, name: str) -> Iterator[Finding]:
@@ -162,14 +141,10 @@ def _twice(config: NeoXConfig, name: str) -> Iterator[Finding]:
     setting, passed = config.setting("optimizer", "params", "weight_decay"), config.argument("weight_decay")
     text = f"TypeError: {_class(config, name)}() got multiple values for keyword argument 'weight_decay'"
     same = passed == params["weight_decay"]
-    yield Finding(
-        setting,
-        f"`weight_decay` is already passed by GPT-NeoX ({spelled(passed)}), from the top-level key",
-        exception=text,
-        fix=remove(setting, "remove it: the top-level value is the same") if same else None,
-        on_key=True,
-        help=None if same else remove_key("optimizer.params.weight_decay") & set_key("weight_decay", params["weight_decay"]),
-    )
+    message = f"`weight_decay` is already passed by GPT-NeoX ({spelled(passed)}), from the top-level key"
+    fix = remove(setting, "remove it: the top-level value is the same") if same else None
+    remedy = None if same else remove_key("optimizer.params.weight_decay") & set_key("weight_decay", params["weight_decay"])
+    yield Finding(setting, message, exception=text, fix=fix, on_key=True, help=remedy)
 
 
 def _class(config: NeoXConfig, name: str) -> str:
@@ -194,12 +169,8 @@ def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
     from cfglint.frameworks.neox.optimizers import refused
 
     for key, message, exception in refused(config.derived):
-        yield Finding(
-            config.setting("optimizer", "params", key),
-            message,
-            exception=exception,
-            help=remove_key(f"optimizer.params.{key}", " for the default"),
-        )
+        remedy = remove_key(f"optimizer.params.{key}", " for the default")
+        yield Finding(config.setting("optimizer", "params", key), message, exception=exception, help=remedy)
 
 
 @rule("NEO075")
@@ -211,13 +182,8 @@ def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
         text = f"AssertionError: If use_mup == True, you must specify either the adam or sgd optimizers. You passed: {name}"
         setting = config.setting("optimizer", "type")
         message = f"`optimizer.type: {config.derived.optimizer_type}` is incompatible with `use_mup`, which requires adam or sgd"
-        yield Finding(
-            setting,
-            message,
-            related=(config.setting("use_mup"),),
-            exception=text,
-            help=set_key("optimizer.type", "Adam") | set_key("use_mup", False),
-        )
+        remedy = set_key("optimizer.type", "Adam") | set_key("use_mup", False)
+        yield Finding(setting, message, related=(config.setting("use_mup"),), exception=text, help=remedy)
 
 
 @rule("STP062")
@@ -243,12 +209,9 @@ def invalid_checkpoint_factor(config: NeoXConfig) -> Iterator[Finding]:
     setting = config.setting("checkpoint_factor")
     if scale == "linear" and isinstance(factor, float) and not factor.is_integer():
         text = "AssertionError: checkpoint_factor must be a whole number when using linear checkpoint_scale"
-        yield Finding(
-            setting,
-            f"`checkpoint_factor` is {factor}; with `checkpoint_scale: linear` it must be an integer",
-            exception=text,
-            help=set_key("checkpoint_factor", max(1, round(factor))) if abs(factor) < inf else None,
-        )
+        words = f"`checkpoint_factor` is {factor}; with `checkpoint_scale: linear` it must be an integer"
+        remedy = set_key("checkpoint_factor", max(1, round(factor))) if abs(factor) < inf else None
+        yield Finding(setting, words, exception=text, help=remedy)
     elif scale == "log" and factor <= 1:
         message = f"`checkpoint_factor` is {factor}; with `checkpoint_scale: log` it must be greater than 1"
         yield Finding(
@@ -280,12 +243,8 @@ def noise_scale_with_zero(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("log_gradient_noise_scale") and stage is not None and stage >= 1:
         setting = config.setting("log_gradient_noise_scale")
         message = f"`log_gradient_noise_scale` is incompatible with ZeRO stage {stage}"
-        yield Finding(
-            setting,
-            message,
-            related=(config.setting("zero_optimization", "stage"),),
-            help=set_key("log_gradient_noise_scale", False) | set_key("zero_optimization.stage", 0),
-        )
+        remedy = set_key("log_gradient_noise_scale", False) | set_key("zero_optimization.stage", 0)
+        yield Finding(setting, message, related=(config.setting("zero_optimization", "stage"),), help=remedy)
 
 
 @rule("NEO078")

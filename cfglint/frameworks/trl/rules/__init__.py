@@ -25,7 +25,6 @@ def losses(config: TrlConfig) -> list[object]:
 
 
 def refused(config: TrlConfig, code: str) -> Iterator[Finding]:
-    """The refusals of a page."""
     for refusal in config.refusals:
         if refusal.kind == code:
             places = [of(config, path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]

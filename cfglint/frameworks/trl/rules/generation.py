@@ -42,13 +42,11 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
     size = count(args["vllm_tensor_parallel_size"])
     applies = config.trl_version >= NEW_ENGINE and config.own_sampler and args["use_vllm"] and args["vllm_mode"] == "colocate"
     if applies and size and world and world % size:
-        yield Finding(
-            of(config, "vllm_tensor_parallel_size"),
-            f"`vllm_tensor_parallel_size` is {size}, which does not divide the {world} processes",
-            exception=f"ValueError: tensor_parallel_size ({size}) must divide world size ({world}) evenly.",
-            depends_on=config.unset("vllm_tensor_parallel_size"),
-            help=f"set `vllm_tensor_parallel_size` to a divisor of {world}",
-        )
+        message = f"`vllm_tensor_parallel_size` is {size}, which does not divide the {world} processes"
+        exception = f"ValueError: tensor_parallel_size ({size}) must divide world size ({world}) evenly."
+        reasons = config.unset("vllm_tensor_parallel_size")
+        advice = f"set `vllm_tensor_parallel_size` to a divisor of {world}"
+        yield Finding(of(config, "vllm_tensor_parallel_size"), message, exception=exception, depends_on=reasons, help=advice)
 
 
 @rule("TRL039")
@@ -67,12 +65,8 @@ def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
             text = "ValueError: maxlen must be non-negative"
         elif isinstance(value, float):
             text = "TypeError: an integer is required"
-        yield Finding(
-            of(config, name),
-            f"`{name}` is {value}; it must be a positive integer",
-            exception=text,
-            help=remove_key(name, " for the default"),
-        )
+        message = f"`{name}` is {value}; it must be a positive integer"
+        yield Finding(of(config, name), message, exception=text, help=remove_key(name, " for the default"))
 
 
 @rule("TRL060")
@@ -85,10 +79,5 @@ def too_few_prompts(config: TrlConfig) -> Iterator[Finding]:
     if size % per_prompt == 0 and examples < prompts and isinstance(limit, (int, float)) and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
         message = f"one generation needs {prompts} prompts, but the data set has {counted(examples, 'prompt')}"
-        yield Finding(
-            config.batch.micro_batch,
-            message,
-            related=(of(config, GENERATIONS),),
-            exception=text,
-            help="use a smaller `per_device_train_batch_size` or more `num_generations`",
-        )
+        advice = "use a smaller `per_device_train_batch_size` or more `num_generations`"
+        yield Finding(config.batch.micro_batch, message, related=(of(config, GENERATIONS),), exception=text, help=advice)

@@ -65,14 +65,9 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
         setting = config.setting(key)
         fix = renamed(setting, near, safe=False) if near else None
         if refuses(config):
-            yield Finding(
-                setting,
-                f"unknown key `{key}`{meant}",
-                exception=refusal(key, value, config),
-                on_key=True,
-                fix=fix,
-                help=None if near else remove_key(key),
-            )
+            message = f"unknown key `{key}`{meant}"
+            exception = refusal(key, value, config)
+            yield Finding(setting, message, exception=exception, on_key=True, fix=fix, help=None if near else remove_key(key))
         else:
             remedy = None if near else remove_key(key)
             yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix, help=remedy)
@@ -203,24 +198,12 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
         message = f"`{key}` was removed {when_removed(key, config)}" + (f"; use {successor}" if successor else "")
         effect = effect_of_removal(key, value, config)
         if refuses(config):
-            yield Finding(
-                config.setting(key),
-                message,
-                exception=refusal(key, value, config),
-                fix=fix,
-                on_key=True,
-                help=None if fix else remove_key(key),
-            )
+            remedy = None if fix else remove_key(key)
+            yield Finding(config.setting(key), message, exception=refusal(key, value, config), fix=fix, on_key=True, help=remedy)
         else:
-            yield Finding(
-                config.setting(key),
-                message,
-                severity=WARNING,
-                fix=fix,
-                on_key=True,
-                note=f"{REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else 'it is ignored'}{effect}",
-                help=None if fix else remove_key(key),
-            )
+            note = f"{REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else 'it is ignored'}{effect}"
+            remedy = None if fix else remove_key(key)
+            yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True, note=note, help=remedy)
 
 
 def effect_of_removal(key: str, value: object, config: TrlConfig) -> str:
@@ -266,12 +249,8 @@ def config_file_on_trl_command(config: TrlConfig) -> Iterator[Finding]:
     setting = Setting(("config",), command.words["config"], WRITTEN, command, node, key)
     named = " ".join(command.words["config"] or ())
     exception = f"SystemExit: 2 (TRL CLI: error: unrecognized arguments: --config {named})"
-    yield Finding(
-        setting,
-        f"`--config` is not an option of the `trl` command of TRL {dotted(config.trl_version)}",
-        exception=exception,
-        help="start its script instead: python -m trl.scripts.sft --config ...",
-    )
+    message = f"`--config` is not an option of the `trl` command of TRL {dotted(config.trl_version)}"
+    yield Finding(setting, message, exception=exception, help="start its script instead: python -m trl.scripts.sft --config ...")
 
 
 @rule("TRL013")
@@ -280,13 +259,8 @@ def flag_with_value(config: TrlConfig) -> Iterator[Finding]:
         if isinstance(key, str) and is_flag(key) and key not in config.arguments.fields.types and config.setting(key).written:
             message = f"`{key}` does not accept a value in `accelerate launch`: {shown(value)} is used as the script to start"
             exception = f"python: can't open file '{value}': [Errno 2] No such file or directory"
-            yield Finding(
-                config.setting(key),
-                message,
-                exception=exception,
-                on_key=True,
-                help=f"remove `{key}`, and pass the option to `trl` on the command line: --{key}",
-            )
+            advice = f"remove `{key}`, and pass the option to `trl` on the command line: --{key}"
+            yield Finding(config.setting(key), message, exception=exception, on_key=True, help=advice)
 
 
 @rule("TRL014")
@@ -298,12 +272,8 @@ def refused_launcher_option(config: TrlConfig) -> Iterator[Finding]:
         raised = refused(key, str(value))
         if raised:
             message = f"`{key}` is {setting.spelled}, which `accelerate launch` does not accept"
-            yield Finding(
-                setting,
-                message,
-                exception=f"SystemExit: 2 (Accelerate launch command: error: {raised})",
-                help=remove_key(key) | "write a value that it accepts",
-            )
+            exception = f"SystemExit: 2 (Accelerate launch command: error: {raised})"
+            yield Finding(setting, message, exception=exception, help=remove_key(key) | "write a value that it accepts")
 
 
 COMMAND = Reason("program", "the command that starts it", "only `trl` looks for this file")

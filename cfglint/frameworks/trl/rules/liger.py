@@ -29,7 +29,6 @@ def switch(config: TrlConfig) -> str:
 
 
 def enabled(config: TrlConfig) -> bool:
-    """Whether Liger's loss is on."""
     name = OLD_SWITCH if config.trl_version < RENAMED_SWITCH else SWITCH
     return bool(config.arguments[name]) and config.arguments.known(name)
 

@@ -42,13 +42,9 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
     if given:
         related = [of(config, name) for name in given[1:]]
         others = f" (and {len(given) - 1} more)" if related else ""
-        yield Finding(
-            of(config, given[0]),
-            f"`{given[0]}`{others} has no effect without `use_vllm: true`",
-            on_key=True,
-            related=related,
-            help=set_key("use_vllm", True) | "remove the `vllm_` options",
-        )
+        message = f"`{given[0]}`{others} has no effect without `use_vllm: true`"
+        remedy = set_key("use_vllm", True) | "remove the `vllm_` options"
+        yield Finding(of(config, given[0]), message, on_key=True, related=related, help=remedy)
 
 
 def has_own_program(config: TrlConfig) -> bool:
@@ -62,12 +58,8 @@ def reference_sync_option_unused(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     for name in ("ref_model_sync_steps", "ref_model_mixup_alpha"):
         if name in args and not args["sync_ref_model"] and args.known("sync_ref_model"):
-            yield Finding(
-                of(config, name),
-                f"`{name}` has no effect without `sync_ref_model: true`",
-                on_key=True,
-                help=set_key("sync_ref_model", True) | remove_key(name),
-            )
+            message = f"`{name}` has no effect without `sync_ref_model: true`"
+            yield Finding(of(config, name), message, on_key=True, help=set_key("sync_ref_model", True) | remove_key(name))
 
 
 @rule("TRL072")
@@ -76,12 +68,8 @@ def lora_option_unused(config: TrlConfig) -> Iterator[Finding]:
     given = [name for name in LORA_KEYS if name in args]
     own = any(name not in args.fields.types for name in config.values)
     if len(given) > 1 and "use_peft" not in args and not own:
-        yield Finding(
-            of(config, given[0]),
-            f"`{given[0]}` has no effect without `use_peft: true`: the complete model is trained",
-            on_key=True,
-            help=set_key("use_peft", True) | "remove the `lora_` options",
-        )
+        message = f"`{given[0]}` has no effect without `use_peft: true`: the complete model is trained"
+        yield Finding(of(config, given[0]), message, on_key=True, help=set_key("use_peft", True) | "remove the `lora_` options")
 
 
 @rule("TRL073")
@@ -90,13 +78,9 @@ def quantized_without_adapter(config: TrlConfig) -> Iterator[Finding]:
     own = any(name not in args.fields.types for name in config.values)
     for name in ("load_in_4bit", "load_in_8bit"):
         if args[name] is True and not peft(config) and args.known("use_peft") and not own:
-            yield Finding(
-                of(config, name),
-                f"`{name}` requires adapters, and `use_peft` is false",
-                related=(of(config, "use_peft"),),
-                note="a quantized model cannot be trained itself",
-                help=set_key("use_peft", True),
-            )
+            message = f"`{name}` requires adapters, and `use_peft` is false"
+            note = "a quantized model cannot be trained itself"
+            yield Finding(of(config, name), message, related=(of(config, "use_peft"),), note=note, help=set_key("use_peft", True))
 
 
 @rule("TRL074")
@@ -104,22 +88,15 @@ def evaluation_generations_unused(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if config.own_sampler and args["num_generations_eval"] and args.eval_strategy == "no" and not args["eval_on_start"]:
         setting = of(config, "num_generations_eval")
-        yield Finding(
-            setting,
-            '`num_generations_eval` has no effect: `eval_strategy` is "no"',
-            on_key=True,
-            help=set_key("eval_strategy", "epoch") | remove_key("num_generations_eval"),
-        )
+        remedy = set_key("eval_strategy", "epoch") | remove_key("num_generations_eval")
+        yield Finding(setting, '`num_generations_eval` has no effect: `eval_strategy` is "no"', on_key=True, help=remedy)
 
 
 @rule("TRL075")
 def dpo_padding_free_ignored(config: TrlConfig) -> Iterator[Finding]:
     if config.only("dpo") and config.arguments["padding_free"] is True:
-        yield Finding(
-            of(config, "padding_free"),
-            "`padding_free` is not supported by the DPO trainer from TRL 0.29.0 on, which turns it off",
-            help=remove_key("padding_free"),
-        )
+        message = "`padding_free` is not supported by the DPO trainer from TRL 0.29.0 on, which turns it off"
+        yield Finding(of(config, "padding_free"), message, help=remove_key("padding_free"))
 
 
 @rule("TRL076")
@@ -164,12 +141,9 @@ def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
     forced = config.trl_version in REENTRANT or config.only("sft")
     if forced and written and peft(config) and args.checkpointing and zero_stage(config) == 3:
         message = "`use_reentrant: false` is overridden by true, which LoRA with ZeRO stage 3 requires"
-        yield Finding(
-            of(config, "gradient_checkpointing_kwargs"),
-            message,
-            related=(of(config, "use_peft"), *zero_setting(config)),
-            help=remove_key("gradient_checkpointing_kwargs.use_reentrant"),
-        )
+        related = (of(config, "use_peft"), *zero_setting(config))
+        remedy = remove_key("gradient_checkpointing_kwargs.use_reentrant")
+        yield Finding(of(config, "gradient_checkpointing_kwargs"), message, related=related, help=remedy)
 
 
 @rule("TRL079")
@@ -203,9 +177,6 @@ def packing_without_flash_attention(config: TrlConfig) -> Iterator[Finding]:
     name = of_code if of_code is not None else args["attn_implementation"] if args.known("attn_implementation") else None
     if not args[joined] or not isinstance(name, str) or name.partition("@")[0].partition(":")[0] in FLASH_ATTENTION:
         return
-    yield Finding(
-        of(config, joined),
-        f"`{joined}` requires a flash attention implementation, and `attn_implementation` is {shown(name)}",
-        note="the samples of a row are not kept apart",
-        help=set_key(f"{'model_init_kwargs.' * (of_code is not None)}attn_implementation", "flash_attention_2") | set_key(joined, False),
-    )
+    message = f"`{joined}` requires a flash attention implementation, and `attn_implementation` is {shown(name)}"
+    remedy = set_key(f"{'model_init_kwargs.' * (of_code is not None)}attn_implementation", "flash_attention_2") | set_key(joined, False)
+    yield Finding(of(config, joined), message, note="the samples of a row are not kept apart", help=remedy)

@@ -40,11 +40,8 @@ def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
 @rule("TRL002")
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     if not isinstance(config.env, dict):
-        yield Finding(
-            written(config, "env"),
-            f"`env` is {shown(config.env)}; it must be a mapping of names to values",
-            help="write names and values, such as `env: {WANDB_PROJECT: name}`",
-        )
+        message = f"`env` is {shown(config.env)}; it must be a mapping of names to values"
+        yield Finding(written(config, "env"), message, help="write names and values, such as `env: {WANDB_PROJECT: name}`")
 
 
 def written(config: TrlConfig, name: str) -> Setting:
@@ -84,11 +81,8 @@ def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
         and parses_script_arguments(config)
         and "dataset_name" not in config.arguments
     ):
-        yield Finding(
-            config.setting("dataset_name"),
-            "`dataset_name` is missing; the scripts of this release require it",
-            help="set `dataset_name` to a name on the Hugging Face Hub or a path",
-        )
+        message = "`dataset_name` is missing; the scripts of this release require it"
+        yield Finding(config.setting("dataset_name"), message, help="set `dataset_name` to a name on the Hugging Face Hub or a path")
 
 
 def parses_script_arguments(config: TrlConfig) -> bool:
@@ -100,11 +94,8 @@ def parses_script_arguments(config: TrlConfig) -> bool:
 @rule("TRL006")
 def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
     if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete and not config.lacks_class:
-        yield Finding(
-            config.setting("output_dir"),
-            "`output_dir` is missing; it is required before transformers 4.49",
-            help=set_key("output_dir", "out"),
-        )
+        message = "`output_dir` is missing; it is required before transformers 4.49"
+        yield Finding(config.setting("output_dir"), message, help=set_key("output_dir", "out"))
 
 
 @rule("TRL005")

@@ -72,12 +72,8 @@ def precompute_with_streaming(config: TrlConfig) -> Iterator[Finding]:
     if checks and config.streams and config.arguments["precompute_ref_log_probs"]:
         key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
         message = "`precompute_ref_log_probs` does not support streamed data"
-        yield Finding(
-            of(config, "precompute_ref_log_probs"),
-            message,
-            related=(of(config, key),),
-            help=set_key("precompute_ref_log_probs", False) | set_key(key, False),
-        )
+        remedy = set_key("precompute_ref_log_probs", False) | set_key(key, False)
+        yield Finding(of(config, "precompute_ref_log_probs"), message, related=(of(config, key),), help=remedy)
 
 
 ANY_LOSS = Releases((0, 8, 0), (0, 12, 0), "a micro batch of 1, with every loss")
@@ -97,31 +93,21 @@ def kto_batch(config: TrlConfig) -> Iterator[Finding]:
         text = f"ValueError: Loss type `{args['loss_type']!r}` estimates the KL divergence term and requires "
         text += "`train_sampling_strategy='sequential'`"
         message = f'`train_sampling_strategy` is {shown(order)}; KTO requires "sequential"'
-        yield Finding(
-            of(config, "train_sampling_strategy"),
-            message,
-            exception=text,
-            help=set_key("train_sampling_strategy", "sequential") | remove_key("train_sampling_strategy"),
-        )
+        remedy = set_key("train_sampling_strategy", "sequential") | remove_key("train_sampling_strategy")
+        yield Finding(of(config, "train_sampling_strategy"), message, exception=text, help=remedy)
     elif isinstance(micro.value, int) and micro.value == 1:
         head = "Batch size is 1 (too small)" if config.trl_version in ANY_LOSS else "Actual (not effective) batch size must be > 1"
         text = f"ValueError: {head}. KTO will not work properly because the KL term will be "
-        yield Finding(
-            micro,
-            "`per_device_train_batch_size` is 1; KTO requires at least 2",
-            exception=f"{text}equivalent to the implied reward.",
-            help="set `per_device_train_batch_size: 2` or more",
-        )
+        words = "`per_device_train_batch_size` is 1; KTO requires at least 2"
+        advice = "set `per_device_train_batch_size: 2` or more"
+        yield Finding(micro, words, exception=f"{text}equivalent to the implied reward.", help=advice)
 
 
 @rule("TRL059")
 def reward_length_missing(config: TrlConfig) -> Iterator[Finding]:
     if config.only("reward") and config.arguments["max_length"] is None and config.arguments.known("max_length"):
-        yield Finding(
-            of(config, "max_length"),
-            "`max_length` is null, and the reward trainer of this release requires a number",
-            help=set_key("max_length", 1024),
-        )
+        message = "`max_length` is null, and the reward trainer of this release requires a number"
+        yield Finding(of(config, "max_length"), message, help=set_key("max_length", 1024))
 
 
 REWARD_ADAPTERS = (0, 7, 11)  # the first release with `ModelConfig`

@@ -28,7 +28,6 @@ PACKS_INTO_BLOCKS = (0, 15, 0)  # from here on the trainer checks the length; be
 
 
 def skips_preparation(config: TrlConfig) -> bool:
-    """Whether SFT leaves the data unchanged."""
     argument = config.arguments["dataset_kwargs"]
     return isinstance(argument, dict) and bool(argument.get("skip_prepare_dataset"))
 
@@ -48,13 +47,8 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
         and not skips_preparation(config)
         and args.known(name, "packing")
     ):
-        yield Finding(
-            of(config, name),
-            f"`packing` requires `{name}`",
-            related=(of(config, "packing"),),
-            exception=text,
-            help=set_key(name, 1024) | set_key("packing", False),
-        )
+        remedy = set_key(name, 1024) | set_key("packing", False)
+        yield Finding(of(config, name), f"`packing` requires `{name}`", related=(of(config, "packing"),), exception=text, help=remedy)
 
 
 @rule("TRL041")
@@ -64,13 +58,9 @@ def padding_free_with_length(config: TrlConfig) -> Iterator[Finding]:
         return
     if args.known("padding_free", "packing", "max_length"):
         message = f"`padding_free` without `packing` requires `max_length: null`, and it is {shown(args['max_length'])}"
-        yield Finding(
-            of(config, "padding_free"),
-            message,
-            related=(of(config, "max_length"),),
-            depends_on=config.unset("packing"),
-            help=set_key("packing", True) | set_key("max_length", None),
-        )
+        related = (of(config, "max_length"),)
+        remedy = set_key("packing", True) | set_key("max_length", None)
+        yield Finding(of(config, "padding_free"), message, related=related, depends_on=config.unset("packing"), help=remedy)
 
 
 @rule("TRL042")
@@ -87,24 +77,16 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     renamed = strategy == REQUEUE and release >= REQUEUE_RENAMED
     if packs and known and strategy not in known and not renamed and args["max_length"] is not None:
         message = f"`packing_strategy` is {shown(strategy)}; it must be one of {', '.join(known)}"
-        yield Finding(
-            of(config, "packing_strategy"),
-            message,
-            exception=strategy_exception(strategy, known, release),
-            help=choice("packing_strategy", strategy, known),
-        )
+        exception = strategy_exception(strategy, known, release)
+        yield Finding(of(config, "packing_strategy"), message, exception=exception, help=choice("packing_strategy", strategy, known))
     collated = release in COLLATED and not args["padding_free"]
     if (collated or release in TRUNCATION) and not args["packing"] and args["max_length"] is not None and mode not in TRUNCATIONS:
         text = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
         message = f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end"
-        yield Finding(
-            of(config, "truncation_mode"),
-            message,
-            exception=text,
-            depends_on=config.unset("truncation_mode"),
-            fails_at="first-step" if collated else None,
-            help=choice("truncation_mode", mode, TRUNCATIONS),
-        )
+        remedy, reasons = choice("truncation_mode", mode, TRUNCATIONS), config.unset("truncation_mode")
+        finding = Finding(of(config, "truncation_mode"), message, exception=text, depends_on=reasons, help=remedy)
+        finding.fails_at = "first-step" if collated else None
+        yield finding
 
 
 def valid(history: tuple[tuple[Releases, tuple[str, ...]], ...], release: Version) -> tuple[str, ...]:
@@ -136,7 +118,6 @@ def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
 
 
 def adapts_head(modules: object) -> bool:
-    """Whether LoRA's target modules contain the output layer."""
     return isinstance(modules, list) and "lm_head" in modules
 
 
@@ -147,9 +128,5 @@ def liger_with_fused_loss(config: TrlConfig) -> Iterator[Finding]:
     if patched and isinstance(argument, dict) and argument.get("fused_linear_cross_entropy"):
         text = 'ValueError: `liger_kernel_config={"fused_linear_cross_entropy": True}` is not supported: it replaces the model\'s forward'
         message = "`fused_linear_cross_entropy` of Liger is not supported by TRL's trainers"
-        yield Finding(
-            of(config, "liger_kernel_config"),
-            message,
-            exception=text,
-            help=set_key("liger_kernel_config.fused_linear_cross_entropy", False),
-        )
+        remedy = set_key("liger_kernel_config.fused_linear_cross_entropy", False)
+        yield Finding(of(config, "liger_kernel_config"), message, exception=text, help=remedy)

@@ -56,30 +56,18 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
     on = args.checkpointing
     if peft(config) and zero_stage(config) == 3 and on:
         text = f"{head} is not supported with PEFT + DeepSpeed ZeRO-3"
-        yield Finding(
-            setting,
-            "`selective` does not support ZeRO-3 with LoRA",
-            related=(of(config, "use_peft"),),
-            exception=text,
-            help=remove_key("gradient_checkpointing_kwargs.selective") | "use ZeRO stage 2",
-        )
+        message = "`selective` does not support ZeRO-3 with LoRA"
+        remedy = remove_key("gradient_checkpointing_kwargs.selective") | "use ZeRO stage 2"
+        yield Finding(setting, message, related=(of(config, "use_peft"),), exception=text, help=remedy)
     elif not on:
         text = f"{head} requires `gradient_checkpointing=True`."
-        yield Finding(
-            setting,
-            "`selective` requires `gradient_checkpointing`",
-            related=(of(config, "gradient_checkpointing"),),
-            exception=text,
-            help=set_key("gradient_checkpointing", True) | remove_key("gradient_checkpointing_kwargs"),
-        )
+        message = "`selective` requires `gradient_checkpointing`"
+        remedy = set_key("gradient_checkpointing", True) | remove_key("gradient_checkpointing_kwargs")
+        yield Finding(setting, message, related=(of(config, "gradient_checkpointing"),), exception=text, help=remedy)
     elif given.get("use_reentrant"):
         text = f"{head} requires non-reentrant gradient checkpointing."
-        yield Finding(
-            setting,
-            "`selective` is incompatible with `use_reentrant: true`",
-            exception=text,
-            help=set_key("gradient_checkpointing_kwargs.use_reentrant", False),
-        )
+        remedy = set_key("gradient_checkpointing_kwargs.use_reentrant", False)
+        yield Finding(setting, "`selective` is incompatible with `use_reentrant: true`", exception=text, help=remedy)
 
 
 def zero_stage(config: TrlConfig) -> object:
@@ -97,14 +85,10 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
     unset = config.unset("max_steps")
     if config.facts.kind_given or config.facts.trainer is not None:
-        yield Finding(
-            of(config, key),
-            "`max_steps` is required: streamed data has no length",
-            exception=no_length(config.version),
-            related=(of(config, "max_steps"),),
-            depends_on=unset,
-            help=wanted_steps(config),
-        )
+        message = "`max_steps` is required: streamed data has no length"
+        exception = no_length(config.version)
+        related = (of(config, "max_steps"),)
+        yield Finding(of(config, key), message, exception=exception, related=related, depends_on=unset, help=wanted_steps(config))
 
 
 FUSED_LOSS = (1, 15, 0)  # from here on the head's weight is always read by the loss
@@ -129,13 +113,9 @@ def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
         related = (of(config, "use_liger_kernel"),)
     else:
         return
-    yield Finding(
-        of(config, "lora_target_modules"),
-        "`lora_target_modules` contains lm_head, which is not supported",
-        related=related,
-        exception=text,
-        help="remove lm_head from `lora_target_modules`",
-    )
+    message = "`lora_target_modules` contains lm_head, which is not supported"
+    advice = "remove lm_head from `lora_target_modules`"
+    yield Finding(of(config, "lora_target_modules"), message, related=related, exception=text, help=advice)
 
 
 LIST_OF_LOSSES = (0, 29, 0)  # DPO counts its losses when it is built (trl 1.16.0 dpo_config.py:360, dpo_trainer.py:804)
@@ -155,13 +135,11 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if unknown and config.arguments.known("loss_type"):
         is_counted = config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES
         text = "TypeError: object of type 'NoneType' has no len()" if is_counted else f"ValueError: Unknown loss type: {unknown[0]}"
-        yield Finding(
-            of(config, "loss_type"),
-            f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer",
-            exception=text,
-            fails_at=None if not is_counted else "config" if config.arguments["loss_weights"] else "init",
-            help=choice("loss_type", unknown[0], known),
-        )
+        message = f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer"
+        finding = Finding(of(config, "loss_type"), message, exception=text, help=choice("loss_type", unknown[0], known))
+        if is_counted:
+            finding.fails_at = "config" if config.arguments["loss_weights"] else "init"
+        yield finding
 
 
 @rule("TRL087")
@@ -171,25 +149,19 @@ def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
         return
     mode = args["truncation_mode"]
     if mode not in TRUNCATIONS:
-        yield Finding(
-            of(config, "truncation_mode"),
-            f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end",
-            exception=f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'",
-            depends_on=config.unset("max_length"),
-            help=choice("truncation_mode", mode, TRUNCATIONS),
-        )
+        message = f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end"
+        exception = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
+        remedy = choice("truncation_mode", mode, TRUNCATIONS)
+        yield Finding(of(config, "truncation_mode"), message, exception=exception, depends_on=config.unset("max_length"), help=remedy)
 
 
 @rule("TRL055")
 def streaming_dispatch(config: TrlConfig) -> Iterator[Finding]:
     if config.own_sampler and config.streams and config.accelerator.get("dispatch_batches"):
         setting = config.setting("accelerator_config", "dispatch_batches")
-        yield Finding(
-            setting,
-            "`dispatch_batches` is true; streamed data requires false",
-            related=(of(config, "dataset_streaming"),),
-            help=set_key("accelerator_config.dispatch_batches", False),
-        )
+        message = "`dispatch_batches` is true; streamed data requires false"
+        remedy = set_key("accelerator_config.dispatch_batches", False)
+        yield Finding(setting, message, related=(of(config, "dataset_streaming"),), help=remedy)
 
 
 @rule("TRL057")
@@ -202,13 +174,8 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
     if len(weights) != count:
         text = f"ValueError: Number of reward weights ({len(weights)}) must match number of reward functions ({count})"
         message = f"`reward_weights` has {counted(len(weights), 'weight')} for {counted(count, 'reward function')}"
-        yield Finding(
-            of(config, "reward_weights"),
-            message,
-            related=(of(config, "reward_funcs"),),
-            exception=text,
-            help=f"write {counted(count, 'weight')}",
-        )
+        advice = f"write {counted(count, 'weight')}"
+        yield Finding(of(config, "reward_weights"), message, related=(of(config, "reward_funcs"),), exception=text, help=advice)
 
 
 # The trainers that refuse options for a model that the script has loaded already, and their releases.
@@ -228,13 +195,8 @@ def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
             continue
         passed = f"{what.replace('ref_', '')}_kwargs" if trainer == "KTO" and what == "model" else name
         text = f"ValueError: You passed {passed} to the {trainer}Trainer/{trainer}Config, but your {what} is already instantiated."
-        yield Finding(
-            of(config, name),
-            f"`{name}` is not accepted: the script loads the model itself",
-            exception=text,
-            help=remove_key(name),
-            depends_on=config.rest,
-        )
+        message = f"`{name}` is not accepted: the script loads the model itself"
+        yield Finding(of(config, name), message, exception=text, help=remove_key(name), depends_on=config.rest)
 
 
 ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0, 22, 0), (1, 9, 0), "RLOO")}
@@ -259,13 +221,9 @@ def single_lora_target(config: TrlConfig) -> Iterator[Finding]:
     name = modules[0] if isinstance(modules, list) and len(modules) == 1 else modules
     if peft(config) and isinstance(name, str) and name.isidentifier() and name.endswith(LAYER_ENDS):
         text = f"ValueError: Target modules {name} not found in the base model. Please check the target modules and try again."
-        yield Finding(
-            of(config, "lora_target_modules"),
-            f"`lora_target_modules` has a single name, {name}, which is a pattern for the complete name of a module",
-            related=(of(config, "use_peft"),),
-            exception=text,
-            help=set_key("lora_target_modules", f".*{name}"),
-        )
+        message = f"`lora_target_modules` has a single name, {name}, which is a pattern for the complete name of a module"
+        remedy = set_key("lora_target_modules", f".*{name}")
+        yield Finding(of(config, "lora_target_modules"), message, related=(of(config, "use_peft"),), exception=text, help=remedy)
 
 
 @rule("TRL068")
@@ -275,12 +233,9 @@ def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
     applies = config.trl_version >= NEW_ENGINE and config.own_sampler and args["use_vllm"] and args.known("use_vllm", "vllm_mode")
     if applies and args["vllm_mode"] not in VLLM_MODES:
         mode = args["vllm_mode"]
-        yield Finding(
-            of(config, "vllm_mode"),
-            f"`vllm_mode` is {shown(mode)}; it must be server or colocate",
-            exception=f"ValueError: vllm_mode must be either 'server' or 'colocate', got {str(mode)!r}.",
-            help=choice("vllm_mode", mode, VLLM_MODES),
-        )
+        message = f"`vllm_mode` is {shown(mode)}; it must be server or colocate"
+        exception = f"ValueError: vllm_mode must be either 'server' or 'colocate', got {str(mode)!r}."
+        yield Finding(of(config, "vllm_mode"), message, exception=exception, help=choice("vllm_mode", mode, VLLM_MODES))
 
 
 VLLM_MODES = ("server", "colocate")
@@ -293,30 +248,21 @@ PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"
 def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
     checks = config.only(*(name for name, releases in PRECOMPUTED.items() if config.trl_version in releases))
     if checks and zero_stage(config) == 3 and config.arguments["precompute_ref_log_probs"]:
-        yield Finding(
-            of(config, "precompute_ref_log_probs"),
-            "`precompute_ref_log_probs` is incompatible with ZeRO-3",
-            related=(of(config, "deepspeed"),),
-            help=set_key("precompute_ref_log_probs", False) | "use ZeRO stage 2",
-        )
+        message = "`precompute_ref_log_probs` is incompatible with ZeRO-3"
+        remedy = set_key("precompute_ref_log_probs", False) | "use ZeRO stage 2"
+        yield Finding(of(config, "precompute_ref_log_probs"), message, related=(of(config, "deepspeed"),), help=remedy)
 
 
 @rule("TRL085")
 def tokens_of_generated_batches(config: TrlConfig) -> Iterator[Finding]:
     if config.own_sampler and config.arguments["include_tokens_per_second"]:
-        yield Finding(
-            of(config, "include_tokens_per_second"),
-            f"`include_tokens_per_second` does not support {config.trainers[0].upper()}",
-            help=set_key("include_tokens_per_second", False),
-        )
+        message = f"`include_tokens_per_second` does not support {config.trainers[0].upper()}"
+        yield Finding(of(config, "include_tokens_per_second"), message, help=set_key("include_tokens_per_second", False))
 
 
 @rule("TRL086")
 def rloo_with_deepspeed(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if config.only("rloo") and args["deepspeed"] and args["world_size"] is None:
-        yield Finding(
-            of(config, "deepspeed"),
-            "`deepspeed` is not supported by the RLOO configuration of this release",
-            help="remove `deepspeed`, and have `accelerate launch` start DeepSpeed",
-        )
+        message = "`deepspeed` is not supported by the RLOO configuration of this release"
+        yield Finding(of(config, "deepspeed"), message, help="remove `deepspeed`, and have `accelerate launch` start DeepSpeed")

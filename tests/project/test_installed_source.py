@@ -208,7 +208,8 @@ def test_llamafactory_fields_of_another_release(tmp_path):
     """A base class that is not in the package is left out."""
     from cfglint.evaluate import Unknown
     from cfglint.frameworks.llamafactory import FRAMEWORK
-    from cfglint.frameworks.llamafactory.releases import arguments, default
+    from cfglint.frameworks.llamafactory.releases import arguments
+    from cfglint.frameworks.releases.history import DEFAULT
 
     root = tmp_path / "llamafactory"
     (root / "hparams").mkdir(parents=True)
@@ -220,8 +221,8 @@ def test_llamafactory_fields_of_another_release(tmp_path):
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
     assert {"brand_new", "dataset", "stage", "top_p", "computed"} <= arguments((99, 1, 0)).keys()
     assert "lora_rank" not in arguments((99, 1, 0))
-    assert default("brand_new", (99, 1, 0)) == 6
-    assert isinstance(default("computed", (99, 1, 0)), Unknown)
+    assert arguments((99, 1, 0))["brand_new"][DEFAULT] == 6
+    assert isinstance(arguments((99, 1, 0))["computed"][DEFAULT], Unknown)
 
 
 TRANSFORMERS = """from enum import Enum

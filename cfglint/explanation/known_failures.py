@@ -1,0 +1,60 @@
+"""The failures that no file of a run decides: what to do about them, or what causes them (`known_failures.toml`)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from cfglint.project.settings_file import parse
+from cfglint.source.annotations import ConfigTable
+from cfglint.source.record import Record
+
+FACTS = "known_failures.toml"
+
+
+class KnownException(Record):
+    """An exception that matches `pattern`, with its remedy or its causes, the most frequent first (see `known_failures.toml`)."""
+
+    pattern: str
+    remedy: str
+    causes: tuple[str, ...]
+    after_rules: bool
+
+    @property
+    def is_general(self) -> bool:
+        """Whether so many mistakes raise it that its text alone names no rule."""
+        return bool(self.causes) and not self.after_rules
+
+
+@cache
+def facts() -> ConfigTable:
+    return parse(files("cfglint.explanation").joinpath(FACTS).read_bytes(), FACTS)
+
+
+@cache
+def known_exceptions() -> list[KnownException]:
+    phrases = facts()["cause"]
+    return [
+        KnownException(
+            entry["match"],
+            entry.get("help", ""),
+            tuple(phrases.get(cause, cause) for cause in entry.get("causes", ())),
+            entry.get("after_rules", False),
+        )
+        for entry in facts()["exception"]
+    ]
+
+
+def known_exception(text: str) -> KnownException | None:
+    """What is known of an exception, as Python prints it."""
+    return next((known for known in known_exceptions() if re.search(known.pattern, text)), None)
+
+
+def known_warning(line: str) -> tuple[str, str] | None:
+    """(a warning in a line, what it means) if it is one that ends nothing."""
+    for warning in facts()["warning"]:
+        match = re.search(warning["match"], line)
+        if match:
+            return line[match.start() :], warning["meaning"]
+    return None

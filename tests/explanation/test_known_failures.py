@@ -1,0 +1,60 @@
+"""Every entry of `known_failures.toml` speaks of a message that people meet, and each of these messages is explained."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from cfglint.explanation.known_failures import facts, known_exception, known_exceptions, known_warning
+from cfglint.explanation.log_file import Log
+from tests.cases import each_case
+
+FILES = sorted((Path(__file__).parent / "exceptions").glob("*.txt"))
+MESSAGES = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines()]
+
+WARNINGS = [
+    ("50%|#5 | 1/2 [00:20<00:20]Invalidate trace cache @ step 1: expected module 2, but got module 3", "the training goes on"),
+    ("1 pytorch allocator cache flushes since last step. this happens when there is high memory pressure", "nearly full"),
+    ("Token indices sequence length is longer than the specified maximum sequence length for this model (513 > 512)", "cut"),
+    ("`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.", "nothing is lost"),
+    ("UserWarning: None of the inputs have requires_grad=True. Gradients will be None", "nothing is trained"),
+    ("Some weights of LlamaForSequenceClassification were not initialized from the model checkpoint", "new head"),
+    ("Warning: find_unused_parameters=True was specified in DDP constructor", "is faster"),
+    ("huggingface/tokenizers: The current process just got forked, after parallelism has already been used.", "TOKENIZERS_PARALLELISM"),
+    ("The following columns in the Training set don't have a corresponding argument in `LlamaForCausalLM.forward`", "drops the columns"),
+    ("Setting OMP_NUM_THREADS environment variable for each process to be 1 in default", "one thread"),
+]
+
+
+def failure_of(message):
+    [failure, *_] = Log("log.txt", [f"{message}\n"]).explained().failures
+    return failure
+
+
+@each_case("message", MESSAGES)
+def test_a_message_is_explained(message):
+    failure = failure_of(message)
+    assert failure.rules or failure.remedy or failure.causes
+
+
+def test_no_entry_is_hidden_by_another():
+    reached = {known.pattern for failure in map(failure_of, MESSAGES) if (known := known_exception(failure.exception)) is not None}
+    assert [known.pattern for known in known_exceptions() if known.pattern not in reached] == []
+
+
+def test_each_named_cause_is_used():
+    used = {cause for entry in facts()["exception"] for cause in entry.get("causes", ())}
+    assert [name for name in facts()["cause"] if name not in used] == []
+
+
+@each_case(("line", "meaning"), WARNINGS)
+def test_a_warning_that_ends_nothing(line, meaning):
+    [failure] = Log("log.txt", [f"{line}\n"]).explained().failures
+    assert (failure.kind, meaning in failure.details[0]) == ("notice", True)
+
+
+def test_each_warning_is_met():
+    assert {
+        warning["match"] for warning in facts()["warning"] if not any(re.search(warning["match"], line) for line, _ in WARNINGS)
+    } == set()
+    assert known_warning("{'loss': 1.0}") is None
