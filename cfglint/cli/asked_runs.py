@@ -99,7 +99,7 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool) -> Che
 
 def warn_of_alternatives(path: str, run: CheckedRun, count: int) -> bool:
     """Say that a run is one of as many alternatives as were found; whether it is."""
-    entry = run.alternative
+    entry = run.launch.alternative
     if entry is None or entry["of"] != count:
         return False
     where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"

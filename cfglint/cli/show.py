@@ -81,7 +81,7 @@ def walk(members: Members, arguments: Namespace, project: Configuration, stats: 
 
 def add_members(members: Members, run: CheckedRun) -> None:
     """Add the files of a run with their kinds and the first file of the run."""
-    entry = run.alternative
+    entry = run.launch.alternative
     alternative = f" (alternative {entry['number']} of {entry['of']}, built at {entry['built_at']})" if entry is not None else ""
     for document, kind in zip(run.documents, run.kinds, strict=True):
         runs = members.setdefault(document.path, {}).setdefault(kind, {})

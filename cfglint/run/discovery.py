@@ -235,7 +235,6 @@ class Discovery:
 
     @property
     def launched(self) -> LaunchedRuns:
-        """The runs that scripts and programs start."""
         if self._launched is None:
             from cfglint.run.launched_runs import LaunchedRuns
 
@@ -394,7 +393,6 @@ class Discovery:
 
     @property
     def repositories(self) -> Repositories:
-        """The releases that the repositories around the files state."""
         if self._repositories is None:
             from cfglint.project.pinned_versions import Repositories
 
