@@ -313,8 +313,8 @@ def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -
     def check_paths(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
         discovery.request.stats, discovery.taken = part.stats, part.taken
-        for index, run, path in discovery.looked_at(block):
-            outcome, line = outcome_of(run, arguments), run.launch.line
+        for index, run in discovery.looked_at(block):
+            outcome, line, path = outcome_of(run, arguments), run.launch.line, run.unless_named
             launch: tuple[object, ...] = ()  # of a script that another one calls, which was not named, and may be called by several
             if line is not None and line.call.called_from is not None and line.script_path not in discovery.request.named:
                 from cfglint.launch.scripts import identity_of

@@ -32,6 +32,7 @@ class CheckedRun(LoadedRun):
     asks_other_releases = True
     incomplete_script = ""  # why further launch lines of its script are not known
     read_for: str | None = None  # the named file for which it was looked for, because it reads that
+    unless_named: str | None = None  # its file, if it only counts where no other file names that in the end
 
     @property
     def is_of_reader(self) -> bool:
