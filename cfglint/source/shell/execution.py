@@ -406,26 +406,17 @@ def whole_words(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]
         gap = text[last:start]
         if whole and (last == start or (gap.startswith(CONTINUED) and not gap.replace(CONTINUED, ""))):
             first = whole.pop()[0]
-        elif "\\ " in gap or "\\\t" in gap:
-            escaped, first = blank_words(text, last, start)
-            whole.extend(escaped)
+        elif ("\\ " in gap or "\\\t" in gap) and not gap.strip(" \t\n\\"):
+            at = last  # words of one blank; one directly before the word belongs to it
+            while at < start:
+                is_blank = text.startswith(ESCAPED, at)
+                if is_blank and at + 2 == start:
+                    first = at
+                elif is_blank:
+                    whole.append((at, at + 2))
+                at += 2 if text[at] == "\\" else 1
         whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
     return whole
-
-
-def blank_words(text: str, start: int, end: int) -> tuple[list[tuple[int, int]], int]:
-    """(the words of one blank between two words, where the second of these begins: at an escaped blank before it)."""
-    found: list[tuple[int, int]] = []
-    if text[start:end].strip(" \t\n\\"):
-        return found, end
-    at = start
-    while at < end:
-        if text.startswith(ESCAPED, at):
-            if at + 2 == end:
-                return found, at
-            found.append((at, at + 2))
-        at += 2 if text[at] == "\\" else 1
-    return found, end
 
 
 def blanks_at_end(text: str, end: int) -> list[tuple[int, int]]:
