@@ -154,30 +154,24 @@ def alternatives(shell: Execution, branches: Sequence[Callable[[], Truth]], like
     """Follow all branches of a condition that is unknown, or that the arguments of the script decide: then a call without arguments takes
     the `likely` one, whose status is returned, and only the others are conditional.
     """
-    before, outside = shell.state, shell.captured
+    before = shell.state
     status: Truth = UNCLEAR
     ends: list[State] = []
     left: dict[int, EarlyEnd] = {}
     ways: list[State] = []
     outputs: list[Text] = []
     for number, branch in enumerate(branches):
-        shell.state = before
-        shell.state = shell.copied()
-        shell.captured = None if outside is None else []
-        shell.conditional += number != likely
-        try:
-            found = branch()
-            status = found if number == likely else status
-            ends.insert(0 if number == likely else len(ends), shell.state)
-        except EarlyEnd as end:
-            left[number] = end
-            ways.append(shell.state)
-        finally:
-            shell.conditional -= number != likely
+        with shell.branch(number != likely):
+            try:
+                found = branch()
+                status = found if number == likely else status
+                ends.insert(0 if number == likely else len(ends), shell.state)
+            except EarlyEnd as end:
+                left[number] = end
+                ways.append(shell.state)
             outputs.append(Text(part for text in shell.captured or () for part in text.parts))
-    shell.state, shell.captured = before, outside
-    if outside is not None:
-        outside.append(one_of(outputs))
+    if shell.captured is not None:
+        shell.captured.append(one_of(outputs))
     shell.conditional += any(isinstance(end, Leave) for number, end in left.items() if likely in (None, number))  # in the rest of the loop
     common = common_end([*left.values()]) if not ends else None
     for leaves, state in zip(left.values(), ways, strict=True):
