@@ -91,7 +91,6 @@ def takes_arguments(kind: str) -> bool:
 
 
 def of_package(package: str) -> list[Framework]:
-    """The frameworks of a package."""
     return [framework(kind) for kind in kinds() if framework(kind).package == package]
 
 

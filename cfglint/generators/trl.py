@@ -39,7 +39,6 @@ COMMAND_TAKES_FILE = (1,)  # from here on TRL's command takes the file for every
 
 
 def training(job: JobSpec, folder: str = "") -> Generated:
-    """The file of a trainer, with the DeepSpeed file that it names if ZeRO was requested."""
     target = FRAMEWORK.completed(LaunchFacts(target=job.target or {})).target
     job = job.replace(target=target) if target else job
     name, version = job.trainer or TRAINERS[0], job.version(KIND)
@@ -106,7 +105,6 @@ def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
 
 
 def trainer_rows(job: JobSpec, name: str, per_prompt: int | None) -> list[Row]:
-    """The keys of the trainer's own class."""
     if per_prompt is not None:
         return [
             ("num_generations", per_prompt, "completions of each prompt, which the trainer compares; must divide the global batch"),
@@ -160,7 +158,6 @@ def logging(job: JobSpec, total: int | None) -> list[Row]:
 
 
 def read(existing: Existing, config: Any) -> None:
-    """Read the Trainer's facts, the trainer, the adapter and the length of a sample."""
     huggingface.read(existing, config)
     if len(config.trainers) == 1 and config.trainers[0] in TRAINERS:
         existing.facts["trainer"] = config.trainers[0]

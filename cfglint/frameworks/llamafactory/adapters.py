@@ -26,7 +26,7 @@ def adapters(config: LlamaFactoryConfig) -> list[Place]:
     given: ConfigTable = {
         "r": rank,
         "lora_dropout": values.get("lora_dropout", 0.0),
-        "lora_alpha": values.get("lora_alpha") or double(rank),
+        "lora_alpha": values.get("lora_alpha") or (rank * 2 if type(rank) is int else 16),
     }
     own_code = bool(values.get(OWN_CODE))
     place = Place(given, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, own_code, None, KEYS, (), PEFT)
@@ -44,14 +44,9 @@ def adapters(config: LlamaFactoryConfig) -> list[Place]:
     return [place] if given["target_modules"] is not None and isinstance(asked, str) else []
 
 
-def double(rank: ConfigValue) -> ConfigValue:
-    """The default of `lora_alpha`."""
-    return rank * 2 if type(rank) is int else 16
-
-
 def listed(text: ConfigValue) -> list[str]:
     """The names in a string, at commas."""
-    return [each.strip() for each in text.split(",")] if isinstance(text, str) else []
+    return [name.strip() for name in text.split(",")] if isinstance(text, str) else []
 
 
 def every_linear(place: Place) -> list[str] | None:

@@ -55,8 +55,8 @@ class SwiftGeneration(Record):
 
     size: int | None
     steps: int | None
-    per_prompt: int
-    passes: int
+    per_prompt: int = 1
+    passes: int = 1
 
 
 def generation(config: SwiftConfig) -> SwiftGeneration | None:
@@ -64,18 +64,18 @@ def generation(config: SwiftConfig) -> SwiftGeneration | None:
     if config.trainer not in GENERATING or (config.trainer != GRPO and SIZE not in config.known):
         return None
     micro, world = config.batch.micro_batch.integer, config.world_size
-    one = micro * world if micro is not None and world is not None else None
-    size, each = config.own(SIZE), config.own(STEPS)
-    if size is None and each is None:
-        each = 1 if config.own_version in ONE_MICRO_BATCH else config.batch.accumulation.integer
+    at_once = micro * world if micro is not None and world is not None else None
+    size, steps_ = config.own(SIZE), config.own(STEPS)
+    if size is None and steps_ is None:
+        steps_ = 1 if config.own_version in ONE_MICRO_BATCH else config.batch.accumulation.integer
     if size is None:
-        size = one * each if one is not None and each is not None else None
-    elif each is None and one:
-        each = size // one
-    per_prompt = config.own("num_generations") if config.trainer == GRPO else 1
-    return SwiftGeneration(
-        size, each, integer(per_prompt) or 1, integer(config.own("num_iterations")) or 1 if config.trainer == GRPO else 1
-    )
+        size = at_once * steps_ if at_once is not None and steps_ is not None else None
+    elif steps_ is None and at_once:
+        steps_ = size // at_once
+    if config.trainer != GRPO:
+        return SwiftGeneration(size, steps_)
+    per_prompt, passes = (value if isinstance(value := config.own(name), int) else 1 for name in ("num_generations", "num_iterations"))
+    return SwiftGeneration(size, steps_, per_prompt or 1, passes or 1)
 
 
 def batches_because(config: SwiftConfig) -> str:
@@ -87,40 +87,28 @@ def batches_because(config: SwiftConfig) -> str:
     return generated_batches(config.facts.num_examples, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
 
 
-def integer(value: object) -> int | None:
-    return value if isinstance(value, int) else None
-
-
 def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
     """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
     examples, micro, world = config.facts.num_examples, config.batch.micro_batch.integer, config.world_size
     if examples is None or config.streams or config.packs or not config.arguments.known("streaming", "packing"):
         return None, micro
-    made = generation(config)
     if config.trainer in GENERATING:
-        return generated(examples, micro, made, config.library_version >= DROPS_INCOMPLETE)
+        made = generation(config)
+        if made is None or not made.size or not made.steps or made.size < made.per_prompt or micro is None:
+            return None, micro
+        prompts = made.size // made.per_prompt
+        seen = examples // prompts * prompts if config.library_version >= DROPS_INCOMPLETE else examples
+        return seen * made.per_prompt * made.passes * made.steps, micro * made.steps  # completions
     if not config.own_sampler or not world:
         return examples, micro
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: int | None, made: SwiftGeneration | None, whole: bool) -> tuple[int | None, int | None]:
-    """(completions per epoch, completions of one process per generation); `whole`: without the prompts that do not fill one."""
-    if made is None or not made.size or not made.steps or made.size < made.per_prompt or micro is None:
-        return None, micro
-    prompts = made.size // made.per_prompt
-    seen = examples // prompts * prompts if whole else examples
-    return seen * made.per_prompt * made.passes * made.steps, micro * made.steps
-
-
 def numbers(config: SwiftConfig) -> dict[str, int | None]:
     """Steps and warm-up, and the sizes of a generation."""
-    found = steps(config).numbers()
-    made = generation(config)
-    shown = made if SIZE in config.known else None
-    found[SIZE] = as_integer(shown.size) if shown is not None else None
-    found[STEPS] = as_integer(shown.steps) if shown is not None else None
-    return found
+    made = generation(config) if SIZE in config.known else None
+    sizes = {SIZE: made.size, STEPS: made.steps} if made is not None else {SIZE: None, STEPS: None}
+    return {**steps(config).numbers(), **{name: as_integer(value) for name, value in sizes.items()}}
 
 
 def split_rule(config: SwiftConfig) -> SplitRule | None:

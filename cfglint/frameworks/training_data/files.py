@@ -32,7 +32,6 @@ def unknown(why: str, *files: str) -> Samples:
 
 
 def limits(config: Config) -> Limits:
-    """What may be counted for a run."""
     return Limits(root_of(config.documents[0].path), COUNT_ALL if config.facts.count_data else LARGEST)
 
 
