@@ -169,7 +169,7 @@ class Config:
         has_code = launch.code is not None or launch.program is not None
         needed = {"adapters": self.has_adapter, "card": self.facts.card is not None, "resuming": self.may_resume}
         needed["passed_objects"] = launch.passed is not None
-        needed |= dict.fromkeys(("program_code", "trainer_objects"), has_code)
+        needed["program_code"] = has_code
         return tuple(name for name, needs in needed.items() if needs)
 
     @property

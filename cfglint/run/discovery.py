@@ -133,7 +133,7 @@ class Discovery:
         tools = [path for path in programs if not has_marks(content_of(path))]
         if not tools:
             return paths
-        from cfglint.run.imported_programs import Imports
+        from cfglint.run.readers import Imports
 
         imports = {root: Imports(filter(is_program, self.walk.around(root))) for root in dict.fromkeys(map(self.walk.root_of, tools))}
         useless = {path for path in tools if not imports[self.walk.root_of(path)].lead_to_training(path)}

@@ -220,7 +220,12 @@ class References:
 
             passed = [override for override in self.facts.overrides if override.origin == ARGS and override.key == ENGINE]
             names = [override.texts[0] for override in passed if len(override.texts) == 1]
-            if names and names[-1] and self.source.is_file(names[-1]) and not self.is_foreign(names[-1], documents[0].path):
+            if (
+                names
+                and names[-1]
+                and self.source.is_file(names[-1])
+                and not self.source.leads_out(names[-1], documents[0].path, self.named)
+            ):
                 of_line = names[-1]
         for document in [*documents]:  # no framework follows references in a file that is itself referenced
             self._follow(document, documents, kinds, bool(of_line) and document is documents[0])
@@ -255,14 +260,10 @@ class References:
         if path is None:
             if must_exist(key, name) and not may_write(document, name):
                 document.missing.append((key, name))
-        elif self.is_foreign(path, document.path):
+        elif self.source.leads_out(path, document.path, self.named):
             document.outside.append((key, name))
             return None
         return path
-
-    def is_foreign(self, path: str, origin: str) -> bool:
-        """Whether a file is outside the project of the file that names it, and was not named on the command line itself."""
-        return self.source.leads_out(path, origin, self.named)
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working

@@ -29,23 +29,11 @@ if TYPE_CHECKING:
 
 UNSTATED = "newest known"  # the source of a version that nothing states
 OF_LINE = "the newest with the arguments of the line"
-NUMBERS = (
-    "micro_batch",
-    "accumulation",
-    "data_parallel",
-    "tensor_parallel",
-    "pipeline_parallel",
-    "context_parallel",
-    "sequence_parallel",
-    "global_batch",
-    "consumed_batch",
-    "seq_length",
-    "tokens_per_step",
-    "steps_per_epoch",
-    "total_steps",
-    "warmup_steps",
-    "generation_batch_size",
-    "steps_per_generation",
+NUMBERS = tuple(
+    """
+    micro_batch accumulation data_parallel tensor_parallel pipeline_parallel context_parallel sequence_parallel global_batch
+    consumed_batch seq_length tokens_per_step steps_per_epoch total_steps warmup_steps generation_batch_size steps_per_generation
+    """.split()
 )
 
 
@@ -194,23 +182,25 @@ class LoadedRun:
 
     @property
     def target_from(self) -> dict[str, str]:
-        """Where the version of each package comes from: `--target`, a file, another package of the run, or nothing."""
-        target = self.target
-        return {package: self._origin(package, target) for package in target}
-
-    def _origin(self, package: str, target: dict[str, str]) -> str:
-        """The source of one version, with what was requested if that is not modelled."""
-        facts = self.consumer_facts
-        requested = facts.outside.get(package)
-        is_given = package in self.given.target and package not in self.given.outside
-        source = self.given.target_from.get(package, "--target" if is_given else "")
-        if requested and requested != target[package]:
-            return f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
-        if source or (package not in facts.target and RELEASES.get(package, target[package]) == target[package]):
-            return source or UNSTATED
-        deciding = next((each for each in target if each in self.given.target), next(iter(target)))
-        own = UNSTATED if RELEASES.get(package) == target[package] else OF_LINE
-        return f"required by {deciding} {target[deciding]}" if deciding != package else own
+        """Where the version of each package comes from, with what was requested if that is not modelled: `--target`, a file, another
+        package of the run, or nothing.
+        """
+        target, facts, given = self.target, self.consumer_facts, self.given
+        deciding = next((package for package in target if package in given.target), next(iter(target), ""))
+        origins: dict[str, str] = {}
+        for package, version in target.items():
+            requested, is_newest = facts.outside.get(package), RELEASES.get(package, version) == version
+            is_given = package in given.target and package not in given.outside
+            source = given.target_from.get(package, "--target" if is_given else "")
+            if requested and requested != version:
+                origins[package] = f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
+            elif source or (package not in facts.target and is_newest):
+                origins[package] = source or UNSTATED
+            elif deciding != package:
+                origins[package] = f"required by {deciding} {target[deciding]}"
+            else:
+                origins[package] = UNSTATED if RELEASES.get(package) == version else OF_LINE
+        return origins
 
     @property
     def resolved(self) -> dict[str, int | None]:
@@ -293,7 +283,7 @@ def modelled(facts: LaunchFacts, path: str) -> LaunchFacts:
     other = {package: release for package, release in nearest.items() if release is not None}
     if not other:
         return facts
-    from cfglint.project.package_source import PLACES, folders, may_open
+    from cfglint.project.installed import PLACES, folders, may_open
 
     asked = {package: facts.target[package] for package in other}
     for package, version in asked.items():

@@ -139,7 +139,7 @@ class TrainingStep:
             *moments,
             self.moment(
                 BACKWARD_TOP,
-                gradients=top,
+                top,
                 activations=self.saved + self.recomputed + self.transient,
                 buffers=self.layer_cast if run.checkpointing else casts,
             ),

@@ -7,10 +7,9 @@ before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField, Setting
-from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
-from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
+from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, MODELS, PYDANTIC_2_SINCE, REPLACED, SPANS
 from cfglint.frameworks.releases._modelled import RENAMED
-from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, Row, holds
+from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, History, Row, holds
 from cfglint.frameworks.releases.history import TYPE as TYPE_OF
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.validation import pydantic
@@ -22,6 +21,14 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path as Folder
+
+MODEL_HISTORY = History(FIELDS, SPANS)
+KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level
+
+
+def default_of_key(key: str, release: Version) -> Operand:
+    return KEY_HISTORY.fields("", release)[key][DEFAULT]
+
 
 LEAVES = "zero_optimization.leaf_module"
 # The fields that validators read: of each alone, and of several together (`validators.py`). Without one of them no row is loaded.

@@ -6,7 +6,7 @@ from cfglint.findings.remedy import any_of, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.releases import default_of_key
+from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 from cfglint.frameworks.remedies import insert, remove
 from cfglint.source.annotations import Iterator
