@@ -211,11 +211,12 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
     parser = (of_classes or made)[0]
     path, line = parser.scope.module.path, getattr(parser.call, "lineno", 0)
     why = ""
-    if len(made) > 1:  # each of which may take a part of the line
-        facts.parser = parser.kind if of_classes else ""
-        why = "it has several parsers"
+    if of_classes and len(made) > 1:  # each of which may take a part of the line
+        facts.parser, why = parser.kind, "it has several parsers"
     elif not of_classes:
-        why = "its parser is not modelled"
+        composed = any(dotted(other.call.func)[-2:] == ["hydra", "main"] for other in made)
+        why = "`hydra.main` fills none of the classes that are modelled" if composed else "its parser is not modelled"
+        facts.parser = parser.kind
     elif (own := next(own_source(parser), None)) is not None:
         module, method, name = own
         path, line, why = module.path, method.lineno, f"own parser `{name}` in `{module.path}`"
