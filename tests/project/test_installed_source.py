@@ -26,7 +26,7 @@ TRAIN = "output_dir: out\npacking: false\n"
 def _as_before():
     """The releases that a test learns are unknown to the others."""
     from cfglint.frameworks import framework, kinds
-    from cfglint.frameworks.deepspeed.models import forget
+    from cfglint.frameworks.deepspeed.models import _models
     from cfglint.frameworks.huggingface.fields import FIELDS
 
     before = {**FIELDS}
@@ -36,7 +36,8 @@ def _as_before():
     for history in (each for kind in kinds() for each in framework(kind).histories()):
         history._learned.clear()
         history._by_name.clear()
-    forget()
+    for model in _models.values():
+        model.clear()
 
 
 @pytest.fixture

@@ -24,12 +24,15 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
     of_classes = [construction for construction in made if construction.kind in HF_PARSERS]
     if facts.parser == ARGPARSE or not made:
         return ()
-    if len(made) > 1:  # each of which may take a part of the line
-        facts.parser = of_classes[0].kind if of_classes else ""
-        return (parser_at(facts, (of_classes or made)[0], "it has several parsers"),)
-    [parser] = made
+    if of_classes and len(made) > 1:  # each of which may take a part of the line
+        facts.parser = of_classes[0].kind
+        return (parser_at(facts, of_classes[0], "it has several parsers"),)
+    parser = made[0]
     if parser.kind not in HF_PARSERS:
-        return (parser_at(facts, parser, "its parser is not modelled"),)
+        facts.parser = parser.kind
+        composed = any(dotted(other.call.func)[-2:] == ["hydra", "main"] for other in made)
+        why = "`hydra.main` fills none of the classes that are modelled" if composed else "its parser is not modelled"
+        return (parser_at(facts, parser, why),)
     own = next(own_source(parser), None)
     if own is not None:
         module, node, name = own
