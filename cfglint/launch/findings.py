@@ -309,6 +309,15 @@ def lost_arguments(line: LaunchLine) -> None:
     line.problems.append(problem)
 
 
+def unclosed_quote(line: LaunchLine) -> None:
+    mark = line.call.open_quote
+    if mark:
+        last = line.call.words[-1]
+        message = f"the quote ({mark}) behind `{last.string}` is never closed, so bash does not run this command"
+        exception = f"unexpected EOF while looking for matching `{mark}'"
+        line.refuse("LCH029", last, "", message, exception, remedy="remove the quote, or close it", severity=severity_of(line))
+
+
 def blank_name(word: Text) -> str:
     return {"\r": "a carriage return (a Windows line end)", "\t": "a tab"}.get(word.string[0], "a blank")
 

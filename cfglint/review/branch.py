@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.kinds import is_trainer
@@ -230,13 +230,16 @@ class Branch:
                 self.unread[name] = f"only its first {MOST_CHECKED} launches are compared"
             if is_script(name) or is_program(name):
                 pairs = launches.paired(earlier, runs) if is_script(name) else zip_longest(earlier, runs)
+                if is_program(name) and not earlier and name in started_by(chain.from_iterable(old.values())):
+                    continue  # the run of the line that started it is gone, and says so
                 yield from (pair for pair in pairs if self.touches(*pair))
                 continue
             counterpart = earlier[0] if earlier else self._run_before([self.old_name(name)], before)
             if self.touches(counterpart, runs[0]):
                 yield counterpart, runs[0]
+        started = started_by(chain.from_iterable(new.values()))
         for name, runs in old.items():
-            if name not in inside or is_script(name) or is_program(name):
+            if name not in started and (name not in inside or is_script(name) or is_program(name)):
                 yield from ((run, None) for run in runs)
 
     def declared(self, names: list[str], before: LaunchFacts, after: LaunchFacts, kind: str | None) -> Pair:
@@ -313,6 +316,12 @@ def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun
     for _, run in discovery.runs_of(discovery.numbered(names, ())):
         found.setdefault(run.documents[0].path, []).append(run)
     return found
+
+
+def started_by(runs: Iterable[CheckedRun]) -> set[str]:
+    """The programs that the launch lines of some runs start."""
+    lines = (run.launch.line for run in runs)
+    return {os.path.normpath(line.program_path) for line in lines if line is not None and line.program_path is not None}
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:

@@ -15,6 +15,7 @@ from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
 
 Mark = tuple[str, str, str, str]
+OF_LAUNCH = ("launch", "launcher-config", "file")
 
 
 class Comparison:
@@ -37,9 +38,12 @@ class Comparison:
         self.after: Outcome | None = new.outcome if new else None
         self.settings: list[SettingChange] = []
         self.consequences: list[Consequence] = []
+        self.lacks_program = old is not None and new is not None and consequences.lacks_program(old, new)
         try:
             if old is not None and new is not None:
                 self.settings = setting_changes(old, new) if old.readable and new.readable else []
+                if self.lacks_program:
+                    self.settings = [change for change in self.settings if change.is_rewritten]
                 self.releases = release_changes(old.run, new.run)
             self.consequences = consequences.consequences_of(old, new, self.settings)
         except Exception as error:
@@ -104,12 +108,16 @@ class Comparison:
     @property
     def new(self) -> list[Diagnostic]:
         """Findings of the new side that the old side did not have, worst first."""
-        return unmatched(findings(self.after), findings(self.before))
+        return self._comparable(unmatched(findings(self.after), findings(self.before)))
 
     @property
     def gone(self) -> list[Diagnostic]:
         """Findings of the old side that are resolved in the new one, worst first."""
-        return unmatched(findings(self.before), findings(self.after))
+        return self._comparable(unmatched(findings(self.before), findings(self.after)))
+
+    def _comparable(self, diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+        """Those of some findings that a side whose program is not found has or lacks for certain: those about the launch."""
+        return [diagnostic for diagnostic in diagnostics if not self.lacks_program or diagnostic.about in OF_LAUNCH]
 
     def add_notes(self) -> None:
         """Add to every changed setting the findings there that remain, so that an insufficient change is visible."""

@@ -73,6 +73,10 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         sizes = [consequence for consequence in batch(old, new, changed_keys) if consequence.what != "memory"]
         consequences = [*lost, *subjects(settings), *sizes, *length(old, new, same_data=same_data)]
         return [*consequences, *lines_of_read_file(old, new), *from_settings(old, new, settings, changing(consequences))]
+    if lacks_program(old, new):
+        now = "is no longer found in the project" if new.run.assumed else "is found in the project now"
+        text = f"the program of the line {now}: what it computes is not compared"
+        return [Consequence("program", text, known=False), *subjects(settings), *launch(old, new)]
     consequences = [
         *start(old, new),
         *another_trainer(old, new),
@@ -85,6 +89,11 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
     ]
     consequences += from_settings(old, new, settings, changing(consequences))
     return [*consequences, *computed(old, new, {consequence.what for consequence in consequences})]
+
+
+def lacks_program(old: Side, new: Side) -> bool:
+    """Whether the program of the line was read on one side only, so that the other has the names of its arguments alone."""
+    return bool(old.run.assumed) != bool(new.run.assumed)
 
 
 def another_trainer(old: Side, new: Side) -> Iterator[Consequence]:

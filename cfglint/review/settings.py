@@ -77,6 +77,11 @@ class SettingChange:
         if before.written and after.written and types[0] != types[1] and is_known and kind != LAUNCH:  # whose words are strings
             self.notes.append(f"was parsed as {types[0]}, now as {types[1]}")
 
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether both sides set it, each in other words."""
+        return self.before.written and self.after.written and self.before.text != self.after.text
+
 
 def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     """Settings with another value; writing a default explicitly, or using an alias, is not a change.

@@ -138,3 +138,27 @@ def test_blanks_around_a_backslash_are_fixed(checked, tmp_path, capsys, script, 
     main(["fix", "run.sh", "--unsafe-fixes"])
     capsys.readouterr()
     assert (tmp_path / "run.sh").read_bytes().decode() == (fixed or script)
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("torchrun train.py --output_dir out '\n", "error"),
+        ('torchrun train.py --output_dir "out\n', "error"),
+        ("torchrun train.py --output_dir out 'a\nb\n", "error"),
+        ("torchrun train.py --output_dir 'out'\n", ""),
+        ("torchrun train.py --output_dir out # it's a comment\n", ""),
+        ("torchrun train.py --output_dir out\ncat <<EOF\nit's\nEOF\n", ""),
+        ("torchrun train.py --output_dir out\necho 'a\n", ""),  # bash runs it before it reads on
+        ("echo 'a\nb'\ntorchrun train.py --output_dir out\n", ""),
+    ],
+)
+def test_a_quote_that_is_never_closed(checked, script, found):
+    said = [severity for code, severity, _ in checked(script)[2] if code == "LCH029"]
+    assert said == ([found] if found else [])
+
+
+def test_a_quote_that_quotes_nothing_is_removed(checked, tmp_path):
+    checked(f"{LINE} '\n")
+    main(["fix", "run.sh"])
+    assert (tmp_path / "run.sh").read_text() == f"{LINE}\n"

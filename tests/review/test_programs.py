@@ -167,3 +167,25 @@ def test_a_file_of_another_loop_has_no_defaults_of_the_trainer(reviewed):
     _, texts = reviewed({"a.yaml": text}, {"b.yaml": text + "seed: 1\n"})
     assert not [each for each in texts if "5e-05" in each or "linear" in each]
     assert texts
+
+
+def test_a_program_that_a_new_line_starts_is_not_deleted(reviewed):
+    line = "torchrun --nproc_per_node 8 train.py\n"
+    told, texts = reviewed({"train.py": program("2")}, {"run.sh": line})
+    assert ([files for files, _ in told], len(texts)) == ([["run.sh", "train.py"]], len(told[0][1]))
+    assert not any("deleted" in text for text in texts)
+
+
+def test_a_program_whose_line_is_gone_is_no_new_run(reviewed):
+    _, texts = reviewed({"train.py": program("2"), "run.sh": "torchrun --nproc_per_node 8 train.py\n"}, {"run.sh": "echo\n"})
+    assert any(text.startswith("deleted run") for text in texts)
+    assert not any(text.startswith("new run") for text in texts)
+
+
+def test_a_program_that_is_no_longer_found_leaves_nothing_to_compare(reviewed):
+    parsed = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n(args,) = HfArgumentParser(TrainingArguments)"
+    before = {"train.py": f"{parsed}.parse_args_into_dataclasses()\nTrainer(model=None, args=args).train()\n"}
+    line = "torchrun --nproc_per_node 8 {} --output_dir out --per_device_train_batch_size 2 --num_train_epochs 1 --save_total_limit 2\n"
+    told, texts = reviewed({**before, "run.sh": line.format("train.py")}, {"run.sh": line.format("moved/train.py")})
+    assert told[0][1] == {"program": None}
+    assert texts[0] == "the program of the line is no longer found in the project: what it computes is not compared"

@@ -118,7 +118,7 @@ class Execution:
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
         self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
-        self.open_quote: int | None = None  # the beginning of the last line whose quote is never closed
+        self.open_quote: tuple[int, str] | None = None  # of the last line, whose quote is never closed
         self.undecided = 0  # the last `a && b` of which a test that is not decided may skip the right side
         self.refused = False  # whether bash would have stopped at a syntax error by now
         self.locals: list[Saved] = []  # saved variables of each running function
@@ -359,9 +359,11 @@ class Execution:
                 return
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
-        broken = unclear or self.refused or (self.open_quote is not None and end >= self.open_quote)
+        is_open = self.open_quote is not None and end >= self.open_quote[0]
+        broken = unclear or self.refused or is_open
         call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
         call.blanks, call.span = escaped_blanks(words), (start, end)
+        call.open_quote = self.open_quote[1] if self.open_quote is not None and is_open and self.runner is None else ""
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
@@ -385,8 +387,10 @@ def one_of(outputs: list[Text]) -> Text:
     return outputs[0] if len(sources) == 1 else unknown(UNDECIDED, source=" or ".join(sources))
 
 
-def open_quote(root: SyntaxNode, text: str) -> int | None:
-    """The beginning of the line that opens a quote which is never closed; None without one. Bash does not run that command."""
+def open_quote(root: SyntaxNode, text: str) -> tuple[int, str] | None:
+    """(the beginning of the line that opens a quote which is never closed, its mark if the quote alone is the error); None without one.
+    Bash does not run that command.
+    """
     last = root.children[-1] if root.children and root.has_error else None
     if last is None or last.type != "ERROR":
         return None
@@ -394,7 +398,9 @@ def open_quote(root: SyntaxNode, text: str) -> int | None:
     at = min((rest.find(mark) for mark in "\"'" if mark in rest), default=-1)
     if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
         return None
-    return text.rfind("\n", 0, last.start_byte + at) + 1
+    start = last.start_byte + at
+    is_all = not rest[:at].strip() and rest.count(rest[at]) == 1 and text[start - 1 : start].isspace()
+    return text.rfind("\n", 0, start) + 1, rest[at] if is_all else ""
 
 
 def whole_words(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -84,6 +84,20 @@ def edge(text: str, place: int, back: bool) -> int:
     return edge(text, end, back) if end < len(text) and text[start:end].rstrip().endswith("\\") else end
 
 
+@rule("LCH029")
+def unclosed_quote(config: LaunchConfig) -> Iterator[Finding]:
+    from cfglint.findings.fix_builders import outside
+
+    for finding in problems(config, "LCH029"):
+        command, place = config.command, finding.setting.node
+        if command is not None and place is not None and not config.without_remedies:
+            rest = command.text[place.end :]
+            if rest.strip() in ("'", '"'):  # nothing is quoted
+                edit = Edit(place.end, place.end + len(rest.rstrip()), "")
+                finding.fix = outside([(command, edit)], "remove the quote", finding.severity == ERROR)
+        yield finding
+
+
 @rule("LCH006")
 def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
     lacks_gpus = config.facts.launch.line is not None and bool(config.facts.launch.line.lacks_gpus) and trains_on_gpus(config)
