@@ -15,7 +15,32 @@ NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
 
-TRAINERS = tuple("sft dpo kto reward grpo rloo distillation orpo cpo gkd bco prm ppo online_dpo nash_md xpo".split())
+# Configurations of trainers, subclasses of TrainingArguments, and the trainers that they are for.
+CLASSES = {
+    "SFTConfig": "sft",
+    "DPOConfig": "dpo",
+    "KTOConfig": "kto",
+    "RewardConfig": "reward",
+    "GRPOConfig": "grpo",
+    "RLOOConfig": "rloo",
+    "DistillationConfig": "distillation",
+    "ORPOConfig": "orpo",
+    "CPOConfig": "cpo",
+    "GKDConfig": "gkd",
+    "BCOConfig": "bco",
+    "PRMConfig": "prm",
+    "PPOConfig": "ppo",
+    "OnlineDPOConfig": "online_dpo",
+    "NashMDConfig": "nash_md",
+    "XPOConfig": "xpo",
+}
+OTHER_CLASSES = {
+    "ScriptArguments": "script",
+    "ModelConfig": "model",
+    "DatasetMixtureConfig": "mixture",
+    "GRPOScriptArguments": "grpo script",
+}
+TRAINERS = tuple(CLASSES.values())
 
 # Top-level keys that only the classes of TRL's trainers have.
 OWN = frozenset(
@@ -60,7 +85,7 @@ class Trl(Framework):
     trainers = TRAINERS
     reads_arguments = True
     rule_families = {"TRL": title}
-    rules = "generation keys liger no_effect parsing preference sft trainers checks"
+    rules = "generation keys no_effect parsing preference sft trainers checks"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
@@ -119,34 +144,26 @@ class Trl(Framework):
         A release of TRL that nothing states is the newest that can be installed with the others. Of transformers all
         releases that TRL's requirements allow, up to the newest of its day, may be used.
         """
-        from cfglint.frameworks.releases.requirements import required
+        from cfglint.frameworks import modelled_releases
+        from cfglint.frameworks.releases.requirements import known_others, newest_with, required
 
         if PACKAGE not in facts.target:
-            facts = self.installable(facts)
+            releases = modelled_releases(PACKAGE)
+            newest = newest_with(PACKAGE, releases, known_others(facts, PACKAGE)) or releases[0]
+            if newest != NEWEST:
+                facts = facts.replace(target={**facts.target, PACKAGE: newest}, bounds={**facts.bounds, PACKAGE: (f"<={newest}",)})
         if TRANSFORMERS in facts.target or PACKAGE not in facts.target:
             return facts
-        from cfglint.frameworks.trl.releases import transformers_of
+        from cfglint.frameworks.trl._tables import TRANSFORMERS_OF_THE_DAY
 
         version = facts.version(PACKAGE, NEWEST)
-        newest = {} if version >= FIRST_WITH_NEWEST else {TRANSFORMERS: transformers_of(version)}
+        of_day = [release for since, release in TRANSFORMERS_OF_THE_DAY if since <= version][-1]
+        of_transformers = {} if version >= FIRST_WITH_NEWEST else {TRANSFORMERS: of_day}
         needed = {TRANSFORMERS: (required(PACKAGE, version, TRANSFORMERS),)} if facts.is_known(PACKAGE) else {}
-        return facts.replace(target={**facts.target, **newest}, bounds={**facts.bounds, **needed})
-
-    def installable(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the newest release of TRL that can be installed with the stated ones of transformers and accelerate."""
-        from cfglint.frameworks import modelled_releases
-        from cfglint.frameworks.releases.requirements import known_others, newest_with
-
-        every = modelled_releases(PACKAGE)
-        found = newest_with(PACKAGE, every, known_others(facts, PACKAGE)) or every[0]
-        if found == NEWEST:
-            return facts
-        return facts.replace(target={**facts.target, PACKAGE: found}, bounds={**facts.bounds, PACKAGE: (f"<={found}",)})
+        return facts.replace(target={**facts.target, **of_transformers}, bounds={**facts.bounds, **needed})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
-        from cfglint.frameworks.trl.classes import CLASSES
-
         arguments = facts.launch.program.arguments if facts.launch.program is not None else ""
         name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py").lower()
         parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
@@ -166,14 +183,11 @@ class Trl(Framework):
         return found
 
     def argument_classes(self) -> dict[str, str]:
-        from cfglint.frameworks.trl.classes import CLASSES
-
         return CLASSES
 
     def has_class(self, name: str, facts: LaunchFacts) -> bool:
         """Whether a class that can be imported configures a trainer; before 0.12.0 `PPOConfig` is no subclass of `TrainingArguments`."""
         from cfglint.frameworks.releases.history import holds
-        from cfglint.frameworks.trl.classes import CLASSES
         from cfglint.frameworks.trl.fields import trainers_of
 
         release = facts.version(PACKAGE, NEWEST)
@@ -182,20 +196,17 @@ class Trl(Framework):
         return not any(holds(since, until, release) for since, until in self.importable(PACKAGE, name))
 
     def script_classes(self) -> Collection[str]:
-        from cfglint.frameworks.trl.classes import OTHER_CLASSES
-
         return OTHER_CLASSES
 
     def fields_of_class(self, name: str) -> set[str]:
         """The fields that one of TRL's classes has in any modelled release."""
-        from cfglint.frameworks.trl.classes import fields_of_class
+        from cfglint.frameworks.trl.releases import HISTORY
 
-        return fields_of_class(name)
+        return set(HISTORY.names(CLASSES.get(name) or OTHER_CLASSES.get(name, "")))
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
         """The trainer's configuration class, and its field that has what a keyword was for."""
         from cfglint.frameworks.trl.arguments import OLD_NAMES
-        from cfglint.frameworks.trl.classes import CLASSES
         from cfglint.frameworks.trl.releases import HISTORY
 
         name = trainer.removesuffix("Trainer") + "Config"
