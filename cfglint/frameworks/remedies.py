@@ -24,8 +24,8 @@ def choice(name: str, value: object, allowed: Iterable[ConfigValue]) -> Remedy:
     """The value to write for a misspelt name, else the allowed ones."""
     from cfglint.source.similar_keys import closest
 
-    names = ["null" if each is None else str(each) for each in allowed]
-    near = closest(str(value).lower(), names) or next((each for each in names if each.lower() == str(value).lower()), None)
+    names = ["null" if item is None else str(item) for item in allowed]
+    near = closest(str(value).lower(), names) or next((item for item in names if item.lower() == str(value).lower()), None)
     return set_key(name, near) if near is not None else set_one(name, names)
 
 

@@ -15,7 +15,6 @@ from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory import FRAMEWORK
 from cfglint.frameworks.llamafactory.releases import arguments, ever, library
-from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.history import DEFAULT, Fields
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequence
@@ -71,7 +70,7 @@ class LlamaFactoryConfig(TrainerConfig):
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
         self.own_fields: Fields = arguments(self.own_version)
         accepted = {package: library(package, self.own_version) for package in (PACKAGE, "deepspeed")}
-        super().__init__(documents, within(facts, accepted), kinds)
+        super().__init__(documents, facts.within(accepted), kinds)
 
     def parsed_arguments(self) -> Arguments:
         return TrainerArguments(self.values, self.version, self.own_version)

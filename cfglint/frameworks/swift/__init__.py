@@ -93,7 +93,6 @@ class Swift(SwiftCommands):
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases of TRL, if it is not stated which, where these decide about the sizes of a generation."""
-        from cfglint.frameworks.releases.accepted import within
         from cfglint.frameworks.swift.fields import libraries
 
         version = facts.version(PACKAGE, NEWEST)
@@ -101,7 +100,7 @@ class Swift(SwiftCommands):
             return facts
         newest = libraries(version)[LIBRARY]
         bounds = facts.bounds.get(LIBRARY, (f">={LIBRARY_OLDEST},<={newest}",))
-        return within(facts, {LIBRARY: newest}).replace(bounds={**facts.bounds, LIBRARY: bounds})
+        return facts.within({LIBRARY: newest}).replace(bounds={**facts.bounds, LIBRARY: bounds})
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that an argument names, unless it is one of the package's."""

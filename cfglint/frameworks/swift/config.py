@@ -10,7 +10,6 @@ from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
@@ -36,7 +35,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
-        facts = within(facts, libraries(self.own_version))
+        facts = facts.within(libraries(self.own_version))
         self.library_version: Version = facts.version(LIBRARY, "")
         self.command = command_of(facts, documents[0])
         self.known = arguments_of(self.command, self.own_version, facts.version(TRANSFORMERS, ""))

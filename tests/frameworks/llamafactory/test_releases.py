@@ -6,7 +6,6 @@ import cfglint
 from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory.releases import HISTORY, arguments, is_required, library
-from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import parse_version
 
@@ -97,10 +96,10 @@ def test_a_default_that_a_factory_makes_and_a_field_without_a_default():
 def test_a_bound_of_a_library_means_the_newest_release_that_llamafactory_accepts():
     """`transformers>=4.46` allows 5.23.0, which LLaMA-Factory 0.9.5 does not: it requires 5.6.0 at most."""
     facts = LaunchFacts(target={"transformers": "5.23.0"}, bounds={"transformers": (">=4.46",)})
-    assert within(facts, {"transformers": "5.6.0"}).target == {"transformers": "5.6.0"}
-    assert within(facts, {"transformers": "4.40.2"}).target == {"transformers": "5.23.0"}
+    assert facts.within({"transformers": "5.6.0"}).target == {"transformers": "5.6.0"}
+    assert facts.within({"transformers": "4.40.2"}).target == {"transformers": "5.23.0"}
     stated = LaunchFacts(target={"transformers": "5.23.0"})
-    assert within(stated, {"transformers": "5.6.0"}).target == {"transformers": "5.23.0"}
+    assert stated.within({"transformers": "5.6.0"}).target == {"transformers": "5.23.0"}
 
 
 def test_a_fork_may_have_further_stages(tmp_path):
