@@ -15,32 +15,7 @@ NEWEST = RELEASES["trl"]
 TRANSFORMERS = "transformers"
 FIRST_WITH_NEWEST = (1,)  # releases of TRL that run with the newest transformers
 
-# Configurations of trainers, subclasses of TrainingArguments, and the trainers that they are for.
-CLASSES = {
-    "SFTConfig": "sft",
-    "DPOConfig": "dpo",
-    "KTOConfig": "kto",
-    "RewardConfig": "reward",
-    "GRPOConfig": "grpo",
-    "RLOOConfig": "rloo",
-    "DistillationConfig": "distillation",
-    "ORPOConfig": "orpo",
-    "CPOConfig": "cpo",
-    "GKDConfig": "gkd",
-    "BCOConfig": "bco",
-    "PRMConfig": "prm",
-    "PPOConfig": "ppo",
-    "OnlineDPOConfig": "online_dpo",
-    "NashMDConfig": "nash_md",
-    "XPOConfig": "xpo",
-}
-OTHER_CLASSES = {
-    "ScriptArguments": "script",
-    "ModelConfig": "model",
-    "DatasetMixtureConfig": "mixture",
-    "GRPOScriptArguments": "grpo script",
-}
-TRAINERS = tuple(CLASSES.values())
+TRAINERS = tuple("sft dpo kto reward grpo rloo distillation orpo cpo gkd bco prm ppo online_dpo nash_md xpo".split())
 
 # Top-level keys that only the classes of TRL's trainers have.
 OWN = frozenset(
@@ -164,6 +139,8 @@ class Trl(Framework):
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
+        from cfglint.frameworks.trl.releases import CLASSES
+
         arguments = facts.launch.program.arguments if facts.launch.program is not None else ""
         name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py").lower()
         parts = name.replace("-", "_").replace(".", "_").replace(" ", "_").split("_")
@@ -183,12 +160,15 @@ class Trl(Framework):
         return found
 
     def argument_classes(self) -> dict[str, str]:
+        from cfglint.frameworks.trl.releases import CLASSES
+
         return CLASSES
 
     def has_class(self, name: str, facts: LaunchFacts) -> bool:
         """Whether a class that can be imported configures a trainer; before 0.12.0 `PPOConfig` is no subclass of `TrainingArguments`."""
         from cfglint.frameworks.releases.history import holds
         from cfglint.frameworks.trl.fields import trainers_of
+        from cfglint.frameworks.trl.releases import CLASSES
 
         release = facts.version(PACKAGE, NEWEST)
         if name not in CLASSES or CLASSES[name] in trainers_of(release):
@@ -196,18 +176,20 @@ class Trl(Framework):
         return not any(holds(since, until, release) for since, until in self.importable(PACKAGE, name))
 
     def script_classes(self) -> Collection[str]:
+        from cfglint.frameworks.trl.releases import OTHER_CLASSES
+
         return OTHER_CLASSES
 
     def fields_of_class(self, name: str) -> set[str]:
         """The fields that one of TRL's classes has in any modelled release."""
-        from cfglint.frameworks.trl.releases import HISTORY
+        from cfglint.frameworks.trl.releases import CLASSES, HISTORY, OTHER_CLASSES
 
         return set(HISTORY.names(CLASSES.get(name) or OTHER_CLASSES.get(name, "")))
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
         """The trainer's configuration class, and its field that has what a keyword was for."""
         from cfglint.frameworks.trl.arguments import OLD_NAMES
-        from cfglint.frameworks.trl.releases import HISTORY
+        from cfglint.frameworks.trl.releases import CLASSES, HISTORY
 
         name = trainer.removesuffix("Trainer") + "Config"
         own = CLASSES.get(name, "")

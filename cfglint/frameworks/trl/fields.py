@@ -15,8 +15,7 @@ from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.trl import CLASSES, OTHER_CLASSES
-from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
+from cfglint.frameworks.trl.releases import CLASSES, ENTRY, HISTORY, OTHER_CLASSES, is_experimental
 from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import constant, listed, made
-from cfglint.frameworks.trl import CLASSES
+from cfglint.frameworks.trl.releases import CLASSES
 from cfglint.source.annotations import Any, Callable, Operand, Sequence
 from cfglint.source.python.package import Module, Tree, annotated, finder
 
