@@ -322,7 +322,17 @@ class Step:
         syntax = self.document.syntax
         if syntax == "yaml" and text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum():
             return [SCALAR, None, None, text, ""]  # unquoted in every context: letters, digits, and signs without special meaning
-        root = value_node(text, syntax)
+        key = (text, syntax)
+        if key in _value_nodes:
+            root = _value_nodes[key]
+        else:
+            parsed = parse("", text if syntax == "yaml" else f"[{text}]", syntax)
+            root = parsed.root
+            if syntax == "json" and root is not None and len(root.children) == 1:
+                root = root.children[0]
+            root = None if parsed.problems or parsed.comments else root
+            if len(text) <= SHORT and len(_value_nodes) < MOST_KEPT:
+                _value_nodes[key] = root
         if root is None:
             raise EditRefused(f"{text!r} is not the source of a single value", self.place)
         return shape(root)
@@ -334,21 +344,6 @@ class Step:
 
 
 _value_nodes: dict[tuple[str, Syntax], Node | None] = {}  # the fixes of a rule write the same short values in many files
-
-
-def value_node(text: str, syntax: Syntax) -> Node | None:
-    """The tree of a value's source alone; None if it is not the source of a single value."""
-    key = (text, syntax)
-    if key in _value_nodes:
-        return _value_nodes[key]
-    parsed = parse("", text if syntax == "yaml" else f"[{text}]", syntax)
-    root = parsed.root
-    if syntax == "json" and root is not None and len(root.children) == 1:
-        root = root.children[0]
-    node = None if parsed.problems or parsed.comments else root
-    if len(text) <= SHORT and len(_value_nodes) < MOST_KEPT:
-        _value_nodes[key] = node
-    return node
 
 
 def entry_value(node: Node, index: int) -> Node:

@@ -1,4 +1,4 @@
-"""Statements that decide which others run: `if`, `case`, `&&`, `||`, `!`, tests; pipelines and subshells."""
+"""Statements that decide which others run: `if`, `case`, `&&`, `||`, tests; pipelines; loops, unrolled over known words."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import re
 from functools import partial
 
 from cfglint.evaluate import Unknown
-from cfglint.evaluate.operations import any_or_all, negated
+from cfglint.evaluate.operations import any_or_all
 from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
+from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.conditions import Condition, tokens_of
-from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
+from cfglint.source.shell.execution import COMPARED, CONTINUE, NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
+from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.patterns import fits
-from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
 Clause = tuple[list[SyntaxNode], list[SyntaxNode]]  # condition or patterns, body
 
+MOST_ROUNDS = 100
 EQUAL = ("=", "==", "-eq")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
-
-
-def in_subshell(shell: Execution, node: SyntaxNode) -> Truth:
-    return shell.apart(shell.block, node)
 
 
 def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
@@ -76,14 +75,6 @@ def and_or(shell: Execution, node: SyntaxNode) -> Truth:
             raise
         shell.state.needs_caller = True
         return UNCLEAR
-
-
-def negation(shell: Execution, node: SyntaxNode) -> Truth:
-    return negated(shell.statement(node.children[-1]))
-
-
-def compound(shell: Execution, node: SyntaxNode) -> Truth:
-    return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
 def test(shell: Execution, node: SyntaxNode) -> Truth:
@@ -163,30 +154,24 @@ def alternatives(shell: Execution, branches: Sequence[Callable[[], Truth]], like
     """Follow all branches of a condition that is unknown, or that the arguments of the script decide: then a call without arguments takes
     the `likely` one, whose status is returned, and only the others are conditional.
     """
-    before, outside = shell.state, shell.captured
+    before = shell.state
     status: Truth = UNCLEAR
     ends: list[State] = []
     left: dict[int, EarlyEnd] = {}
     ways: list[State] = []
     outputs: list[Text] = []
     for number, branch in enumerate(branches):
-        shell.state = before
-        shell.state = shell.copied()
-        shell.captured = None if outside is None else []
-        shell.conditional += number != likely
-        try:
-            found = branch()
-            status = found if number == likely else status
-            ends.insert(0 if number == likely else len(ends), shell.state)
-        except EarlyEnd as end:
-            left[number] = end
-            ways.append(shell.state)
-        finally:
-            shell.conditional -= number != likely
+        with shell.branch(number != likely):
+            try:
+                found = branch()
+                status = found if number == likely else status
+                ends.insert(0 if number == likely else len(ends), shell.state)
+            except EarlyEnd as end:
+                left[number] = end
+                ways.append(shell.state)
             outputs.append(Text(part for text in shell.captured or () for part in text.parts))
-    shell.state, shell.captured = before, outside
-    if outside is not None:
-        outside.append(one_of(outputs))
+    if shell.captured is not None:
+        shell.captured.append(one_of(outputs))
     shell.conditional += any(isinstance(end, Leave) for number, end in left.items() if likely in (None, number))  # in the rest of the loop
     common = common_end([*left.values()]) if not ends else None
     for leaves, state in zip(left.values(), ways, strict=True):
@@ -283,3 +268,103 @@ def clauses(node: SyntaxNode) -> list[Clause]:
         elif child.is_named and child.type != "comment":
             (body if in_body else condition).append(child)
     return [(condition, body), *found]
+
+
+def for_loop(shell: Execution, node: SyntaxNode) -> Truth:
+    name = shell.source(part_of(node, "variable"))
+    body = part_of(node, "body")
+    listed = any(child.type == "in" for child in node.children)
+    named = [child for index, child in enumerate(node.children) if node.field_name_for_child(index) == "value"]
+    values = shell.words([(child.start_byte, child.end_byte) for child in named]) if listed else shell.state.positional or []
+    known = all(value.known for value in values) and (listed or shell.state.positional is not None)
+    if not known:
+        reason = next((value.reasons for value in values if not value.known), (UNDECIDED,))
+        shell.perhaps(goes_on, shell, run_round, shell, name, unknown(*reason), body)
+        return UNCLEAR
+    for value in values[:MOST_ROUNDS]:
+        if not goes_on(shell, run_round, shell, name, value, body):
+            return True
+    if len(values) > MOST_ROUNDS:
+        shell.perhaps(goes_on, shell, run_round, shell, name, values[-1], body)
+    return True
+
+
+def run_round(shell: Execution, name: str, value: Text, body: SyntaxNode) -> Truth:
+    shell.state.assign(name, value)
+    return shell.block(body)
+
+
+def goes_on(shell: Execution, iteration: Callable[..., Truth], *arguments: object) -> bool:
+    """Follow one iteration of a loop; whether the loop continues after it, at least in one of its branches."""
+    first = len(shell.ways_out)
+    left: Leave | None = None
+    try:
+        iteration(*arguments)
+    except Leave as leave:
+        left = leave if leave.levels > 1 or not leave.continues else None
+    if left is not None and any(way == CONTINUE for way, _ in shell.ways_out[first:]):
+        shell.note_way(left, shell.copied())
+        left = None
+    shell.join_ways(first, CONTINUE)
+    if left is not None and left.levels > 1:
+        raise left
+    return left is None
+
+
+def counting_loop(shell: Execution, node: SyntaxNode) -> Truth:
+    body = part_of(node, "body")
+    text = shell.script.text
+    start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)
+    first, second = text.find(";", start, end), text.rfind(";", start, end)
+    expander = shell.expander()
+    try:
+        if first < 0 or second == first:
+            raise NotArithmetic
+        evaluated(expander, start, first)
+        for _ in range(MOST_ROUNDS):
+            if evaluated(expander, first + 1, second) == 0:
+                break
+            if not goes_on(shell, shell.block, body):
+                return UNCLEAR
+            expander = shell.expander()
+            evaluated(expander, second + 1, end)
+        else:
+            shell.perhaps(goes_on, shell, shell.block, body)
+    except (Unknowable, NotArithmetic):
+        expander.forget(text[second + 1 : end])  # so many rounds as nobody knows
+        shell.perhaps(goes_on, shell, shell.block, body)
+    return UNCLEAR
+
+
+def evaluated(expander: Expander, start: int, end: int) -> int:
+    """The value of a part of `for ((...))`; one that is left out is true."""
+    return expander.number(start, end) if expander.script.text[start:end].strip() else 1
+
+
+def while_loop(shell: Execution, node: SyntaxNode) -> Truth:
+    """Follow `while` and `until`; a loop over the caller's parameters has no iteration in a call without arguments."""
+    body = part_of(node, "body")
+    fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
+    conditions = [child for field, child in fields if field == "condition" and child.is_named]
+    negated = node.children[0].type == "until"
+    for count in range(MOST_ROUNDS // 3):
+        status, by_call = shell.tested(conditions)
+        if isinstance(status, Unknown):
+            if not count:
+                shell.perhaps(goes_on, shell, shell.block, body)
+            return status
+        if status == negated and by_call:
+            alternatives(shell, [partial(goes_on, shell, shell.block, body), nothing], 1)
+            return UNCLEAR
+        if status == negated:
+            if not count and body is not None:
+                shell.explore(body)
+            return UNCLEAR
+        shell.budget.spend(len(shell.state.variables) // COMPARED)
+        before = {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}
+        if not goes_on(shell, shell.block, body):
+            return UNCLEAR
+        if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
+            return UNCLEAR  # nothing changes, so the loop would never end
+    shell.perhaps(goes_on, shell, shell.block, body)  # more rounds than are followed
+    return UNCLEAR

@@ -51,11 +51,6 @@ def is_all_of_caller(word: Text) -> bool:
     return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
 
 
-def takes_text(key: str) -> bool:
-    """Whether an option accepts special tokens, prompts or templates, so that `<instruct>` or `{}` is the value itself."""
-    return any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
-
-
 class CommandDocument(Part):
     """A command of a script. The root maps each option to its value, at their places in the script.
 
@@ -106,7 +101,9 @@ class CommandDocument(Part):
         self.flags[key] = flag
         if len(texts) > 1 and strings[-1] in ELLIPSES:  # means further arguments
             texts, strings = texts[:-1], strings[:-1]
-        if any(map(is_to_be_filled_in, texts)) and not takes_text(key):
+        # special tokens, prompts and templates, so that `<instruct>` or `{}` is the value itself
+        is_text = any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
+        if any(map(is_to_be_filled_in, texts)) and not is_text:
             texts = [unknown(PLACEHOLDER)]
         if all(text.known for text in texts):
             self.words[key] = strings

@@ -14,6 +14,8 @@ from cfglint.source.shell.patterns import contains, fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import UNCLEAR
 
+Span = tuple[int, int]
+
 COMPARISONS = {f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 FILES = ("-e", "-f", "-s", "-r", "-x", "-d", "-L", "-h", "-w")
 BINARY = (*COMPARISONS, "=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef")
@@ -53,9 +55,10 @@ class Condition:
         at = self.at + ahead
         return self.text[self.tokens[at].start_byte : self.tokens[at].end_byte] if at < len(self.tokens) else ""
 
-    def take(self) -> SyntaxNode:
+    def take(self) -> tuple[int, int]:
+        """The span of the next token."""
         self.at += 1
-        return self.tokens[self.at - 1]
+        return self.tokens[self.at - 1].start_byte, self.tokens[self.at - 1].end_byte
 
     def any_of(self, depth: int, operators: Sequence[str] = ("||", "-o")) -> Truth:
         """`a || b`, whose operands are `a && b`."""
@@ -90,28 +93,22 @@ class Condition:
         sign = self.peek()
         if len(sign) == 2 and sign[0] == "-" and self.peek(1):
             self.take()
-            return self.unary(sign, self.operand(self.take()))
-        return filled(self.operand(self.take()))
+            operand = self.expander.string(*self.take())
+            name = operand.value
+            if sign in ("-z", "-n"):
+                value = filled(operand)
+                return value if sign == "-n" else negated(value)
+            if sign in ("-v", "-R") and name:
+                text = self.expander.found(name)
+                known = self.expander.absent(name) if text is None else text
+                return text is not None if known.known else Unknown(*known.reasons)  # unknown after a branch that sets it
+            exists = self.exists(name) if sign in FILES and name is not None else None
+            return UNCLEAR if exists is None else exists
+        return filled(self.expander.string(*self.take()))
 
-    def operand(self, node: SyntaxNode) -> Text:
-        return self.expander.string(node.start_byte, node.end_byte)
-
-    def unary(self, sign: str, operand: Text) -> Truth:
-        """`-z a`, `-v a`, `-f a`."""
-        name = operand.value
-        if sign in ("-z", "-n"):
-            value = filled(operand)
-            return value if sign == "-n" else negated(value)
-        if sign in ("-v", "-R") and name:
-            text = self.expander.found(name)
-            known = self.expander.absent(name) if text is None else text
-            return text is not None if known.known else Unknown(*known.reasons)  # unknown after a branch that sets it
-        exists = self.exists(name) if sign in FILES and name is not None else None
-        return UNCLEAR if exists is None else exists
-
-    def compared(self, first: SyntaxNode, between: SyntaxNode, second: SyntaxNode) -> Truth:
-        sign = self.text[between.start_byte : between.end_byte]
-        operands = self.operand(first), self.operand(second)
+    def compared(self, first: Span, between: Span, second: Span) -> Truth:
+        sign = self.text[slice(*between)]
+        operands = self.expander.string(*first), self.expander.string(*second)
         left, right = (operand.value for operand in operands)
         if left is None or right is None:
             return Unknown(*distinct(reason for operand in operands for reason in operand.reasons))
@@ -122,14 +119,14 @@ class Condition:
                 return False
             return bool(COMPARISONS[sign](*numbers))
         if sign in ("=", "==", "!="):
-            pattern = self.expander.pattern(second.start_byte, second.end_byte) if self.patterns else None  # in `[[ ]]`
+            pattern = self.expander.pattern(*second) if self.patterns else None  # in `[[ ]]`
             equal = left == right if pattern is None else fits(pattern, left, self.expander.budget)
             return negated(equal) if sign == "!=" else equal
         if sign in ("<", ">"):
             return left < right if sign == "<" else left > right
         if sign != "=~":
             return UNCLEAR
-        pattern = self.expander.pattern(second.start_byte, second.end_byte, SPECIAL)  # what is quoted stands for itself
+        pattern = self.expander.pattern(*second, SPECIAL)  # what is quoted stands for itself
         return contains(pattern.value, left, self.expander.budget) if pattern.value is not None else Unknown(*pattern.reasons)
 
 

@@ -7,10 +7,10 @@ arguments, and as unknown in words.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Callable, Mapping, SyntaxNode, Truth
+from cfglint.source.annotations import Callable, Iterator, Mapping, SyntaxNode, Truth
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.project_files import in_folder
 from cfglint.source.shell import filters
@@ -215,28 +215,37 @@ class Execution:
             self.state = before
             del self.ways_out[first:]
 
+    @contextmanager
+    def branch(self, is_conditional: bool = True) -> Iterator[None]:
+        """What is followed here happens in a copy of the state; its output is kept apart."""
+        before, outside = self.state, self.captured
+        self.state = self.copied()
+        self.captured = None if outside is None else []
+        self.conditional += is_conditional
+        try:
+            yield
+        finally:
+            self.conditional -= is_conditional
+            self.state, self.captured = before, outside
+
     def perhaps(self, action: Callable[..., Truth], *arguments: object) -> Truth:
         """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
         out.
         """
-        before, outside = self.state, self.captured
-        self.state = self.copied()
-        self.captured = None if outside is None else []
-        self.conditional += 1
-        try:
-            action(*arguments)
-        except EarlyEnd as end:
-            self.note_way(end, self.state)
-            self.state = before
+        end: EarlyEnd | None = None
+        with self.branch():
+            try:
+                action(*arguments)
+            except EarlyEnd as early:
+                end = early
+            after, printed = self.state, self.captured
+        if self.captured is not None:
+            self.captured.append(one_of([EMPTY, Text(part for text in printed or () for part in text.parts)]))
+        if end is None:
+            self.join(after)
+        else:
+            self.note_way(end, after)
             self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
-            return UNCLEAR
-        finally:
-            self.conditional -= 1
-            if outside is not None:
-                outside.append(one_of([EMPTY, Text(part for text in self.captured or () for part in text.parts)]))
-            self.captured = outside
-        after, self.state = self.state, before
-        self.join(after)
         return UNCLEAR
 
     def tested(self, condition: list[SyntaxNode]) -> tuple[Truth, bool]:
@@ -266,20 +275,11 @@ class Execution:
 
     def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING) -> None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there."""
-        before, outside = self.state, self.captured
-        self.state = self.copied()
-        self.captured = None if outside is None else []
-        self.conditional += 1
-        for name, value in given.items():
-            self.state.assign(name, value)
-        try:
+        with self.branch(), suppress(EarlyEnd):
+            for name, value in given.items():
+                self.state.assign(name, value)
             for node in nodes:
                 self.statement(node)
-        except EarlyEnd:
-            pass
-        finally:
-            self.conditional -= 1
-            self.state, self.captured = before, outside
 
     def from_outside(self) -> bool:
         """Whether other parameters of the caller could have led elsewhere."""
@@ -406,26 +406,17 @@ def whole_words(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]
         gap = text[last:start]
         if whole and (last == start or (gap.startswith(CONTINUED) and not gap.replace(CONTINUED, ""))):
             first = whole.pop()[0]
-        elif "\\ " in gap or "\\\t" in gap:
-            escaped, first = blank_words(text, last, start)
-            whole.extend(escaped)
+        elif ("\\ " in gap or "\\\t" in gap) and not gap.strip(" \t\n\\"):
+            at = last  # words of one blank; one directly before the word belongs to it
+            while at < start:
+                is_blank = text.startswith(ESCAPED, at)
+                if is_blank and at + 2 == start:
+                    first = at
+                elif is_blank:
+                    whole.append((at, at + 2))
+                at += 2 if text[at] == "\\" else 1
         whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
     return whole
-
-
-def blank_words(text: str, start: int, end: int) -> tuple[list[tuple[int, int]], int]:
-    """(the words of one blank between two words, where the second of these begins: at an escaped blank before it)."""
-    found: list[tuple[int, int]] = []
-    if text[start:end].strip(" \t\n\\"):
-        return found, end
-    at = start
-    while at < end:
-        if text.startswith(ESCAPED, at):
-            if at + 2 == end:
-                return found, at
-            found.append((at, at + 2))
-        at += 2 if text[at] == "\\" else 1
-    return found, end
 
 
 def blanks_at_end(text: str, end: int) -> list[tuple[int, int]]:

@@ -11,20 +11,24 @@ from cfglint.source.record import Record, changed
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, expanded, name_end
 from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
-from cfglint.source.shell.pieces import MOST_FIELDS, Piece, ansi_c, assembled, indexes, split_by_bash, there
 from cfglint.source.shell.placed_text import (
     EMPTY,
     GAP,
+    MOST_FIELDS,
     Escaped,
+    Piece,
     Text,
     TextPart,
     any_number,
+    assembled,
     differs,
     in_call_without_arguments,
     joined,
     literal,
     may_be_no_word,
     of_any_number,
+    split_by_bash,
+    there,
     unknown,
 )
 from cfglint.source.shell.reasons import (
@@ -55,6 +59,7 @@ NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
 STATUS = Reason("environment", "the status of a command")
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}  # in `$'...'`
 DEFAULTS = ("-", "=", "+", "?")
 CHANGES: dict[str, Callable[[str], str]] = {
     "^^": str.upper,
@@ -262,7 +267,9 @@ class Expander(Record):
             close = at + 2
             while close < end and text[close] != "'":
                 close += 2 if text[close] == "\\" else 1
-            return close + 1, [Piece(literal(ansi_c(text[at + 2 : close])))]
+            return close + 1, [
+                Piece(literal(re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[0]), text[at + 2 : close], flags=re.DOTALL)))
+            ]
         if following == '"' and not quoted:
             return at + 1, []
         if following and (following in SPECIAL or following.isdigit()) and at + 1 < end and following != "_":
@@ -374,7 +381,16 @@ class Expander(Record):
             index = (stop + 1, close)
             stop = close + 1
         if mark == "!":
-            return self.indirect(name, index, stop == end, quoted)
+            pointer = self.state.variables.get(name)
+            if index is not None:  # `${!name[@]}`, the indexes of an array
+                keys = list(pointer) if isinstance(pointer, dict) else ["0"] if pointer is not None else []
+                if isinstance(pointer, list):
+                    keys = [str(place) for place, element in enumerate(pointer) if element is not GAP]
+                return self.listed([literal(key) for key in keys], quoted, True, name)
+            pointed = self.value(name)
+            if stop != end or pointed.value is None or not is_name(pointed.value):
+                return [Piece(unknown(*(pointed.reasons or (computed(f"${{!{name}}}"),))), not quoted)]
+            return [Piece(self.value(pointed.value), not quoted)]
         if index is not None and text[index[0] : index[1]] in ("@", "*"):
             return self.entire_array(name, text[index[0]], mark, (stop, end), quoted)
         if name in ("@", "*") and mark != "#":
@@ -528,18 +544,6 @@ class Expander(Record):
             return unknown(*elements[doubtful].reasons)
         text = elements[index] if -len(elements) <= index < len(elements) else GAP
         return None if text is GAP else text
-
-    def indirect(self, name: str, index: tuple[int, int] | None, plain: bool, quoted: bool) -> list[Piece]:
-        """`${!name}`, or `${!name[@]}`, the indexes of an array."""
-        value = self.state.variables.get(name)
-        if index is not None:
-            one = ["0"] if value is not None else []
-            keys = list(value) if isinstance(value, dict) else indexes(value) if isinstance(value, list) else one
-            return self.listed([literal(key) for key in keys], quoted, True, name)
-        pointed = self.value(name)
-        if not plain or pointed.value is None or not is_name(pointed.value):
-            return [Piece(unknown(*(pointed.reasons or (computed(f"${{!{name}}}"),))), not quoted)]
-        return [Piece(self.value(pointed.value), not quoted)]
 
     def substring(self, text: Text, start: int, end: int) -> Text:
         """`${name:offset:length}`."""

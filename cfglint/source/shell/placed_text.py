@@ -1,4 +1,4 @@
-"""Strings of a shell script with the place where each of their characters was written, and with unknown parts."""
+"""Strings of a shell script with the place where each of their characters was written, and with unknown parts; the words of pieces."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from zlib import crc32
 from cfglint.evaluate import Choice, Reason, Unknown, distinct
 from cfglint.source.annotations import Callable, Iterable, Iterator, Sequence
 from cfglint.source.record import Record
+from cfglint.source.shell.reasons import from_caller
 
 Place = tuple[str, int, int]  # path, start and end offset in its text
 
 BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown
 LONGEST_SOURCE = 500
+MOST_FIELDS = 2_000
 LONGEST_NAME = 80  # of a variable that has a default
 DEFAULTED = re.compile(r"""\$\{(\w+):?[-=]["']?\Z""")  # before the default of a parameter
 
@@ -277,3 +279,44 @@ def parameter_with_default(text: str, place: int) -> str:
     """The parameter whose default begins at a place of a script, as `BATCH` in `${BATCH:-4}`; empty elsewhere."""
     match = DEFAULTED.search(text, max(0, place - LONGEST_NAME), place)
     return match[1] if match else ""
+
+
+class Piece(Record):
+    """A part of a word: `splits` for an expansion without quotes, `fields` for several words (`"$@"`)."""
+
+    text: Text = EMPTY
+    splits: bool = False
+    fields: list[Text] | None = None
+
+
+def split_by_bash(parts: Sequence[TextPart]) -> Sequence[TextPart]:
+    """The parts of a word without quotes, marked if it is only one unknown value, which bash splits into words."""
+    if len(parts) != 1 or parts[0].text is not None:
+        return parts
+    kind = MayBeNoWord if all(map(from_caller, parts[0].reasons)) else AnyNumber
+    return [kind(None, None, parts[0].reasons, parts[0].source, parts[0].options)]
+
+
+def assembled(pieces: list[Piece], separators: str) -> list[Text]:
+    if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
+        return [pieces[0].text]
+    words: list[list[TextPart]] = []
+    open_word = False  # whether the next piece belongs to the last word
+    for piece in pieces:
+        leads = trails = False
+        fields = [piece.text] if piece.fields is None else piece.fields
+        if piece.splits and piece.fields is None:
+            fields, leads, trails = split(piece.text, separators)
+        open_word = open_word and not leads
+        for field in fields:
+            if open_word:
+                words[-1].extend(field.parts)
+            else:
+                words.append([*field.parts])
+            open_word = False
+        open_word = (bool(fields) or open_word) and not trails
+    return [Text(parts) for parts in words[:MOST_FIELDS]]
+
+
+def there(values: list[Text]) -> list[Text]:
+    return [value for value in values if value is not GAP]

@@ -27,8 +27,20 @@ def assign(shell: Execution, node: SyntaxNode, anew: bool = False) -> str:
     name = shell.source(target)
     adds = shell.source(node.children[1]) == "+=" if len(node.children) > 1 else False
     if name.endswith("]"):
-        assign_element(shell, name, value, adds)
-        return name.partition("[")[0]
+        name, _, key = name.removesuffix("]").partition("[")
+        text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
+        current = shell.state.variables.get(name)
+        if isinstance(current, dict):
+            key = key.strip("\"'")
+            shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
+        elif key.isdigit() and len(key) < 5 and not (isinstance(current, list) and any(map(of_any_number, current))):
+            values = list(current) if isinstance(current, list) else [] if current is None else [current]
+            values.extend([GAP] * (int(key) + 1 - len(values)))
+            values[int(key)] = values[int(key)] + text if adds else text
+            shell.state.assign(name, values)
+        else:
+            shell.state.assign(name, [any_number(computed(f"{name}[{key}]"))])
+        return name
     if value is not None and value.type == "array":
         assign_array(shell, name, value, adds)
         return name
@@ -89,23 +101,6 @@ def key_of(shell: Execution, node: SyntaxNode) -> str | None:
 
 def member(shell: Execution, node: SyntaxNode) -> Text:
     return shell.expander().string(node.start_byte + shell.source(node).index("]=") + 2, node.end_byte)
-
-
-def assign_element(shell: Execution, target: str, value: SyntaxNode | None, adds: bool) -> None:
-    """Assign `name[key]=value`, `name[key]+=value`."""
-    name, _, key = target.removesuffix("]").partition("[")
-    text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
-    current = shell.state.variables.get(name)
-    if isinstance(current, dict):
-        key = key.strip("\"'")
-        shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
-    elif key.isdigit() and len(key) < 5 and not (isinstance(current, list) and any(map(of_any_number, current))):
-        values = list(current) if isinstance(current, list) else [] if current is None else [current]
-        values.extend([GAP] * (int(key) + 1 - len(values)))
-        values[int(key)] = values[int(key)] + text if adds else text
-        shell.state.assign(name, values)
-    else:
-        shell.state.assign(name, [any_number(computed(f"{name}[{key}]"))])
 
 
 def declaration(shell: Execution, node: SyntaxNode) -> Truth:
