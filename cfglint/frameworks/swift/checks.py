@@ -120,7 +120,7 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
 
 def devices(config: SwiftConfig) -> Iterator[Refusal]:
     """GPUs that the processes cannot share evenly."""
-    if config.devices is not None and config.devices[0] % config.devices[1]:
+    if config.shares_devices and config.devices is not None and config.devices[0] % config.devices[1]:
         seen, local = config.devices
         message = f"{seen} visible GPUs are not a multiple of {local} processes"
         text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"

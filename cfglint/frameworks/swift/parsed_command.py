@@ -63,6 +63,11 @@ class CommandConfig(OptionsConfig):
         return Setting((VISIBLE[0],), word.string, WRITTEN, document, Node(SCALAR, start, end, word.string))
 
     @property
+    def shares_devices(self) -> bool:
+        """Whether the processes share the GPUs that they see."""
+        return True
+
+    @property
     def devices(self) -> tuple[int, int] | None:
         """(visible GPUs, processes) of a node; None if unknown, or if ms-swift does not compare them."""
         return devices_per_process(self.facts)

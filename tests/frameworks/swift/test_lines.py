@@ -66,6 +66,14 @@ def test_numbers(line, numbers, checked):
 
 
 @each_case(
+    ("release", "accumulation"),
+    [("3.6.4", 3), ("3.7.0", 1)],  # at least 16 samples, as in any other training, up to 3.6
+)
+def test_the_accumulation_of_grpo_by_release(release, accumulation, checked):
+    assert checked(f"NPROC_PER_NODE=7 {GRPO}", release).resolved["accumulation"] == accumulation
+
+
+@each_case(
     ("line", "release", "exception"),
     [
         (f"{SFT} --train_type lora", "4.6.0", "ValueError: remaining_argv: ['--train_type', 'lora']"),
@@ -88,6 +96,11 @@ def test_numbers(line, numbers, checked):
             f"NPROC_PER_NODE=4 {GRPO} --num_generations 6",
             "4.6.0",
             "ValueError: generation_batch_size (4) must be evenly divisible by num_gen",
+        ),
+        (
+            f"{FOUR} NPROC_PER_NODE=4 {GRPO} --num_generations 4 --use_vllm true",
+            "3.4.1",
+            "AssertionError: Async mode requires total GPUs(4) = training GPUs(4) + inference workers(1).",
         ),
         ("swift sft --model_name_or_path m --dataset d", "4.6.0", "ValueError: Please set --model <model_id_or_path>, model: None"),
     ],
