@@ -6,6 +6,8 @@ template/register.py, pipelines/train/tuner.py, trainers/mixin.py, utils/env.py;
 
 from __future__ import annotations
 
+import re
+
 from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
@@ -26,6 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
+MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
+REPAIRED = (3, 9)  # from here on what is not JSON is repaired
+NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
 TEMPLATE_CHECKED = Releases((4,))  # before, its look-up raises
 LABELS = Releases((3, 0, 2))
@@ -137,6 +142,11 @@ def config_json(config: SwiftConfig) -> Iterator[Refusal]:
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
             remedy = [f"use one of {names}"] if names else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
+    for name in MAPPINGS if config.own_version < REPAIRED else ():
+        value = config.values.get(name)
+        if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
+            text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
+            yield Refusal(JSON, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
 
 
 def generations(config: SwiftConfig) -> Iterator[Refusal]:

@@ -90,6 +90,7 @@ def test_the_accumulation_of_grpo_by_release(release, accumulation, checked):
         (f"{FOUR} {SFT} --deepspeed zero2", "3.0.0", "ValueError: DeepSpeed is not compatible with MP. n_gpu: 4, local_world_size: 1."),
         (f"{FOUR} NPROC_PER_NODE=8 {SFT}", "4.6.0", "AssertionError: n_gpu: 4, local_world_size: 8"),
         (f"{SFT} --deepspeed default-zero2", "4.6.0", "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        (f"{SFT} --max_memory auto", "3.8.3", "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
         (f"{SFT} --fp16 true --torch_dtype bfloat16", "4.6.0", "ValueError: At most one of fp16 and bf16 can be True, but not both"),
         (f"{SFT} --lr_scheduler_type cosin", "4.6.0", "ValueError: cosin is not a valid SchedulerType"),
         (
@@ -118,6 +119,7 @@ def test_refusals(line, release, exception, checked):
         (f"{FOUR} SWIFT_SINGLE_DEVICE_MODE=1 {SFT} --deepspeed zero2", "4.6.0"),
         (f"{FOUR} {SFT} --deepspeed zero2 --use_ray true", "4.6.0"),
         (f"{SFT} --train_type lora --deepspeed zero2", "3.12.6"),
+        (f"{SFT} --max_memory auto", "3.9.0"),
         (f"{SFT} --eval_strategy step", "4.6.0"),  # without an evaluation set it is replaced before it is read
         (f"{SFT} --no_add_version --lora_r 16 --gradient-checkpointing false", "4.6.0"),
         (f"{SFT} --streaming true --max_steps 10", "4.6.0"),
