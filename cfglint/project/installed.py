@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.pinned_versions import with_statements
+from cfglint.project.pinned_versions import Disk, with_statements
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator, Mapping
+from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import leads_out, repository, root_of
 
 NOTHING: Mapping[str, str] = {}
@@ -93,3 +94,35 @@ def origin(folder: str) -> str:
     if isinstance(vcs, dict):
         return f"commit {str(vcs.get('commit_id', ''))[:10]}"
     return f"the copy at {content.get('url', '')}" if "dir_info" in content else ""
+
+
+PLACES = ("", "src")  # of a copy, in a folder
+
+
+def folders(package: str, version: str, path: str, installed: bool) -> Iterator[str]:
+    """The folders that hold the source of this release, the copies in the checkout of a file first.
+
+    The project's own `.venv` is looked at in any case, the active environments only where the installed releases are asked for.
+    """
+    from cfglint.project.statements.copies import in_folder
+
+    module, disk = package.replace("-", "_"), Disk()
+    for folder in repository(path):
+        copy = in_folder(folder, disk.names(folder), module, disk.text)
+        if copy is not None and copy.release == version:
+            yield from (place for place in (os.path.join(folder, each) for each in PLACES) if os.path.isdir(os.path.join(place, module)))
+    for environment in environments(path):
+        own = os.path.basename(environment) == OWN
+        metadata = distributions(environment).get(package, "") if own or installed else ""
+        if os.path.basename(metadata).startswith((f"{module}-{version}.dist-info", f"{package}-{version}.dist-info")):
+            yield os.path.dirname(metadata)
+
+
+def may_open(path: str) -> bool:
+    """Whether a file of a package may be read: one of a usual size that is no link out of its project."""
+    from cfglint.source.root import leads_out
+
+    try:
+        return os.path.getsize(path) <= MAX_SIZE and not leads_out(path, path)
+    except OSError:
+        return False

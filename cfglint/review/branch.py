@@ -9,15 +9,16 @@ from itertools import zip_longest
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.kinds import is_trainer
 from cfglint.launch.scripts import MOST as MOST_CHECKED
+from cfglint.project import settings_file
 from cfglint.project.pinned_versions import may_name_versions
-from cfglint.project.settings_file import Configuration
+from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.statements.statement import Statement
 from cfglint.review import launches, renames
 from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import is_of_training
 from cfglint.review.literals import changed_values, first_values
-from cfglint.review.releases import ReleaseChange, changed_releases
+from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
@@ -30,7 +31,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.git import GitRepository, Snapshot, TreeEntry
 from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
-from cfglint.source.record import changed
+from cfglint.source.record import Record, changed
 from cfglint.source.root import root_of
 
 Pair = tuple[CheckedRun | None, CheckedRun | None]
@@ -78,7 +79,13 @@ class Branch:
     def compare(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""
         wanted = {self.repository.path(name) for name in declared}
-        old, new = self._ids([path for path in sorted(self._known) if is_looked_at(path) or path in wanted])
+        old, new = self._ids(
+            [
+                path
+                for path in sorted(self._known)
+                if (path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)) or path in wanted
+            ]
+        )
         versions = self._ids([path for path in self._known if may_name_versions(path)])
         name = self.repository.name
         self.dependencies = [name(path) for path in {**versions[0], **versions[1]} if versions[0].get(path) != versions[1].get(path)]
@@ -142,8 +149,11 @@ class Branch:
         """Whether any file of a run changed."""
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
 
-    def compare_run(self, before: CheckedRun | None, after: CheckedRun | None, only_releases: bool) -> Comparison:
-        """Compare a run, and record its files as compared, and whether code of its program changed, which is not."""
+    def compare_run(self, before: CheckedRun | None, after: CheckedRun | None, differs: bool = False) -> Comparison:
+        """Compare a run, and record its files as compared, and whether code of its program changed, which is not; `differs`: its launch is
+        another one, whatever its files have.
+        """
+        only_releases = not self.changes_files(before, after) and not differs
         names = names_of(before) | names_of(after)
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
@@ -159,6 +169,7 @@ class Branch:
             path = os.path.relpath(after.documents[0].path)
             framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
             self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
+        comparison.releases = self.located(comparison.releases, os.path.relpath(comparison.files[0]))
         return comparison
 
     def _values_in_code(self, name: str, run: CheckedRun) -> Iterator[Consequence]:
@@ -258,11 +269,6 @@ class Branch:
             return None
 
 
-def is_looked_at(path: str) -> bool:
-    """Whether a file may be a part of a run, judged by its name."""
-    return path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)
-
-
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
     """The files that may be runs of their own: of the programs those that may train."""
     return {name for name in names if not is_program(name) or may_train(bytes_of(source, name))}
@@ -320,3 +326,82 @@ def names_of(run: CheckedRun | None) -> set[str]:
     if run is None:
         return set()
     return {os.path.relpath(path) for path in run.read_paths}
+
+
+# The facts by which two declarations describe different launches.
+OF_LAUNCH = ("gpus", "card", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "expected_numbers", "kind_given")
+
+
+class DeclaredPair(Record):
+    """A declared run with the facts of both sides."""
+
+    run: DeclaredRun
+    was: LaunchFacts
+    now: LaunchFacts
+
+
+def declared_runs(branch: Branch, project: Configuration, before: Configuration) -> list[tuple[DeclaredRun, DeclaredRun, Configuration]]:
+    """Find the files that differ, and give the declared runs, each with that of the same files on the old side and its configuration.
+
+    One that was not declared there is itself the old one.
+    """
+    branch.settings = before, project
+    branch.compare([file for declared in project.runs for file in declared.files])
+    twins = [(declared, counterpart(declared, branch, before)) for declared in project.runs]
+    return [(declared, twin or declared, before if twin else project) for declared, twin in twins]
+
+
+def compare(
+    branch: Branch, declared: list[DeclaredPair], undeclared: tuple[LaunchFacts, LaunchFacts], stats: ScanStats
+) -> Iterator[Comparison]:
+    """Compare every changed run: the declared ones, then the other files that changed, with the facts of both sides."""
+    taken: set[str] = set()
+    for declared_pair in declared:
+        try:
+            old, new = branch.declared(declared_pair.run.files, declared_pair.was, declared_pair.now, declared_pair.run.kind)
+        except LaunchChoiceError:
+            continue  # compared as the launch of its script
+        except UnknownKindError as error:
+            stats.unknown_kind.append(error.path)
+            continue
+        taken.update(os.path.relpath(document.path) for side in (old, new) if side for document in side.documents)
+        differs = any(getattr(declared_pair.was, name) != getattr(declared_pair.now, name) for name in OF_LAUNCH)
+        if (branch.touches(old, new) or differs) and not branch.lacks_content(old, new):
+            yield branch.compare_run(old, new, differs)
+    for pair in branch.undeclared(*undeclared, taken, stats):
+        if not branch.lacks_content(*pair):
+            yield branch.compare_run(*pair)
+
+
+def unused_releases(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
+    """The changed releases that no compared run depends on."""
+    used = {change.package for comparison in comparisons for change in comparison.releases}
+    return [change for change in stated_changes(branch.dependencies, branch.old, branch.new) if change.package not in used]
+
+
+def configuration_of(branch: Branch, path: str) -> Configuration:
+    """The configuration of the reviewed state; if that state has none, the one of the working tree."""
+    if branch.new.is_file(path):
+        return settings_file.configuration_of(branch.new.read_bytes(path), path)
+    return settings_file.read(path)
+
+
+def earlier(branch: Branch, project: Configuration) -> Configuration:
+    """The configuration of the old side, if that was another one that can be used; else that of the new side."""
+    if not project.path or not all(side.is_file(project.path) for side in (branch.old, branch.new)):
+        return project
+    content = branch.old.read_bytes(project.path)
+    if content == branch.new.read_bytes(project.path):
+        return project
+    try:
+        before = settings_file.configuration_of(content, project.path)
+        settings_file.refuse_foreign_names(before)
+        return before
+    except ConfigurationError:
+        return project
+
+
+def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) -> DeclaredRun | None:
+    """The declared run with the same files on the old side."""
+    files = [branch.old_name(os.path.relpath(file)) for file in declared.files]
+    return next((run for run in before.runs if [os.path.relpath(file) for file in run.files] == files), None)

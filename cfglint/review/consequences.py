@@ -10,7 +10,6 @@ from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.launch.kinds import is_trainer
 from cfglint.review.batch_consequences import batch, growth
-from cfglint.review.computed_values import computed
 from cfglint.review.consequence import (
     LEFT_OPEN,
     Consequence,
@@ -24,12 +23,13 @@ from cfglint.review.consequence import (
     relation,
     spelled,
 )
-from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, SUBJECT_KEYS, SUBJECTS, TOKEN_LENGTHS
+from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, SUBJECT_KEYS, SUBJECTS, TOKEN_LENGTHS, has_effect
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
-from cfglint.review.settings import UNKNOWN, SettingChange, equal
+from cfglint.review.settings import UNKNOWN, SettingChange, equal, unknown_sizes
 from cfglint.review.snapshot import Side
 from cfglint.source.annotations import Iterator
+from cfglint.source.python.call import CallDocument
 
 VERSION = "target"
 SHARDED = {
@@ -301,3 +301,51 @@ def of_refused(change: SettingChange, old: Side, new: Side) -> bool:
     states = ((change.before, old), (change.after, new))
     refused = [side.outcome.verdict == "reject" and not state.written for state, side in states]
     return any(refused) and UNKNOWN in (change.before.text, change.after.text)
+
+
+BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")
+FROM_CHANGED = "`{}` is unknown and computed from values that changed"
+
+
+def computed(old: Side, new: Side, covered: set[str]) -> Iterator[Consequence]:
+    """A consequence for each quantity that may have changed, although it is unknown before and after."""
+    told = {*covered}
+    for what, reason in differing(old, new):
+        if what not in told:
+            told.add(what)
+            yield Consequence(what, f"{what.replace('_', ' ')} may have changed: {reason}", known=False)
+
+
+def differing(old: Side, new: Side) -> Iterator[tuple[str, str]]:
+    """(quantity, reason) for values of which one or both are unknown, and that may differ."""
+    yield from of_programs(old, new)
+    was, now = old.run.launch.command, new.run.launch.command
+    if was is None or now is None:
+        return
+    for key, source in now.sources.items():
+        if key in now.unknown and key in was.unknown and was.sources.get(key, source) != source and has_effect(key):
+            yield quantity(key), FROM_CHANGED.format(now.flags.get(key, key))
+    before = unknown_sizes(old.run.launch)
+    for name, source in unknown_sizes(new.run.launch).items():
+        if before.get(name, source) != source:
+            yield "gpus", FROM_CHANGED.format(name)
+
+
+def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
+    """(quantity, reason) for arguments that a program computes from something that changed, or whose value is known on one side only."""
+    calls = [next((document for document in side.run.documents if isinstance(document, CallDocument)), None) for side in (old, new)]
+    if calls[0] is None or calls[1] is None:
+        return
+    for key in {**calls[0].values, **calls[1].values}:
+        was, now = key in calls[0].unknown, key in calls[1].unknown
+        if not has_effect(key) or not (was or now) or not any(config.has_field(key) for side in (old, new) for config in side.run.configs):
+            continue
+        if was and now and calls[0].trace(key) != calls[1].trace(key):
+            yield quantity(key), FROM_CHANGED.format(key)
+        elif was != now:
+            yield quantity(key), f"`{key}` {'was unknown before' if was else 'is unknown now'}"
+
+
+def quantity(key: str) -> str:
+    """The name of the quantity that an option decides."""
+    return "global_batch" if key in BATCH_KEYS else LENGTHS if key in TOKEN_LENGTHS else EFFECTS.get(key, key)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 
 from cfglint.launch.scripts import MOST as MOST_CHECKED
-from cfglint.review.computed_values import sizes
+from cfglint.review.settings import unknown_sizes
 from cfglint.run.checked import CheckedRun
 
 TYPE_CHECKING = False
@@ -26,7 +26,13 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     if len(before) * len(after) > MOST_PAIRS:
         return [*zip_longest(before, after)]
     scores = [
-        (-likeness(old.launch.entry, new.launch.entry), sizes(old.launch) != sizes(new.launch), abs(first - second), first, second)
+        (
+            -likeness(old.launch.entry, new.launch.entry),
+            unknown_sizes(old.launch) != unknown_sizes(new.launch),
+            abs(first - second),
+            first,
+            second,
+        )
         for first, old in enumerate(before)
         for second, new in enumerate(after)
     ]

@@ -97,7 +97,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
         lacking = next((side for side, config in zip((old, new), differ.configs, strict=True) if config is None), None)
         if lacking is not None and (kind in unseen or lacking.run.not_read):
             continue
-        for change in differ.changes():
+        for change in differ.changes((), (), *(config.values if config else NOWHERE for config in differ.configs)):
             spans = (change.before.span, change.after.span)  # a section of a Trainer config is a separate config too
             if spans not in seen and not (kind == LAUNCH and change.key in counts):
                 seen.add(spans)
@@ -150,6 +150,11 @@ def size_texts(launch: Launch) -> dict[str, Text]:
     }
 
 
+def unknown_sizes(launch: Launch) -> dict[str, str]:
+    """The sources of the unknown sizes of a launch, by option, header or variable."""
+    return {name: text.source for name, text in size_texts(launch).items() if not text.known}
+
+
 def size_state(launch: Launch, text: Text | None) -> SettingState:
     """A value of a launch with its place."""
     command = launch.command
@@ -172,12 +177,10 @@ class Differ:
         of_line = [kind == LAUNCH or (config is not None and config.documents[0].is_command) for config in self.configs]
         self.open = [of and not run.launch.is_closed for of, (_, run) in zip(of_line, sides, strict=True)]  # by what was not read
 
-    def changes(self) -> Iterator[SettingChange]:
-        """Every difference, in the order of the old file; new settings come last."""
-        yield from self._within((), (), *(config.values if config else NOWHERE for config in self.configs))
-
-    def _within(self, old_path: Path, new_path: Path, old: object, new: object) -> Iterator[SettingChange]:
-        """The differences of two mappings at their paths, which may differ in the spelling of keys."""
+    def changes(self, old_path: Path, new_path: Path, old: object, new: object) -> Iterator[SettingChange]:
+        """The differences of two mappings at their paths, which may differ in the spelling of keys, in the order of the old file; new
+        settings come last.
+        """
         common = {*self._written(0, old_path, old)}.intersection(self._written(1, new_path, new))
         olds, news = (self._named(*side, common) for side in ((0, old_path, old), (1, new_path, new)))
         for name in dict.fromkeys((*olds, *news)):
@@ -185,7 +188,7 @@ class Differ:
             after_key, after = news.get(name, (name, NOWHERE))
             before_path, after_path = (*old_path, before_key), (*new_path, after_key)
             if isinstance(before, dict) and isinstance(after, dict):
-                yield from self._within(before_path, after_path, before, after)
+                yield from self.changes(before_path, after_path, before, after)
                 continue
             states = self._state(0, before_path, before), self._state(1, after_path, after)
             if not self._same(before_path, after_path, before, after, states):

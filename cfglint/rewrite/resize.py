@@ -37,7 +37,16 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
     keep_targeted(run.launch, now.launch)
     before = size_before(run) or Size(line.gpus_per_node or 0, line.nodes or 0)
     places = size_places(line, wanted, before)
-    changes = [(document, file_changes(document, line, wanted)) for document in files_of_launcher(run, line)]
+    given = line.options.given
+    handed_on = any(option.in_file for option in given.values())  # the other keys of the file
+    named = {file.path for file in line.files if file.role.startswith("launcher:") or handed_on}
+    changes: list[tuple[Document, list[Change]]] = []
+    for document in run.documents[1:]:
+        if document.path in named:  # it gives options to the launcher: `num_processes` where no flag overrides it, and so on
+            counts = [("num_processes", gpus), ("num_machines", wanted.nodes)]
+            own = [count for count in counts if count[0] not in given or given[count[0]].in_file]
+            of_counts = [change for count in own for change in count_changes(document, *count)]
+            changes.append((document, of_counts + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))))
     if now.facts.gpus == gpus and not places and not any(made for _, made in changes):  # the number is given from outside
         return on(resized, [now.documents[0], *run.documents[1:]], run.facts.started_by(now).replace(gpus=gpus))
     for document, made in changes:
@@ -128,23 +137,6 @@ def computed(launched: Launched, wanted: Size) -> list[SizePlace]:
         for size_place in left
         if size_place.text.place is None and size_place.text.string.isdigit() and size_place.after.isdigit() and int(size_place.text.string)
     ]
-
-
-def files_of_launcher(run: CheckedRun, line: LaunchLine) -> list[Document]:
-    """The files of a run that give options to its launcher: an accelerate config, or the file whose other keys a command hands on."""
-    handed_on = any(option.in_file for option in line.options.given.values())
-    named = {file.path for file in line.files if file.role.startswith("launcher:") or handed_on}
-    return [document for document in run.documents[1:] if document.path in named]
-
-
-def file_changes(document: Document, line: LaunchLine, wanted: Size) -> list[Change]:
-    """The changes of a launcher's file: `num_processes` and `num_machines` where no flag overrides them, and `gpu_ids`."""
-    given = line.options.given
-    changes: list[Change] = []
-    for key, count in (("num_processes", wanted.processes), ("num_machines", wanted.nodes)):
-        if key not in given or given[key].in_file:
-            changes += count_changes(document, key, count)
-    return changes + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))
 
 
 def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, trial: Callable[[str], Launched | None]) -> None:

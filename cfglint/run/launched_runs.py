@@ -13,8 +13,14 @@ from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.arguments import further_arguments
 from cfglint.launch.command import command_document, not_known, summary
-from cfglint.launch.continuations import refused_blanks, refused_joined_words
-from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
+from cfglint.launch.findings import (
+    missing_file,
+    offered_gpus,
+    refused_blanks,
+    refused_deepspeed_word,
+    refused_joined_words,
+    unknown_without_value,
+)
 from cfglint.launch.kinds import fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
@@ -150,7 +156,7 @@ class LaunchedRuns:
                 launch.parser = with_engines(launch.parser, self.scripts.context(line))
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
             if not parses_command(launch):
-                from cfglint.launch.programs.arguments import match_arguments
+                from cfglint.launch.programs.checks import match_arguments
 
                 match_arguments(line, command, launch.parser)
             named = self.named_by_program(line, command, launch.parser)
@@ -291,7 +297,7 @@ class LaunchedRuns:
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
-        from cfglint.launch.by_hand import line_by_hand
+        from cfglint.launch.reader import line_by_hand
 
         gpus = self.facts.gpus
         for document, kind in given:

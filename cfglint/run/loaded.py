@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from cfglint.batch.nodes import Size
 from cfglint.findings.setting import integer
 from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks.base import Config
@@ -21,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from cfglint.batch.nodes import Size
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.setting import Batch, Layout
     from cfglint.frameworks.training_data.samples import Samples
@@ -29,23 +29,11 @@ if TYPE_CHECKING:
 
 UNSTATED = "newest known"  # the source of a version that nothing states
 OF_LINE = "the newest with the arguments of the line"
-NUMBERS = (
-    "micro_batch",
-    "accumulation",
-    "data_parallel",
-    "tensor_parallel",
-    "pipeline_parallel",
-    "context_parallel",
-    "sequence_parallel",
-    "global_batch",
-    "consumed_batch",
-    "seq_length",
-    "tokens_per_step",
-    "steps_per_epoch",
-    "total_steps",
-    "warmup_steps",
-    "generation_batch_size",
-    "steps_per_generation",
+NUMBERS = tuple(
+    """
+    micro_batch accumulation data_parallel tensor_parallel pipeline_parallel context_parallel sequence_parallel global_batch
+    consumed_batch seq_length tokens_per_step steps_per_epoch total_steps warmup_steps generation_batch_size steps_per_generation
+    """.split()
 )
 
 
@@ -101,7 +89,11 @@ class LoadedRun:
         size = self.configs[0].own_size if self.configs else None
         if size is not None or line is None:
             return size or next((config.stated_size for config in self.configs if config.stated_size is not None), None)
-        return Size(line.gpus_per_node, line.nodes) if line.gpus_per_node is not None and line.nodes is not None else None
+        if line.gpus_per_node is None or line.nodes is None:
+            return None
+        from cfglint.batch.nodes import Size
+
+        return Size(line.gpus_per_node, line.nodes)
 
     @property
     def launch(self) -> Launch:
@@ -190,23 +182,25 @@ class LoadedRun:
 
     @property
     def target_from(self) -> dict[str, str]:
-        """Where the version of each package comes from: `--target`, a file, another package of the run, or nothing."""
-        target = self.target
-        return {package: self._origin(package, target) for package in target}
-
-    def _origin(self, package: str, target: dict[str, str]) -> str:
-        """The source of one version, with what was requested if that is not modelled."""
-        facts = self.consumer_facts
-        requested = facts.outside.get(package)
-        is_given = package in self.given.target and package not in self.given.outside
-        source = self.given.target_from.get(package, "--target" if is_given else "")
-        if requested and requested != target[package]:
-            return f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
-        if source or (package not in facts.target and RELEASES.get(package, target[package]) == target[package]):
-            return source or UNSTATED
-        deciding = next((each for each in target if each in self.given.target), next(iter(target)))
-        own = UNSTATED if RELEASES.get(package) == target[package] else OF_LINE
-        return f"required by {deciding} {target[deciding]}" if deciding != package else own
+        """Where the version of each package comes from, with what was requested if that is not modelled: `--target`, a file, another
+        package of the run, or nothing.
+        """
+        target, facts, given = self.target, self.consumer_facts, self.given
+        deciding = next((package for package in target if package in given.target), next(iter(target), ""))
+        origins: dict[str, str] = {}
+        for package, version in target.items():
+            requested, is_newest = facts.outside.get(package), RELEASES.get(package, version) == version
+            is_given = package in given.target and package not in given.outside
+            source = given.target_from.get(package, "--target" if is_given else "")
+            if requested and requested != version:
+                origins[package] = f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
+            elif source or (package not in facts.target and is_newest):
+                origins[package] = source or UNSTATED
+            elif deciding != package:
+                origins[package] = f"required by {deciding} {target[deciding]}"
+            else:
+                origins[package] = UNSTATED if RELEASES.get(package) == version else OF_LINE
+        return origins
 
     @property
     def resolved(self) -> dict[str, int | None]:
@@ -258,15 +252,12 @@ def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Do
     """The files in order, with those of a launcher after those of the script: the script is the consumer of the run."""
     if len(kinds) == 1 or kinds[0] == LAUNCH or not framework(kinds[0]).is_launcher:
         return documents, kinds
-    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: file_order(pair[1]))
-    if file_order(pairs[0][1]):
+    # Files that consume a run come first, then those that they name, then a launcher's.
+    order = [2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced) for kind in kinds]
+    if 0 not in order:
         return documents, kinds
-    return [document for document, _ in pairs], [kind for _, kind in pairs]
-
-
-def file_order(kind: str) -> int:
-    """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
-    return 2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced)
+    places = sorted(range(len(kinds)), key=order.__getitem__)
+    return [documents[place] for place in places], [kinds[place] for place in places]
 
 
 def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
@@ -289,7 +280,7 @@ def modelled(facts: LaunchFacts, path: str) -> LaunchFacts:
     other = {package: release for package, release in nearest.items() if release is not None}
     if not other:
         return facts
-    from cfglint.project.package_source import PLACES, folders, may_open
+    from cfglint.project.installed import PLACES, folders, may_open
 
     asked = {package: facts.target[package] for package in other}
     for package, version in asked.items():

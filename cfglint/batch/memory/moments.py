@@ -28,11 +28,9 @@ class Moment(Record):
 
     @property
     def total(self) -> float:
-        """All bytes."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.logits + self.buffers
 
     def terms(self) -> dict[str, float]:
-        """Map the name of each term to its bytes."""
         return {name: getattr(self, name) for name in TERMS}
 
 
@@ -139,7 +137,7 @@ class TrainingStep:
             *moments,
             self.moment(
                 BACKWARD_TOP,
-                gradients=top,
+                top,
                 activations=self.saved + self.recomputed + self.transient,
                 buffers=self.layer_cast if run.checkpointing else casts,
             ),

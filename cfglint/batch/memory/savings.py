@@ -79,7 +79,6 @@ def together(shape: Shape, runs: Sequence[Settings], available: float) -> Togeth
 
 
 def apply(run: Settings, names: Sequence[str]) -> Settings:
-    """The settings after some changes."""
     for name in names:
         run = CHANGES[name](run)
     return run

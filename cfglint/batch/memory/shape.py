@@ -55,65 +55,45 @@ def unexamined(block: str = GATED, **properties: Any) -> Architecture:
 NO_BIAS = (False, False, False)
 LLAMA = Architecture()
 ARCHITECTURES = {
-    "llama": LLAMA,
-    "mistral": LLAMA,
-    "mixtral": LLAMA,
-    "granite": LLAMA,
-    "qwen2": Architecture(qkv_bias=True),
-    "qwen3": Architecture(head_norm=True),
-    "gemma": Architecture(fp32_norm=True, tied=True),
-    "gemma2": Architecture(fp32_norm=True, tied=True, norms=4, softcap=True),
-    "phi3": Architecture(fused=True),
-    "olmo": Architecture(norm_weights=0),
-    "gpt2": Architecture(GPT2, tied=True, dropout=0.1, norm_weights=2),
-    "gpt_neox": Architecture(NEOX, norm_weights=2),
-    "phi": Architecture(PHI, norms=1, norm_weights=2, head_bias=True),
-    "qwen": unexamined(qkv_bias=True, halved=True),
-    "qwen2_moe": unexamined(qkv_bias=True),
-    "qwen3_moe": unexamined(head_norm=True),
-    "qwen2_vl": unexamined(qkv_bias=True, text_only=True),
-    "qwen2_5_vl": unexamined(qkv_bias=True, text_only=True),
-    "qwen3_vl": unexamined(head_norm=True, text_only=True),
-    "gemma3_text": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True),
-    "gemma3": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True, text_only=True),
-    "llava": unexamined(text_only=True),
-    "qwen3_5": unexamined(head_norm=True, text_only=True),
-    "smollm3": unexamined(tied=True),
-    "olmo2": unexamined(full_norm=True),
-    "olmoe": unexamined(full_norm=True),
-    "cohere": unexamined(norms=1, tied=True),
-    "stablelm": unexamined(norm_weights=2),
-    "baichuan": unexamined(),
-    "internlm": unexamined(),
-    "internlm2": unexamined(),
-    "internlm3": unexamined(),
-    "minicpm": unexamined(tied=True),
-    "chatglm": unexamined(qkv_bias=True),
-    "glm": unexamined(qkv_bias=True),
-    "glm4": unexamined(qkv_bias=True, norms=4),
-    "deepseek": unexamined(),
-    "deepseek_v2": unexamined(),
-    "deepseek_v3": unexamined(),
-    "falcon": unexamined(NEOX, norms=1, norm_weights=2, biases=NO_BIAS, tied=True),
-    "bloom": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
-    "opt": unexamined(NEOX, norm_weights=2, tied=True),
-    "gpt_bigcode": unexamined(NEOX, norm_weights=2, tied=True),
-    "starcoder2": unexamined(NEOX, norm_weights=2, tied=True),
-    "gptj": unexamined(NEOX, norms=1, norm_weights=2, biases=(False, False, True), head_bias=True),
-    "gpt_neo": unexamined(NEOX, norm_weights=2, biases=(False, True, True), tied=True),
-    "mpt": unexamined(NEOX, biases=NO_BIAS, tied=True),
-    "bert": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4),
-    "roberta": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3),
-    "xlm-roberta": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3),
-    "distilbert": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
-    "electra": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4),
-    "deberta-v2": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
-    "gpt_oss": unexamined(),
-    "internvl": unexamined(text_only=True),
-    "glm-6b": unexamined(NEOX, norm_weights=2, tied=True),
-    "whisper": unexamined(T5, tied=True, text_only=True),
-    "t5": unexamined(T5, tied=True),
-    "mt5": unexamined(T5),
+    name: architecture
+    for architecture, names in (
+        (LLAMA, "llama mistral mixtral granite"),
+        (Architecture(qkv_bias=True), "qwen2"),
+        (Architecture(head_norm=True), "qwen3"),
+        (Architecture(fp32_norm=True, tied=True), "gemma"),
+        (Architecture(fp32_norm=True, tied=True, norms=4, softcap=True), "gemma2"),
+        (Architecture(fused=True), "phi3"),
+        (Architecture(norm_weights=0), "olmo"),
+        (Architecture(GPT2, tied=True, dropout=0.1, norm_weights=2), "gpt2"),
+        (Architecture(NEOX, norm_weights=2), "gpt_neox"),
+        (Architecture(PHI, norms=1, norm_weights=2, head_bias=True), "phi"),
+        (unexamined(), "baichuan internlm internlm2 internlm3 deepseek deepseek_v2 deepseek_v3 gpt_oss"),
+        (unexamined(qkv_bias=True, halved=True), "qwen"),
+        (unexamined(qkv_bias=True), "qwen2_moe chatglm glm"),
+        (unexamined(qkv_bias=True, norms=4), "glm4"),
+        (unexamined(head_norm=True), "qwen3_moe"),
+        (unexamined(qkv_bias=True, text_only=True), "qwen2_vl qwen2_5_vl"),
+        (unexamined(head_norm=True, text_only=True), "qwen3_vl qwen3_5"),
+        (unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True), "gemma3_text"),
+        (unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True, text_only=True), "gemma3"),
+        (unexamined(text_only=True), "llava internvl"),
+        (unexamined(tied=True), "smollm3 minicpm"),
+        (unexamined(full_norm=True), "olmo2 olmoe"),
+        (unexamined(norms=1, tied=True), "cohere"),
+        (unexamined(norm_weights=2), "stablelm"),
+        (unexamined(NEOX, norms=1, norm_weights=2, biases=NO_BIAS, tied=True), "falcon"),
+        (unexamined(NEOX, norm_weights=2, tied=True), "opt gpt_bigcode starcoder2 glm-6b"),
+        (unexamined(NEOX, norms=1, norm_weights=2, biases=(False, False, True), head_bias=True), "gptj"),
+        (unexamined(NEOX, norm_weights=2, biases=(False, True, True), tied=True), "gpt_neo"),
+        (unexamined(NEOX, biases=NO_BIAS, tied=True), "mpt"),
+        (unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2), "bloom distilbert deberta-v2"),
+        (unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3), "roberta xlm-roberta"),
+        (unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4), "bert electra"),
+        (unexamined(T5, tied=True, text_only=True), "whisper"),
+        (unexamined(T5, tied=True), "t5"),
+        (unexamined(T5), "mt5"),
+    )
+    for name in names.split()
 }
 
 
@@ -181,7 +161,6 @@ class Shape(Record):
 
     @property
     def architecture(self) -> Architecture:
-        """The properties of its model type."""
         return ARCHITECTURES.get(self.model_type, LLAMA)
 
     @property
@@ -191,7 +170,6 @@ class Shape(Record):
 
     @property
     def block(self) -> str:
-        """The structure of a layer."""
         return self.architecture.block
 
     @property
@@ -206,7 +184,6 @@ class Shape(Record):
 
     @property
     def matrices(self) -> list[Matrix]:
-        """The weight matrices of one layer."""
         return matrices_of(self)
 
     @property
@@ -225,7 +202,6 @@ class Shape(Record):
 
     @property
     def embedding(self) -> int:
-        """Parameters of the embeddings."""
         return (self.vocabulary + self.positions + self.architecture.embedding_norms) * self.hidden
 
     @property
@@ -242,7 +218,6 @@ class Shape(Record):
 
     @property
     def final_norm(self) -> int:
-        """Parameters of the last norm."""
         return self.architecture.norm_weights * self.hidden
 
     @property
@@ -274,7 +249,6 @@ class Shape(Record):
 
 
 def ceiling(number: int, divisor: int) -> int:
-    """The quotient rounded up."""
     return -(-number // divisor)
 
 

@@ -73,8 +73,6 @@ def pages_of(kind: Kind) -> Pages:
 
 def row_exceptions(kind: Kind) -> Iterator[tuple[str, str]]:
     """The page and the text of every exception that the checks of a kind raise."""
-    from cfglint.frameworks.rows.table import table_of
-
     return table_of(kind).messages(lambda _, row: pages_of(kind)(row))
 
 
@@ -120,7 +118,13 @@ class Plan:
             if "let" in row:
                 kept[row["let"]] = frozenset(fields)
             varies = "rows" in row or not fields.isdisjoint(varying) or any(part[:1] in ASKED for part in parts)
-            self.reads.append(frozenset(fields) if does_nothing(row, run) and not varies else None)
+            try:
+                holds = "let" in row or all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)(run)
+                if holds is not False:
+                    run.run([row])
+            except Raised:
+                holds = True
+            self.reads.append(frozenset(fields) if holds is False and not varies else None)
 
     def changed(self, defaults: Mapping[str, Any]) -> Iterator[str]:
         """The fields with another default than the one that was learned with."""
@@ -148,17 +152,6 @@ def at_fault(raised: Raised, read: Sequence[str], written: Mapping[str, Any]) ->
     fields = {each[1] for part in raised.row.values() for each in walk(part) if isinstance(each, list) and each[:1] in FIELDS}
     operands = [name for name in read[-1:-3:-1] if name in fields and name in written and type(written[name]).__name__ in types]
     return min(operands, key=lambda name: isinstance(written[name], int | float), default=read[-1] if read else "")
-
-
-def does_nothing(row: Row, run: Evaluation) -> bool:
-    """Whether the condition of a row does not hold; else it is run, and what it sets is set."""
-    try:
-        if "let" not in row and all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)(run) is False:
-            return True
-        run.run([row])
-    except Raised:
-        pass
-    return False
 
 
 class Check:
@@ -201,7 +194,8 @@ class Check:
                 raised.state = evaluation.moment()
                 raised.__context__ = None  # whose frames would keep the config
                 found.append(raised.with_traceback(None))
-                evaluation.forget(raised)
+                if name := raised.row.get("let") or raised.row.get("set"):  # unknown to the rows after it
+                    (evaluation.kept if "let" in raised.row else evaluation.values)[name] = Unknown(Reason("program", raised.kind))
             else:
                 return evaluation, found
 
