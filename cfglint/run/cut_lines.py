@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.findings.rule import LAUNCH
-from cfglint.launch.continuations import CODE, is_stray
+from cfglint.launch.findings import CODE, is_stray
 from cfglint.launch.line import LaunchLine
 from cfglint.source.record import changed
 
