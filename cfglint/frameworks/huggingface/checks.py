@@ -23,6 +23,11 @@ CONFIG: Stage = "config"
 CLASS = "TrainingArguments"
 OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub looks for an owner in push_to_hub_model_id
 TRUE, FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
+THERE = tuple(
+    f"is_{name}available"
+    for name in ("", "accelerate_", "safetensors_", "torch_", "torch_bf16_gpu_", "torch_bf16_cpu_", "torch_tf32_", "torch_cuda_")
+)
+NOT_THERE = ("is_kubeflow_available", *(f"is_torch_{name}_available" for name in ("xla", "tpu", "npu", "xpu", "hpu", "neuron", "mps")))
 # The keys at which findings are, where it is not the first one that the message names.
 PLACES = {
     "PRC200": ("fp16",),
@@ -73,41 +78,22 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
 
 
 def facts(config: TrainerConfig) -> Callable[..., Any]:
+    """What the environment answers: a CUDA device that can do everything, and packages that are installed."""
 
     def answer(name: str, *arguments: Any) -> Any:
         if name == "is_accelerate_available" and arguments:
             return config.has_accelerate(parse_version(arguments[0]))
         if name in ("str_to_bool", "strtobool"):
             return truth(*arguments)
-        if name.startswith("is_torch_greater_or_equal_than_"):
-            return True
-        if name == "path expanduser":
-            return os.path.expanduser(*arguments)
-        if name == "path join":
-            return os.path.join(*arguments)
+        if name in ("path expanduser", "path join"):
+            return getattr(os.path, name[5:])(*arguments)
         if name == "get_full_repo_name":
             return config.version < OWNER_LOOKED_FOR or arguments[1] is not None or "/" in arguments[0]
         if name == "version":
             return dotted(config.version) if arguments[0] == "transformers" else None
-        return {
-            "is_accelerate_available": True,
-            "is_torch_available": True,
-            "is_torch_bf16_gpu_available": True,
-            "is_torch_tf32_available": True,
-            "is_torch_cuda_available": True,
-            "is_torch_bf16_cpu_available": True,
-            "is_available": True,
-            "is_safetensors_available": True,
-            "is_torch_xla_available": False,
-            "is_torch_tpu_available": False,
-            "is_torch_npu_available": False,
-            "is_torch_xpu_available": False,
-            "is_torch_hpu_available": False,
-            "is_torch_neuron_available": False,
-            "is_torch_mps_available": False,
-            "is_kubeflow_available": False,
-            "device": {"type": "cuda"},
-        }.get(name)
+        if name == "device":
+            return {"type": "cuda"}
+        return True if name in THERE or name.startswith("is_torch_greater_or_equal_than_") else False if name in NOT_THERE else None
 
     return answer
 
