@@ -9,11 +9,7 @@ the tables.
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import (
-    PLUGIN,
-    Data,
-    refuses,
-)
+from cfglint.frameworks.axolotl.refusals import PLUGIN, Data, refuses
 from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Callable
