@@ -292,7 +292,6 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
 def blocks_with_progress(
     work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str
 ) -> list[PartialOutcomes]:
-    """Process blocks of the tasks, with a progress line on a terminal."""
     if len(tasks) <= 1:
         return [work(tasks)]
     from cfglint.cli.progress import Progress

@@ -250,7 +250,6 @@ class FixScope:
                 diagnostic.fix = None
 
     def holds(self, path: str) -> bool:
-        """Whether a file is named, or is in a named folder."""
         path = resolved(path)
         return any(path == each or is_inside(path, each) for each in self.named)
 

@@ -80,7 +80,6 @@ def walk(members: Members, arguments: Namespace, project: Configuration, stats: 
 
 
 def add_members(members: Members, run: CheckedRun) -> None:
-    """Add the files of a run with their kinds and the first file of the run."""
     entry = run.alternative
     alternative = f" (alternative {entry['number']} of {entry['of']}, built at {entry['built_at']})" if entry is not None else ""
     for document, kind in zip(run.documents, run.kinds, strict=True):
@@ -103,7 +102,6 @@ def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:
 
 
 def written(value: object) -> str:
-    """The value of a setting as it is printed."""
     if isinstance(value, dict):
         return ", ".join(f"{key} = {written(each)}" for key, each in value.items()) or "(unset)"
     if isinstance(value, (list, tuple)):

@@ -68,7 +68,6 @@ def useful_processes(seconds: float) -> int:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -104,12 +103,10 @@ class Queue:
                 pipe.write(number.to_bytes(NUMBER, "big"))
 
     def taken(self) -> Iterator[int]:
-        """Take one number after the other, until there are none left."""
         while number := os.read(self.out, NUMBER):
             yield int.from_bytes(number, "big")
 
     def close(self) -> None:
-        """Take no more numbers."""
         os.close(self.out)
 
 
@@ -169,7 +166,6 @@ def work_loop(work: Work[Task, Result], blocks: list[list[Task]], waiting: Queue
 
 
 def enlarge_buffer(pipe: int) -> None:
-    """Enlarge the buffer of a pipe if the system allows it."""
     try:
         import fcntl
 

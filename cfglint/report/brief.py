@@ -6,7 +6,7 @@ from cfglint.evaluate import Unknown, because
 from cfglint.explanation.summary import RunSummary, value_or_auto
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN
 from cfglint.frameworks.summary import Item
-from cfglint.report.summary import Paragraph, folded, on_asked_gpus, options, paragraph, spelled, verdict
+from cfglint.report.summary import folded, on_asked_gpus, options, paragraph, spelled, verdict
 
 LABELS = 11  # columns of the first word and the blanks behind it
 PACE = {  # the label of a number -> how it is told
@@ -37,18 +37,20 @@ def as_brief(account: RunSummary, width: int | None = None) -> str:
     targets = ", ".join(f"{package} {version} ({account.run.target_from[package]})" for package, version in account.run.target.items())
     files = ", ".join(document.path for document in account.run.documents)
     lines = [*verdict(account), *paragraph("", f"{files}: {targets}" if targets else files), *on_asked_gpus(account)]
-    lines += row("batch", batch(account, items))
-    lines += row("steps", ", ".join(told(items, PACE)))
-    lines += row("rate", ", ".join(told(items, RATE)))
-    lines += row("memory", memory(account))
-    lines += row("not known", unknown(account))
-    lines += row("assumed", "; ".join(account.assumed if account.run.assumed else account.unset))
+    needed = f"pass {' and '.join(account.memory_flags)} to see whether it fits" if account.memory_flags else ""
+    if account.memory is not None:
+        needed = account.memory.short_line + (f"; {account.memory.remedy}" if account.memory.remedy else "")
+    answers = {
+        "batch": batch(account, items),
+        "steps": ", ".join(told(items, PACE)),
+        "rate": ", ".join(told(items, RATE)),
+        "memory": needed,
+        "not known": unknown(account),
+        "assumed": "; ".join(account.assumed if account.run.assumed else account.unset),
+    }
+    for label, text in answers.items():
+        lines += paragraph(f"{label:<{LABELS}}", text, " " * LABELS) if text else []
     return folded([*lines, *paragraph("", "`cfglint explain --all` shows every number and where it comes from.")], width)
-
-
-def row(label: str, text: str) -> list[Paragraph]:
-    """A line with its label; none without a text."""
-    return paragraph(f"{label:<{LABELS}}", text, " " * LABELS) if text else []
 
 
 def told(items: dict[str, Item], wordings: dict[str, str]) -> list[str]:
@@ -74,13 +76,6 @@ def batch(account: RunSummary, items: dict[str, Item]) -> str:
     is_product = len(factors) == len(terms) and factors[0] * factors[1] * factors[2] == numbers["global_batch"]
     text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)" if is_product else ""
     return f"{text}, {numbers['tokens_per_step']:,} tokens per step" if numbers["tokens_per_step"] is not None else text
-
-
-def memory(account: RunSummary) -> str:
-    """What each GPU needs, and the remedy; or the options that would tell."""
-    if account.memory is not None:
-        return f"{account.memory.short_line}" + (f"; {account.memory.remedy}" if account.memory.remedy else "")
-    return f"pass {' and '.join(account.memory_flags)} to see whether it fits" if account.memory_flags else ""
 
 
 def unknown(account: RunSummary) -> str:

@@ -38,7 +38,6 @@ class Messages:
         return b"%s %d\r\n" % (LENGTH, int(length))
 
     def read(self, size: int) -> bytes:
-        """The content of a message."""
         return self.stream.read(size)
 
     def report(self, what: str) -> None:

@@ -43,7 +43,6 @@ class Numbers:
     before: dict[str, int | None] = field(default_factory=dict)
 
     def number(self, label: str, key: str) -> Number:
-        """A number that the run resolves to."""
         value = self.gpus if key == "gpus" else self.resolved.get(key)
         needs = self.needs(label)
         if value is None and not needs and self.gpus is None and key in ("gpus", "data_parallel", "global_batch"):
@@ -61,34 +60,19 @@ class Numbers:
         return self.settings[label]["value"] if label in self.settings else None
 
     @property
-    def model_axes(self) -> list[tuple[str, int]]:
-        """The sizes that split a replica of the model, by name."""
-        return [(label, size) for label, key in AXES if (size := self.resolved.get(key) or 1) > 1]
-
-    @property
-    def replica(self) -> int:
-        """The number of GPUs that hold one replica of the model."""
-        return prod(size for _, size in self.model_axes)
-
-    @property
-    def replicas(self) -> int | None:
-        """The number of replicas of the model; None if the GPUs are unknown or do not divide."""
-        if self.gpus is not None:
-            return self.gpus // self.replica if self.gpus % self.replica == 0 else None
-        return self.resolved.get("data_parallel")
-
-    @property
     def split(self) -> str:
         """How the GPUs are split among replicas of the model; empty where each GPU holds one."""
-        axes = " \u00d7 ".join(f"{label} {size}" for label, size in self.model_axes)
+        axes = [(label, size) for label, key in AXES if (size := self.resolved.get(key) or 1) > 1]
         if not axes:
             return ""
-        replica = f"{many(self.replica, 'GPU')} ({axes})"
+        size = prod(size for _, size in axes)
+        product = " \u00d7 ".join(f"{label} {number}" for label, number in axes)
+        replica = f"{many(size, 'GPU')} ({product})"
         if self.gpus is None:
             return f"One replica of the model takes {replica}."
-        if self.replicas is None:
+        if self.gpus % size:
             return f"{many(self.gpus, 'GPU')} cannot be split into replicas of {replica}."
-        return f"{many(self.gpus, 'GPU')}: {many(self.replicas, 'replica')} of the model, each on {replica}."
+        return f"{many(self.gpus, 'GPU')}: {many(self.gpus // size, 'replica')} of the model, each on {replica}."
 
     @property
     def steps(self) -> int | None:
@@ -102,32 +86,26 @@ class Numbers:
         total, length = self.steps, self.resolved.get("steps_per_epoch")
         if total is None:
             return []
-        rows = [("learning rate", self.rate)]
+        counts = (self.value("schedule's warm-up"), self.resolved.get("warmup_steps"))  # DeepSpeed's own one takes precedence
+        warmup = next((count for count in counts if type(count) is int), None)
+        schedule, peak = self.value("schedule"), self.value("learning rate")
+        rate = "warm-up unknown" if warmup is None else f"{many(warmup, 'step')} of warm-up" if warmup > 0 else "no warm-up"
+        rate += f", then {schedule}" if schedule is not None else ""
+        rate += f"; highest {spelled(peak).replace('e-0', 'e-')}" if peak is not None else ""
+        rows = [("learning rate", rate)]
         if length is not None and length > 0:
             epochs = "1" if total == length else spelled(round(total / length, 1)).removesuffix(".0") if total < length * 10**9 else "many"
             rows.append(("epochs", f"{epochs}, {many(length, 'step')} each"))
         for label in ("evaluations", "checkpoints"):
             count, steps = self.value(label), self.marks.get(label)
             if isinstance(count, int):
-                every = f", every {steps[0]:,} steps" if steps and len(steps) > 1 and steps[1] == 2 * steps[0] else ""
-                rows.append((label, f"{count:,}{every}" if count else "none"))
+                between = f", every {steps[0]:,} steps" if steps and len(steps) > 1 and steps[1] == 2 * steps[0] else ""
+                rows.append((label, f"{count:,}{between}" if count else "none"))
         return rows
 
     @property
-    def rate(self) -> str:
-        """The schedule in words; DeepSpeed's own one takes precedence over that of the run."""
-        counts = (self.value("schedule's warm-up"), self.resolved.get("warmup_steps"))
-        warmup = next((count for count in counts if type(count) is int), None)
-        schedule, peak = self.value("schedule"), self.value("learning rate")
-        start = "warm-up unknown" if warmup is None else f"{many(warmup, 'step')} of warm-up" if warmup > 0 else "no warm-up"
-        then = f", then {schedule}" if schedule is not None else ""
-        return start + then + (f"; highest {spelled(peak).replace('e-0', 'e-')}" if peak is not None else "")
-
-    @property
     def terms(self) -> list[Number]:
-        """The factors of the global batch."""
-        names = (("micro batch", "micro_batch"), ("accumulation", "accumulation"), ("data parallel", "data_parallel"))
-        return [self.number(label, key) for label, key in names]
+        return [self.number(label, label.replace(" ", "_")) for label in ("micro batch", "accumulation", "data parallel")]
 
     @property
     def total(self) -> Number:

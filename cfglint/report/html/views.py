@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
-from cfglint.explanation.log_analysis import Difference
-from cfglint.findings.diagnostic import ALONE, ERROR, INFO, WARNING, Diagnostic, Outcome, Place, ReportContext
+from cfglint.findings.diagnostic import ALONE, ERROR, INFO, WARNING, Diagnostic, Outcome, ReportContext
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.report.details import HELP, NOTE, depending, raises
-from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt
 from cfglint.report.html.excerpt import Changed, Listed, Marked
 from cfglint.report.html.figures import Numbers, numbers
@@ -18,7 +16,7 @@ from cfglint.report.links import page_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import MemoryDrawing, SettingEntry
+    from cfglint.findings.entries import MemoryDrawing
 
 SEVERITIES = (ERROR, WARNING, INFO)
 MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings
@@ -26,8 +24,6 @@ MOST_SOURCE = 40_000  # up to this many characters of files are shown completely
 
 @dataclass
 class Related:
-    """Another place involved in a finding."""
-
     words: str
     file: str
     line: int
@@ -37,8 +33,6 @@ class Related:
 
 @dataclass
 class FixView:
-    """A fix: its title, the command that applies it, and its changes."""
-
     title: str
     command: str
     diff: list[Changed]
@@ -71,8 +65,6 @@ class FindingView:
 
 @dataclass
 class SourceView:
-    """A file of a run, and its lines."""
-
     file: str
     anchor: str
     lines: list[Listed]
@@ -120,38 +112,23 @@ class RunView:
     @property
     def counts(self) -> list[tuple[str, str]]:
         """The number of findings of each severity as `1 error`, worst first."""
-        return [(severity, many(number, severity)) for severity, number in severity_counts(self.findings)]
-
-    @property
-    def urgency(self) -> tuple[int, ...]:
-        """The sort key of a run: those that would not start first, then by the number of findings of each severity."""
-        return (self.starts, *(-sum(finding_view.severity == severity for finding_view in self.findings) for severity in SEVERITIES))
+        return severity_counts(self.findings)
 
 
-def severity_counts(findings: list[FindingView]) -> list[tuple[str, int]]:
-    """(severity, number) for each severity with findings, worst first."""
-    counted = [(severity, sum(finding_view.severity == severity for finding_view in findings)) for severity in SEVERITIES]
-    return [(severity, number) for severity, number in counted if number]
-
-
-def many(number: int, severity: str) -> str:
-    """`1 error`, `2 warnings`, `3 info`."""
-    return f"{number} {severity}" if number == 1 or severity == INFO else f"{number} {severity}s"
+def severity_counts(findings: list[FindingView]) -> list[tuple[str, str]]:
+    """(severity, number as `1 error`, `2 warnings`, `3 info`) for each severity with findings, worst first."""
+    numbers = [(severity, sum(finding_view.severity == severity for finding_view in findings)) for severity in SEVERITIES]
+    return [(severity, f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}") for severity, number in numbers if number]
 
 
 def runs(outcomes: list[Outcome]) -> list[RunView]:
-    """The outcomes of a page, the worst first; anchors number them as they were given."""
+    """The outcomes of a page, those that would not start first, then by findings; anchors number them as they were given."""
     full = sum(len(text) for outcome in outcomes if outcome.context for text in outcome.context.texts.values()) <= MOST_SOURCE
-    return sorted(
-        (run(outcome, f"run-{place}", full=full) for place, outcome in enumerate(outcomes, 1)), key=lambda run_view: run_view.urgency
-    )
 
+    def urgency(view: RunView) -> tuple[int, ...]:
+        return (view.starts, *(-sum(finding_view.severity == severity for finding_view in view.findings) for severity in SEVERITIES))
 
-def groups(outcomes: list[Outcome], shown: list[RunView]) -> list[list[FindingView]]:
-    """Groups of equal findings in several runs, errors first; empty if no two are equal."""
-    by_diagnostic = {id(finding_view.diagnostic): finding_view for run in shown for finding_view in run.findings}
-    found = [[by_diagnostic[id(diagnostic)] for diagnostic in group.found] for group in grouped(outcomes)]
-    return found if any(len(finding_views) > 1 for finding_views in found) else []
+    return sorted((run(outcome, f"run-{place}", full=full) for place, outcome in enumerate(outcomes, 1)), key=urgency)
 
 
 def run(
@@ -163,66 +140,42 @@ def run(
     source = sources(outcome, anchor, shown, full) if listed else []
     anchors = {source_view.file: source_view.anchor for source_view in source}
     found = numbers(outcome)
-    used = outcome.context.memory if outcome.context is not None else None
     return RunView(
         anchor,
         outcome.files,
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
         found.gpus,
-        answer(outcome),
-        verdict(outcome),
+        *judgement(outcome),
         found,
         [finding(diagnostic, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, diagnostic in enumerate(shown, 1)],
         source,
-        used,
+        outcome.context.memory if outcome.context is not None else None,
     )
 
 
-def answer(outcome: Outcome) -> str:
-    """Whether the run would start; unknown where it probably does not fit into memory."""
-    if outcome.verdict != "accept":
-        return NO if outcome.verdict == "reject" else UNKNOWN
-    if exceeds_memory(outcome):
-        return NO
-    is_open = likely_fit(outcome).startswith(PROBABLY_NOT) or left_open(outcome) not in ("", *ALONE)
-    return UNKNOWN if is_open else YES
-
-
-def verdict(outcome: Outcome) -> str:
-    """A sentence about whether the framework would start."""
+def judgement(outcome: Outcome) -> tuple[str, str]:
+    """(whether the run would start: a key of SHAPES, a sentence about it); unknown where it probably does not fit into memory."""
     if outcome.verdict is None:
-        return "Not known whether it would start"
-    if outcome.verdict != "accept":
+        return UNKNOWN, "Not known whether it would start"
+    if outcome.verdict == "reject":
         moment = MOMENTS.get(outcome.fails_at or "", "")
-        return f"Would not start: it fails {moment}" if moment else "Would not start"
-    if exceeds_memory(outcome):
-        return "Would run out of GPU memory"
-    starts, fits = left_open(outcome) or "Should start", likely_fit(outcome)
+        return NO, f"Would not start: it fails {moment}" if moment else "Would not start"
+    context = outcome.context
+    memory = context.memory if context is not None else None
+    if memory is not None and memory["verdict"] == "does-not-fit":
+        return NO, "Would run out of GPU memory"
+    left_open = context.left_open if context is not None else ""  # what is said instead of the claim that it starts
+    fits = memory["judgement"] if memory is not None and memory["verdict"] == "close" else ""
+    probably_not = fits.startswith(PROBABLY_NOT)
+    answer = UNKNOWN if probably_not or left_open not in ("", *ALONE) else YES
     for words in (PROBABLY_FITS, PROBABLY_NOT):
         fits = fits.replace(words, f"{words} into GPU memory")
-    return f"{starts}, {'but' if fits.startswith(PROBABLY_NOT) else 'and'} {fits}" if fits else starts
-
-
-def left_open(outcome: Outcome) -> str:
-    """What is said of a run without errors instead of the claim that it starts; empty if nothing is."""
-    return outcome.context.left_open if outcome.context is not None else ""
-
-
-def likely_fit(outcome: Outcome) -> str:
-    """Whether the run probably fits into the memory of its GPUs, in words; empty where that is sure, or nothing is known about it."""
-    used = outcome.context.memory if outcome.context is not None else None
-    return used["judgement"] if used is not None and used["verdict"] == "close" else ""
-
-
-def exceeds_memory(outcome: Outcome) -> bool:
-    """Whether a run that the framework would start does not fit into the memory of its GPUs."""
-    used = outcome.context.memory if outcome.context is not None else None
-    return outcome.verdict == "accept" and used is not None and used["verdict"] == "does-not-fit"
+    return answer, (left_open or "Should start") + (f", {'but' if probably_not else 'and'} {fits}" if fits else "")
 
 
 def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> FindingView:
-    """One finding with all its details."""
+    """One finding with all its details; `anchors` are those of the files that the page lists."""
     place = diagnostic.place
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
@@ -232,7 +185,14 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         command = "cfglint fix" if diagnostic.fix.safe else "cfglint fix --unsafe-fixes"
         fix = FixView(diagnostic.fix.title, command, excerpt.diff(diagnostic.fix, texts, place, others))
     seen = [] if fix is not None and fix.diff else excerpt.around(place, others, lines)
-    numbers_seen = {(place.file, each.number) for each in seen} | {(each.file, each.number) for each in (fix.diff if fix else ())}
+    numbers_seen = {(place.file, line.number) for line in seen} | {(line.file, line.number) for line in (fix.diff if fix else ())}
+    related = []
+    for other, words in diagnostic.related:
+        line = None if (other.file, other.line) in numbers_seen else excerpt.marked(other)
+        link = f"{anchors[other.file]}-{other.line}" if other.file in anchors else ""
+        related.append(Related(words, other.file, other.line, [line] if line else [], link))
+    remarks = [(NOTE, diagnostic.note), (NOTE, depending(diagnostic))]
+    remarks.append((HELP, "" if fix and fix.title == diagnostic.help else diagnostic.help))
     return FindingView(
         anchor,
         home,
@@ -243,36 +203,16 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         place.file,
         place.line,
         place.column,
-        kind_of(place, outcome),
+        framework(outcome.kind_of(place.file)).title,
         seen,
-        [related(other, words, anchors, (other.file, other.line) in numbers_seen) for other, words in diagnostic.related],
+        related,
         raises(diagnostic, outcome),
         diagnostic.exception or "",
-        [
-            (label, text)
-            for label, text in (
-                (NOTE, diagnostic.note),
-                (NOTE, depending(diagnostic)),
-                (HELP, "" if fix and fix.title == diagnostic.help else diagnostic.help),
-            )
-            if text
-        ],
+        [(label, text) for label, text in remarks if text],
         fix,
         diagnostic,
         page_of(diagnostic),
     )
-
-
-def kind_of(place: Place, outcome: Outcome) -> str:
-    """The framework whose file a place is in."""
-    return framework(outcome.kind_of(place.file)).title
-
-
-def related(place: Place, words: str, anchors: dict[str, str], seen: bool) -> Related:
-    """Another place, with the anchor of its line if the page lists its file; with its line, unless that is in `seen`."""
-    line = None if seen else excerpt.marked(place)
-    anchor = f"{anchors[place.file]}-{place.line}" if place.file in anchors else ""
-    return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[SourceView]:
@@ -286,29 +226,17 @@ def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) 
     source_views: list[SourceView] = []
     for place, file in enumerate(outcome.files, 1):
         linked = [other.line for diagnostic in shown for other, _ in diagnostic.related if other.file == file]
-        linked += [each["line"] for each in context.settings if full and each["file"] == file and each["line"]]
+        linked += [entry["line"] for entry in context.settings if full and entry["file"] == file and entry["line"]]
+        # `shown` begins with the worst, which is the one that a line is marked with.
+        worst = {diagnostic.place.line: diagnostic.severity for diagnostic in reversed(shown) if diagnostic.place.file == file}
         if full or linked:
-            lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, full)
-            source_views.append(SourceView(file, f"{anchor}-f{place}", lines))
+            source_views.append(SourceView(file, f"{anchor}-f{place}", excerpt.listing(context.texts.get(file, ""), worst, linked, full)))
     return [source_view for source_view in source_views if source_view.lines]
-
-
-def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:
-    """The worst severity for each line of a file."""
-    found: dict[int, str] = {}
-    for severity in reversed(SEVERITIES):
-        found.update(
-            (diagnostic.place.line, severity) for diagnostic in shown if diagnostic.place.file == file and diagnostic.severity == severity
-        )
-    return found
-
-
-# ---- settings of a summary
 
 
 @dataclass
 class SummarySetting:
-    """A line in the summary of a run."""
+    """A line in the summary of a run; an unknown number names the option that supplies it."""
 
     label: str
     value: str
@@ -320,53 +248,20 @@ class SummarySetting:
 
 
 def settings(outcome: Outcome, listed: list[SourceView]) -> list[SummarySetting]:
-    """The summary of a run, each value with its origin."""
-    anchors = {source_view.file: source_view.anchor for source_view in listed}
-    return [setting(each, anchors) for each in (outcome.context.settings if outcome.context else [])]
-
-
-def setting(entry: SettingEntry, anchors: dict[str, str]) -> SummarySetting:
-    """One line; an unknown number names the option that supplies it."""
     from cfglint.findings.setting import DERIVED, NOT_KNOWN
     from cfglint.report.summary import spelled
 
-    file, line = entry["file"] or "", entry["line"]
-    anchor = f"{anchors[file]}-{line}" if file in anchors else ""
-    if entry["needs"]:
-        return SummarySetting(entry["name"], "?", entry["needs"], "", "", None, "")
-    is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"].startswith(NOT_KNOWN))
-    return SummarySetting(entry["name"], "?" if is_unknown else spelled(entry["value"]), "", entry["because"], file, line, anchor)
-
-
-@dataclass
-class BannerView:
-    """One banner of a training log."""
-
-    anchor: str
-    title: str
-    note: str
-    numbers: Numbers
-    differences: list[Difference]
-    rows: list[tuple[str, str, str]]
-
-
-@dataclass
-class SettingView:
-    """A changed setting."""
-
-    key: str
-    before: str
-    after: str
-    place: str
-    notes: list[str]
-
-
-@dataclass
-class ReleaseView:
-    """The facts about the runs that depend on changed releases."""
-
-    title: str
-    lines: list[str]
+    anchors = {source_view.file: source_view.anchor for source_view in listed}
+    found: list[SummarySetting] = []
+    for entry in outcome.context.settings if outcome.context else ():
+        if entry["needs"]:
+            found.append(SummarySetting(entry["name"], "?", entry["needs"], "", "", None, ""))
+            continue
+        file, line = entry["file"] or "", entry["line"]
+        is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"].startswith(NOT_KNOWN))
+        value, anchor = "?" if is_unknown else spelled(entry["value"]), f"{anchors[file]}-{line}" if file in anchors else ""
+        found.append(SummarySetting(entry["name"], value, "", entry["because"], file, line, anchor))
+    return found
 
 
 @dataclass
@@ -378,7 +273,7 @@ class ChangeView:
     sentences: list[tuple[str, str]]
     before: RunView | None
     after: RunView | None
-    settings: list[SettingView]
+    settings: list[dict[str, object]]
     new: list[FindingView]
     gone: list[FindingView]
     others: list[str] = field(default_factory=list)  # the titles of runs with the same change
