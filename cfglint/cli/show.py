@@ -20,7 +20,7 @@ def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) 
     """A line for every file: `PATH: KIND, in the run of FILE`, or `PATH: skipped (WHY)`."""
     members: Members = {}
     if arguments.run or (not arguments.paths and project.runs):
-        for _, run in runs_of(arguments, project, stats):
+        for run in runs_of(arguments, project, stats):
             add_members(members, run)
         skipped = dict.fromkeys(stats.unknown_kind, "kind unknown; declare it with `kind`")
         skipped.update(dict.fromkeys(stats.unreadable, "cannot be opened"))
