@@ -26,7 +26,7 @@ from pathlib import Path
 import row_table_text
 import schema_draft7
 import schema_merge
-from schema_source import SourceError, Tree
+from schema_source import SourceError, Tree, mentioned
 
 from cfglint.frameworks.releases.versions import parse_version
 
@@ -43,7 +43,9 @@ def rebuilt(kind: str, path: Path, release: str | None = None) -> str:
         raise SourceError(f"{path}: the source does not name its release, say --release")
     definitions = source.definitions(tree) if hasattr(source, "definitions") else None
     histories = source.histories() if hasattr(source, "histories") else None
-    return schema_merge.build(kind, version, source.facts(tree), lambda file, key: tree.file(file).mentions(key), definitions, histories)
+    return schema_merge.build(
+        kind, version, source.facts(tree), lambda file, key: key in mentioned(tree.file(file)), definitions, histories
+    )
 
 
 def main() -> int:

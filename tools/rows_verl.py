@@ -70,7 +70,9 @@ def called(package: Package) -> Iterator[Function]:
     """The functions of a release with all of their rows."""
     root = Ref("root")
     program = package.module("verl.trainer.main_ppo")
-    yield from function(package, "main_ppo", CONFIG, program, "TaskRunner", "run", {"config": root})
+    renamed = [row for main in function(package, "", CONFIG, program, "", "main", {"config": root}) for row in main.rows if "put" in row]
+    for run in function(package, "main_ppo", CONFIG, program, "TaskRunner", "run", {"config": root}):
+        yield run._replace(rows=[*renamed, *run.rows])  # the program gives former keys their new names first
     rewards = package.module("verl.trainer.ppo.reward")
     yield from function(package, "load_reward_manager", CONFIG, rewards, "", "load_reward_manager", {"config": root})
     checks = package.module("verl.utils.config")

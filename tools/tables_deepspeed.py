@@ -15,7 +15,7 @@ from typing import Any
 import schema_deepspeed
 from history_rows import Fact, Facts, Release, Sections, present_at, rows, sections_at, spans, spans_of, steps, table, value_at
 from schema_merge import NOTES, OTHER_PACKAGE
-from schema_source import Tree
+from schema_source import Tree, mentioned
 
 from cfglint.frameworks.deepspeed.source_fields import has_pydantic_2, tupled
 
@@ -246,7 +246,7 @@ def exists(section: str, sections: dict[str, Raw]) -> bool:
 
 def reads(tree: Tree, place: str, key: str) -> bool:
     """Whether a release has a file that mentions a key."""
-    return (tree.root / place).exists() and tree.file(place).mentions(key)
+    return (tree.root / place).exists() and key in mentioned(tree.file(place))
 
 
 def _rows(properties: dict[str, Raw]) -> dict[str, Fact]:

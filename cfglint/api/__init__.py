@@ -326,9 +326,8 @@ def review_branch(
     """
     original = locals()
     from cfglint.review.base import base_of
-    from cfglint.review.branch import STATES, Branch
+    from cfglint.review.branch import STATES, Branch, DeclaredPair, compare, declared_runs, earlier, unused_releases
     from cfglint.review.left_out import left_out
-    from cfglint.review.of_branch import DeclaredPair, compare, declared_runs, earlier, unused_releases
     from cfglint.run.scan_stats import ScanStats
     from cfglint.source.git import GitRepository
 

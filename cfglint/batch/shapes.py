@@ -69,7 +69,6 @@ def config_of(name: str) -> ConfigTable:
 
 
 def shape_of(name: str) -> Shape:
-    """The shape of a published model."""
     return of_config(config_of(name))
 
 
@@ -100,14 +99,8 @@ def hidden_size_of(text: str) -> int | None:
     name = known_name(text)
     if name is not None:
         return shape_of(name).hidden
-    sizes = hidden_sizes()
+    sizes = {model: size for size, names in HIDDEN_SIZES.items() for model in names.split()}
     return next((sizes[name] for name in spellings(text) if name in sizes), None)
-
-
-@cache
-def hidden_sizes() -> dict[str, int]:
-    """The hidden sizes by the names of the models."""
-    return {each: size for size, names in HIDDEN_SIZES.items() for each in names.split()}
 
 
 def spellings(text: str) -> Iterator[str]:

@@ -109,7 +109,6 @@ class SplitProblem:
         return data_parallel(self.gpus, *self.sizes)
 
     def replace(self, **changes: object) -> SplitProblem:
-        """The same problem with some numbers changed."""
         return SplitProblem(**{**vars(self), **changes})
 
 
@@ -126,7 +125,6 @@ class Split:
 
     @property
     def pair(self) -> Pair:
-        """(micro batch, accumulation)."""
         return self.micro_batch, self.accumulation
 
     def __str__(self) -> str:
@@ -158,12 +156,10 @@ class Solution(Record):
 
     @property
     def data_parallel(self) -> int | None:
-        """The replicas of the problem."""
         return self.problem.data_parallel
 
     @property
     def feasible(self) -> bool:
-        """Whether the target can be reached."""
         return self.chosen is not None
 
     @property
@@ -182,20 +178,37 @@ def solve(problem: SplitProblem) -> Solution:
     """The best split for a problem, or the nearest alternatives."""
     replicas = problem.data_parallel
     if replicas is None:
-        return _misfit(problem)
+        usable = problem.gpus // problem.replica * problem.replica
+        names = ("tensor", "pipeline", "context", "sequence")
+        layout = " x ".join(f"{name} {size}" for name, size in zip(names, problem.sizes, strict=True) if size > 1)
+        reason = f"{problem.gpus} GPUs do not divide into replicas of {problem.replica} ({layout})"
+        return Solution(problem, LAYOUT_INFEASIBLE, reasons=[reason], gpus_below=usable or None, gpus_above=usable + problem.replica)
     samples, remainder = divmod(problem.global_batch, replicas)
     pairs = _pairs(problem, samples) if not remainder else []
     if not pairs:
-        return _unreachable(problem, BATCH_INFEASIBLE if remainder else SCHEDULE_INFEASIBLE)
+        reason = f"{problem.global_batch} is not a multiple of the data-parallel size {replicas}"
+        if not remainder:
+            why = f": {problem.rule.reason}" if problem.rule is not None else ""
+            reason = f"no micro batch up to {problem.cap} and accumulation that make {samples}{why}"
+        solution = Solution(problem, BATCH_INFEASIBLE if remainder else SCHEDULE_INFEASIBLE, reasons=[reason])
+        solution.below, solution.above = _nearest(problem, -1), _nearest(problem, +1)
+        _offer_gpu_counts(solution)
+        return solution
     solution = Solution(problem, OK)
     solution.options = [Split(micro, accumulation, replicas) for micro, accumulation in pairs]
-    solution.chosen = Split(*_best(problem, pairs), replicas)
-    solution.changed = _changed(problem, solution.chosen)
+    solution.chosen = chosen = Split(*_best(problem, pairs), replicas)
+    known = None not in (problem.micro_batch, problem.accumulation)
+    numbers = (
+        ("micro_batch", problem.micro_batch, chosen.micro_batch),
+        ("accumulation", problem.accumulation, chosen.accumulation),
+        ("global_batch", product(problem.micro_batch or 0, problem.accumulation or 0, replicas) if known else None, chosen.global_batch),
+    )
+    solution.changed = [name for name, before, after in numbers if before != after]
     solution.status = OK if solution.changed else NO_CHANGE
-    solution.reasons = _why_chosen(problem, solution.chosen)
-    if not filled(problem, solution.chosen.pair):
+    solution.reasons = _why_chosen(problem, chosen)
+    if not filled(problem, chosen.pair):
         solution.warnings.append(UNDERFILLED)
-    if problem.micro_batch is not None and 2 * solution.chosen.micro_batch <= min(problem.cap, problem.micro_batch):
+    if problem.micro_batch is not None and 2 * chosen.micro_batch <= min(problem.cap, problem.micro_batch):
         solution.warnings.append(SHRUNK)
     return solution
 
@@ -212,13 +225,12 @@ def working_gpu_counts(problem: SplitProblem, limit: int) -> list[int]:
     """Every GPU count up to `limit` on which the target can be reached with this layout, ascending."""
     target, replica = problem.global_batch, problem.replica
     fitting = (replicas for replicas in divisors(target) if replicas * replica <= limit)
-    counts = [(replicas * replica, target // replicas) for replicas in fitting]
-    return [gpus for gpus, samples in counts if _reachable(problem.replace(gpus=gpus), samples)]
-
-
-def allowed(problem: SplitProblem, pair: Pair) -> bool:
-    """Whether the trainer accepts the pair."""
-    return problem.rule is None or problem.rule.accepts(*pair, problem.gpus)
+    # Without a rule of the trainer, micro batch 1 always works.
+    return [
+        replicas * replica
+        for replicas in fitting
+        if problem.rule is None or _pairs(problem.replace(gpus=replicas * replica), target // replicas)
+    ]
 
 
 def filled(problem: SplitProblem, pair: Pair) -> bool:
@@ -233,79 +245,27 @@ def bubble(problem: SplitProblem, pair: Pair) -> float:
 
 
 def _pairs(problem: SplitProblem, samples: int) -> list[Pair]:
-    """Every allowed (micro batch, accumulation) with a product of `samples` per replica."""
-    pairs = ((micro, samples // micro) for micro in divisors(samples) if micro <= problem.cap)
-    return [pair for pair in pairs if allowed(problem, pair)]
-
-
-def _reachable(problem: SplitProblem, samples: int) -> bool:
-    """Whether `samples` per replica can be split; without a rule of the trainer, micro batch 1 always works."""
-    return problem.rule is None or bool(_pairs(problem, samples))
+    """Every (micro batch, accumulation) with a product of `samples` per replica that the trainer accepts."""
+    pairs = [(micro, samples // micro) for micro in divisors(samples) if micro <= problem.cap]
+    return pairs if problem.rule is None else [pair for pair in pairs if problem.rule.accepts(*pair, problem.gpus)]
 
 
 def _best(problem: SplitProblem, pairs: list[Pair]) -> Pair:
     """The preferred pair, by the order in the docstring of this module."""
-
-    def preference(pair: Pair) -> tuple[bool, bool, bool, int]:
-        micro = pair[0]
-        return (
-            pair == (problem.micro_batch, problem.accumulation),
-            filled(problem, pair),
-            micro == problem.micro_batch,
-            micro,
-        )
-
-    return max(pairs, key=preference)
-
-
-def _changed(problem: SplitProblem, split: Split) -> list[str]:
-    numbers = (
-        ("micro_batch", problem.micro_batch, split.micro_batch),
-        ("accumulation", problem.accumulation, split.accumulation),
-        ("global_batch", _current_global_batch(problem), split.global_batch),
-    )
-    return [name for name, before, after in numbers if before != after]
-
-
-def _current_global_batch(problem: SplitProblem) -> int | None:
-    """The global batch of the current pair on these GPUs."""
-    if problem.micro_batch is None or problem.accumulation is None or problem.data_parallel is None:
-        return None
-    return product(problem.micro_batch, problem.accumulation, problem.data_parallel)
-
-
-def _misfit(problem: SplitProblem) -> Solution:
-    solution = Solution(problem, LAYOUT_INFEASIBLE)
-    usable = problem.gpus // problem.replica * problem.replica
-    solution.gpus_below = usable or None
-    solution.gpus_above = usable + problem.replica
-    solution.reasons = [f"{problem.gpus} GPUs do not divide into replicas of {problem.replica} ({_layout(problem)})"]
-    return solution
-
-
-def _unreachable(problem: SplitProblem, status: Status) -> Solution:
-    solution = Solution(problem, status)
-    solution.reasons = [_why_unreachable(problem, status)]
-    solution.below = _nearest(problem, -1)
-    solution.above = _nearest(problem, +1)
-    _offer_gpu_counts(solution)
-    return solution
+    current = (problem.micro_batch, problem.accumulation)
+    return max(pairs, key=lambda pair: (pair == current, filled(problem, pair), pair[0] == problem.micro_batch, pair[0]))
 
 
 def _offer_gpu_counts(solution: Solution) -> None:
-    problem = solution.problem
+    problem, node = solution.problem, solution.problem.gpus_per_node
     counts = working_gpu_counts(problem, 2 * problem.gpus)
     below = [count for count in counts if count < problem.gpus]
     above = [count for count in counts if count > problem.gpus]
+    fills_nodes = {count for count in counts if count % node == 0 or (count < node and node % count == 0)}
     solution.gpus_below = max(below, default=None)
     solution.gpus_above = min(above, default=None)
-    solution.node_gpus_below = max((count for count in below if _fills_nodes(problem, count)), default=None)
-    solution.node_gpus_above = min((count for count in above if _fills_nodes(problem, count)), default=None)
-
-
-def _fills_nodes(problem: SplitProblem, gpus: int) -> bool:
-    node = problem.gpus_per_node
-    return gpus % node == 0 or (gpus < node and node % gpus == 0)
+    solution.node_gpus_below = max(fills_nodes.intersection(below), default=None)
+    solution.node_gpus_above = min(fills_nodes.intersection(above), default=None)
 
 
 def _nearest(problem: SplitProblem, step: int) -> Split | None:
@@ -339,16 +299,3 @@ def _why_chosen(problem: SplitProblem, split: Split) -> list[str]:
     if stages > 1:
         reasons.append(f"{split.accumulation} micro batches in {stages} pipeline stages: {bubble(problem, split.pair):.0%} bubble")
     return reasons
-
-
-def _why_unreachable(problem: SplitProblem, status: Status) -> str:
-    if status == BATCH_INFEASIBLE:
-        return f"{problem.global_batch} is not a multiple of the data-parallel size {problem.data_parallel}"
-    samples = problem.global_batch // (problem.data_parallel or 1)
-    why = f": {problem.rule.reason}" if problem.rule is not None else ""
-    return f"no micro batch up to {problem.cap} and accumulation that make {samples}{why}"
-
-
-def _layout(problem: SplitProblem) -> str:
-    names = ("tensor", "pipeline", "context", "sequence")
-    return " x ".join(f"{name} {size}" for name, size in zip(names, problem.sizes, strict=True) if size > 1)

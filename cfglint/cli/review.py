@@ -20,9 +20,20 @@ from cfglint.cli.output import reports
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import first_few
 from cfglint.review.base import NoBaseError, base_of
-from cfglint.review.branch import COMMITTED, STAGED, STATES, WORKING, Branch
+from cfglint.review.branch import (
+    COMMITTED,
+    STAGED,
+    STATES,
+    WORKING,
+    Branch,
+    DeclaredPair,
+    compare,
+    configuration_of,
+    declared_runs,
+    earlier,
+    unused_releases,
+)
 from cfglint.review.left_out import first_names, left_out
-from cfglint.review.of_branch import DeclaredPair, compare, configuration_of, declared_runs, earlier, unused_releases
 from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem

@@ -79,7 +79,6 @@ def truth(value: object) -> bool | Unknown:
 
 
 def negated(value: object) -> bool | Unknown:
-    """Whether a value is not true."""
     return value if isinstance(value, Unknown) else not value
 
 

@@ -13,7 +13,7 @@ RANK = re.compile(r"^(?:\[\d+\] )?\[(?:rank|default)(\d+)\]: ?")
 WORKER = re.compile(r"^(?:\x1b\[\d+m)?\(\w+(?:\[[^\]]*\])? ?(?:pid=\d+)[^)]*\) ?")
 # The host that pdsh puts before each line, a logger's head, the sign of a quotation, and what only a log has behind them.
 HOST = re.compile(
-    r"^(?:(?!\w*(?:Error|Exception|Warning|Exit): )[A-Za-z][\w.]*[-\d][\w.-]*:|stderr:|>"
+    r"^(?:(?!\w*(?:Error|Exception|Warning|Exit): )[A-Za-z][\w.]*[-\d][\w.-]*:|>"
     r"|\d{4}-\d\d-\d\d[ T][\d:,.]+ - [\w.]+ - [A-Z]+ -) "
     r"(?=\[(?:rank|default)\d|Traceback|\s+File |(?:\w+\.)*\w*(?:Error|Exception): |\[\d{4}-|\{')"
 )
@@ -199,6 +199,7 @@ def read(lines: Iterable[str]) -> Events:
 
 def rank_of(text: str) -> tuple[int | None, str]:
     """The rank before a line, and the line without it."""
+    text = text.removeprefix("stderr: ")
     host = HOST.match(text) if text[:1].isalnum() or text[:1] == ">" else None
     text = text[host.end() :] if host else text
     if text[:1] in "*`" and (plain := DECORATED.match(text)):

@@ -6,7 +6,7 @@ import re
 
 from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised
-from cfglint.explanation.known_exceptions import known_exception, known_warning
+from cfglint.explanation.known_failures import facts, known_exception, known_warning
 from cfglint.explanation.log_parser import pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
@@ -46,81 +46,11 @@ UNITS = {"bytes": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 GIB = 1 << 30
 FRAGMENTED = 2 * GIB  # reserved and unused memory that is worth a remark
 
-# Where in a step the memory ran out, by functions of the traceback: the first that fits, from the innermost frame outwards.
-PHASES = (
-    ("evaluation", ("evaluate", "evaluation_loop", "prediction_step", "prediction_loop", "_evaluate", "_maybe_log_save_evaluate")),
-    ("generation", ("generate", "_generate_and_score_completions", "_prepare_inputs", "generate_completions", "generate_sequences")),
-    ("saving", ("save_model", "save_checkpoint", "_save_checkpoint", "save_16bit_model", "state_dict", "_consolidated_16bit_state_dict")),
-    ("optimizer step", ("step", "_init_group", "_take_model_step", "_optimizer_step", "optimizer_step")),
-    ("loss", ("cross_entropy", "ForCausalLMLoss", "fixed_cross_entropy", "compute_loss_func", "selective_log_softmax", "log_softmax")),
-    ("backward", ("backward", "run_backward", "_engine_run_backward")),
-    (
-        "loading the model",
-        ("from_pretrained", "_load_pretrained_model", "load_state_dict", "load_model", "_load_state_dict_into_meta_model"),
-    ),
-    (
-        "setting up the trainer",
-        (
-            "initialize",
-            "_prepare_deepspeed",
-            "prepare_model",
-            "_move_model_to_device",
-            "_configure_optimizer",
-            "_configure_distributed_model",
-            "prepare",
-            "__init__",
-        ),
-    ),
-    ("forward", ("forward", "compute_loss", "training_step")),
-)
-PHASE_FUNCTIONS = {function: phase for phase, functions in PHASES for function in functions}
+OF_STEP, OF_SETUP = r"optim|deepspeed|bitsandbytes|zero", r"trainer|deepspeed|accelerat|engine|fsdp"
 STRONG = ("evaluation", "generation", "saving")  # these phases contain forwards of their own
 SMALLER = "use a smaller micro batch with more accumulation steps, gradient checkpointing or shorter rows"
-REMEDIES = {
-    "evaluation": "set a smaller `per_device_eval_batch_size`, and `eval_accumulation_steps` if the logits are kept",
-    "generation": "generate fewer or shorter completions at a time, or leave less memory to the generation engine",
-    "saving": "save sharded checkpoints: gathering all weights on one GPU needs the memory of the whole model",
-    "optimizer step": "divide the optimizer states (ZeRO, FSDP) or use 8-bit ones: the first step creates them",
-    "loss": "use a fused loss (`use_liger_kernel: true`), shorter rows or a smaller micro batch: each logit needs 10 to 14 bytes",
-    "backward": SMALLER,
-    "forward": SMALLER,
-    "loading the model": "load the model in 16 bit or quantised, or let each rank load a part (ZeRO stage 3, FSDP)",
-    "setting up the trainer": "divide weights and optimizer states (ZeRO stage 3, FSDP), offload them, or train adapters (LoRA)",
-}
-SIGNALS = {
-    -9: "was killed (SIGKILL), usually because the machine ran out of host memory",
-    -7: "died of SIGBUS, usually because shared memory (/dev/shm) is full",
-    -11: "died of SIGSEGV, a crash in compiled code",
-}
-ABORTED = -6  # by a check in compiled code, also that of NCCL's watchdog
-NAMED_SIGNALS = {"bus": -7, "segmentation": -11, "abort": ABORTED}  # as a shell prints them
-SIGNAL_REMEDIES = {
-    -9: "reduce what is offloaded to the CPU and the number of data loader workers, or use a machine with more memory",
-    -7: "give the container more shared memory (`--shm-size`, `--ipc=host`), or use fewer data loader workers",
-    -11: "look for mismatched versions of torch, CUDA and compiled extensions such as flash-attn",
-}
-# What to do about a job that Slurm refuses.
-OF_SUBMISSION = (
-    (
-        r"node configuration is not available|CPU count per node|More processors requested|memory (?:required|specification)|gres",
-        "ask for what one node of the partition has: `sinfo -o '%P %c %m %G'` shows processors, memory in MB and GPUs (`--gres`) of a node",
-    ),
-    (r"time limit", "ask for at most the time limit of the partition: `sinfo -o '%P %l'`"),
-    (
-        r"account|partition|QOS|policy",
-        "name an account and a partition that you may use: `sacctmgr show assoc user=$USER format=account,partition,qos`",
-    ),
-    (
-        r"^execve\(\)",
-        "activate the environment of the run in the job script (`module load`, `conda activate`, `source .venv/bin/activate`): the program"
-        " is not on its `PATH`",
-    ),
-    (
-        r"credential|Unable to contact|Socket timed out",
-        "submit again; if it goes on, the clocks or the daemons of the cluster's nodes need its administrators",
-    ),
-    (r"batch script|interpreter", "begin the script with `#!/bin/bash`, and the lines `#SBATCH` before the first command"),
-)
+SIGABRT = 6  # of a check in compiled code, also that of NCCL's watchdog
+SIGKILL = 9
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
@@ -203,19 +133,26 @@ def notices(lines: Iterable[str]) -> list[Failure]:
 def cause(events: Events, kind: str = "") -> Failure | None:
     """What ended the run: the first exception that does not follow from another, else a dead process, else a time-out."""
     raised = first_raised(events)
-    dead = next((each for each in events.dead if each.code in SIGNALS), None)
     if events.split_at is not None and (raised is None or "arguments" in raised.text):
-        return of_split_line(*events.split_at)
+        line, argument = events.split_at
+        summary = (
+            f"the shell took `{argument}` for a command: the command before it ends in the line above, without this and later arguments"
+        )
+        remedy = "end that line with a backslash and nothing behind it, not even a blank"
+        return Failure(REFUSED, line, summary, [], remedy, rules=[SPLIT_RULE])
     if raised is not None:
-        memory = next((each for each in handled_by(raised) if MEMORY.search(each.text)), None)
+        memory = next((exception for exception in handled_by(raised) if MEMORY.search(exception.text)), None)
         return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
+    signals = {signal["number"]: signal for signal in facts()["signal"]}
+    dead = next((dead for dead in events.dead if -dead.code in signals), None)
+    line, named = events.killed[0] if events.killed else (0, "")
+    if dead is None and named and "abort" not in named.lower():
+        number = next((signal["number"] for signal in signals.values() if signal.get("shell", "?") in named.lower()), SIGKILL)
+        dead = Dead(line, None, -number)
     if dead is not None:
-        summary = f"{process(dead.rank)} {SIGNALS[dead.code]}"
-        return with_consequences(Failure(KILLED, dead.line, summary, [], SIGNAL_REMEDIES[dead.code], rank=dead.rank), events)
-    line, signal = events.killed[0] if events.killed else (0, "")
-    code = next((code for name, code in NAMED_SIGNALS.items() if name in signal.lower()), -9)
-    if events.killed and code != ABORTED:
-        return with_consequences(Failure(KILLED, line, f"a process {SIGNALS[code]}", [], SIGNAL_REMEDIES[code]), events)
+        signal = signals[-dead.code]
+        failure = Failure(KILLED, dead.line, f"{process(dead.rank)} {signal['says']}", [], signal["help"], rank=dead.rank)
+        return with_consequences(failure, events)
     if events.timeouts:
         return of_timeouts(events)
     if events.stuck is not None:
@@ -223,11 +160,13 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         summary = f"the watchdog of NCCL made no progress for {seconds:,} seconds: a process hung in a call of CUDA or NCCL"
         return Failure(TIMEOUT, line, summary, [], HUNG)
     if events.refused is not None:
-        return of_submission(*events.refused)
+        line, text = events.refused
+        remedies = (reason["help"] for reason in facts()["submission"] if re.search(reason["match"], text, re.IGNORECASE))
+        return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], next(remedies, ""))
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
     if events.killed:
-        return of_status(Dead(line, None, code))
+        return of_status(Dead(line, None, -SIGABRT))
     if events.dead and (events.dead[0].code < 0 or not events.raised):
         return of_status(events.dead[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
@@ -247,30 +186,16 @@ def of_slurm(line: int, reason: str) -> Failure:
     return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
 
 
-def of_split_line(line: int, argument: str) -> Failure:
-    """A command of which the shell took the rest for another one."""
-    summary = f"the shell took `{argument}` for a command: the command before it ends in the line above, without this and later arguments"
-    return Failure(REFUSED, line, summary, [], "end that line with a backslash and nothing behind it, not even a blank", rules=[SPLIT_RULE])
-
-
-def of_submission(line: int, text: str) -> Failure:
-    """A job or a step that Slurm does not start."""
-    remedy = next((each for pattern, each in OF_SUBMISSION if re.search(pattern, text, re.IGNORECASE)), "")
-    return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], remedy)
-
-
 def of_status(dead: Dead) -> Failure:
     """A process that ended with an error, of which the log shows no more than its status."""
-    name = signal_name(-dead.code) if dead.code < 0 else ""
-    how = f"was ended by the signal {name}" if name else f"ended with exit status {dead.code}"
+    how = f"ended with exit status {dead.code}"
+    if dead.code < 0:
+        from signal import Signals
+
+        number = -dead.code
+        how = f"was ended by the signal {Signals(number).name if number in [*Signals] else f'number {number}'}"
     remedy = "look for its exception in the output before, or in the logs of the other ranks (`torchrun --tee 3`, `--log_dir`)"
     return Failure(KILLED, dead.line, f"{process(dead.rank)} {how}; {UNEXPLAINED}", [], remedy, rank=dead.rank)
-
-
-def signal_name(number: int) -> str:
-    from signal import Signals
-
-    return Signals(number).name if number in [*Signals] else f"number {number}"
 
 
 def first_raised(events: Events) -> Raised | None:
@@ -312,7 +237,7 @@ def of_memory(raised: Raised) -> Failure:
         details.append(f"tried to allocate {gib(tried)}" + (f"; {gib(free)}{of_card} were free" if free is not None else ""))
     if allocated is not None:
         details.append(f"PyTorch had allocated {gib(allocated)}" + (f" and reserved {gib(unused)} more" if unused is not None else ""))
-    remedies = [REMEDIES[phase]] if phase else []
+    remedies = [known["help"] for known in facts()["phase"] if known["name"] == phase]
     if unused is not None and unused >= FRAGMENTED and unused >= (tried or 0):
         remedies.append("set `PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`: more was reserved and unused than was asked for")
     remedies = remedies or [SMALLER]
@@ -336,20 +261,18 @@ def article(phase: str) -> str:
 
 
 def phase_of(raised: Raised) -> str:
-    """The phase of a step in which an exception was raised, by the functions of its traceback; empty if they do not tell."""
-    phases = [phase for phase in (phase_at(frame.function, frame.file) for frame in reversed(raised.frames)) if phase]
-    strong = next((phase for phase in phases if phase in STRONG), None)
-    return strong or next(iter(phases), "")
+    """The phase of a step in which an exception was raised, by the functions of its traceback; empty if they do not tell.
 
-
-def phase_at(function: str, file: str) -> str:
-    """The phase that a frame belongs to; `step` counts for optimizers only, and `__init__` for trainers and engines."""
-    phase = PHASE_FUNCTIONS.get(function, "")
-    if function == "step":
-        return phase if re.search(r"optim|deepspeed|bitsandbytes|zero", file) else ""
-    if function in ("__init__", "prepare", "initialize"):
-        return phase if re.search(r"trainer|deepspeed|accelerat|engine|fsdp", file) else ""
-    return phase
+    `step` counts for optimizers only, and `__init__` for trainers and engines.
+    """
+    phase_of_function = {function: phase["name"] for phase in facts()["phase"] for function in phase["functions"]}
+    phases = []
+    for frame in reversed(raised.frames):
+        phase = phase_of_function.get(frame.function, "")
+        files = OF_STEP if frame.function == "step" else OF_SETUP if frame.function in ("__init__", "prepare", "initialize") else ""
+        if phase and re.search(files, frame.file):
+            phases.append(phase)
+    return next((phase for phase in phases if phase in STRONG), phases[0] if phases else "")
 
 
 def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Failure:

@@ -11,7 +11,6 @@ from cfglint.findings.wording import counted, first_few
 from cfglint.frameworks.summary import BATCH, GPUS, GROUPS, LAUNCH, LENGTH, Item
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
-from cfglint.run.sizes import size_of
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.document import pointer
 
@@ -201,7 +200,7 @@ class RunSummary:
         facts, layout = self.run.facts, batch.layout
         source = facts.gpus_source if layout.gpus == facts.gpus else "the files"
         self._derive(LAUNCH, "GPUs", "gpus", layout.gpus, source, needs=self._gpus)
-        size = size_of(self.run) if self.run.launch.line is not None else None
+        size = self.run.size if self.run.launch.line is not None else None
         if size is not None and size.nodes > 1 and size.processes == layout.gpus:
             self._derive(LAUNCH, "nodes", "nodes", size.nodes, f"of {counted(size.per_node, 'GPU')}")
         if layout.gpus is None and batch.problem is None:

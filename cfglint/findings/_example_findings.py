@@ -322,7 +322,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'VRL032': ('AssertionError: Global batch size 100 is not divisible by dp size 8', 'AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu', 'ValueError: batch_size should be a positive integer value, but got batch_size=0'),
     'VRL033': ('AssertionError: resume ckpt must specify the global_steps', 'AssertionError: resume ckpt must be str type'),
     'VRL034': ("FileNotFoundError: [Errno 2] No such file or directory: 'checkpoints/p/e/global_step_100/actor/model_world_size_8_rank_0.pt'",),
-    'VRL035': ("hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.rollout.RolloutConfig': AssertionError('expert_parallel_size must be equal to tensor_model_parallel_size * data_parallel_size') full_key: actor_rollout_ref.rollout",),
+    'VRL035': ("hydra.errors.InstantiationException: Error in call to target 'verl.workers.config.rollout.RolloutConfig': AssertionError('expert_parallel_size must be equal to tensor_model_parallel_size * data_parallel_size') full_key: actor_rollout_ref.rollout", 'ValueError: config.reward.reward_model.nnodes must be greater than 0'),
 }
 
 REMEDIES: dict[str, tuple[str, ...]] = {

@@ -87,7 +87,6 @@ class Config:
 
     @property
     def package(self) -> str:
-        """The package whose release determines the behaviour."""
         return self.framework.package
 
     @property
@@ -102,7 +101,6 @@ class Config:
 
     @property
     def version(self) -> Version:
-        """The targeted release of the framework."""
         return self.facts.version(self.package, self.framework.newest)
 
     def opens(self, path: Path) -> bool:
@@ -127,7 +125,6 @@ class Config:
 
     @property
     def batch(self) -> Batch:
-        """The batch as the framework resolves it."""
         if self._batch is None:
             self._batch = imported(self.parts["batch"])(self)
         return self._batch
@@ -172,7 +169,7 @@ class Config:
         has_code = launch.code is not None or launch.program is not None
         needed = {"adapters": self.has_adapter, "card": self.facts.card is not None, "resuming": self.may_resume}
         needed["passed_objects"] = launch.passed is not None
-        needed |= dict.fromkeys(("program_code", "trainer_objects"), has_code)
+        needed["program_code"] = has_code
         return tuple(name for name, needs in needed.items() if needs)
 
     @property
@@ -275,7 +272,6 @@ class Config:
         return fails_at
 
     def account(self) -> Summary:
-        """The summary of the run: the lines of `explain` beyond batch and layout, each with its origin."""
         summary: Summary = imported(self.parts["account"])(self)
         return summary
 
@@ -643,9 +639,7 @@ class LineFramework(Framework):
     """A kind whose config is a launch line: it is never recognised by the content of a file."""
 
     def detect(self, document: Document) -> int:
-        """Return no match."""
         return NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Return false."""
         return False

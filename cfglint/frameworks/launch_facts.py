@@ -106,6 +106,21 @@ class LaunchFacts(Record):
         """Whether the release of a package is stated, and not merely a bound or nothing."""
         return package in self.target and package not in self.bounds
 
+    def within(self, accepted: Mapping[str, str]) -> LaunchFacts:
+        """The same facts with the newest releases that a framework accepts of libraries, where the project states none, or has bounds that
+        allow these and newer ones.
+        """
+
+        def is_capped(package: str, version: str) -> bool:
+            if package not in self.bounds or parse_version(self.target[package]) <= parse_version(version):
+                return False
+            from cfglint.frameworks.releases.bounds import allows
+
+            return any(allows(spec, version) for spec in self.bounds[package])
+
+        capped = {package: version for package, version in accepted.items() if package not in self.target or is_capped(package, version)}
+        return self.replace(target={**self.target, **capped})
+
     @property
     def counted(self) -> tuple[Reason, ...]:
         """The files whose rows are the number of samples, if nobody stated it: they may be others where the run starts."""
@@ -127,7 +142,6 @@ class LaunchFacts(Record):
         return self.replace(card=self.card or found, gpu_memory=self.gpu_memory or memory)
 
     def replace(self, **changes: object) -> LaunchFacts:
-        """The same facts with some changed."""
         return changed(self, **changes)
 
 

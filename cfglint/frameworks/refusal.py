@@ -126,5 +126,4 @@ class Words(Record):
 
 
 def dotted(path: Sequence[str | int]) -> str:
-    """A path as messages write it."""
     return ".".join(map(str, path))

@@ -10,7 +10,7 @@ from cfglint.findings.remedy import Remedy, remove_key, set_key, set_one
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import described, spelled
-from cfglint.source.annotations import ConfigValue, Iterable
+from cfglint.source.annotations import Callable, ConfigValue, Iterable, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def choice(name: str, value: object, allowed: Iterable[ConfigValue]) -> Remedy:
     """The value to write for a misspelt name, else the allowed ones."""
     from cfglint.source.similar_keys import closest
 
-    names = ["null" if each is None else str(each) for each in allowed]
-    near = closest(str(value).lower(), names) or next((each for each in names if each.lower() == str(value).lower()), None)
+    names = ["null" if item is None else str(item) for item in allowed]
+    near = closest(str(value).lower(), names) or next((item for item in names if item.lower() == str(value).lower()), None)
     return set_key(name, near) if near is not None else set_one(name, names)
 
 
@@ -55,6 +55,15 @@ def mistyped(setting: Setting, wanted: str, exception: str, remedy: Remedy | str
 def not_attribute(value: object, attribute: str) -> str:
     """Python's error for an attribute that a value does not have."""
     return f"AttributeError: '{type(value).__name__}' object has no attribute '{attribute}'"
+
+
+def raised_by(convert: Callable[[Operand], object], value: object) -> str:
+    """Python's error for a conversion, such as by `int` and `float`; empty where the value is converted."""
+    try:
+        convert(value)
+    except (TypeError, ValueError, OverflowError) as raised:
+        return f"{type(raised).__name__}: {raised}"
+    return ""
 
 
 def excludes(first: Setting, second: Setting, remedy: Remedy | str = "", more: str = "", exception: str | None = None) -> Finding:

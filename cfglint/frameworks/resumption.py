@@ -43,7 +43,6 @@ class Resumption(Record):
         return self.end - self.begin if self.end is not None and self.begin is not None else None
 
     def entry(self) -> ResumeEntry:
-        """The plain values for reports."""
         return {
             "checkpoint": self.name,
             "begin": self.begin,

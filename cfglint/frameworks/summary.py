@@ -67,7 +67,6 @@ def one_gpu_each(world: int | None) -> str:
 
 
 def nodes(facts: LaunchFacts) -> str:
-    """The nodes that are assumed: with H100 cards unless a card is given."""
     return "8xH100 nodes" if facts.gpu_memory is None else "nodes of 8 GPUs"
 
 

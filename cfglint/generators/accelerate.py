@@ -78,7 +78,6 @@ def construction_and_launcher(job: JobSpec) -> list[Row]:
 
 
 def read(existing: Existing, config: Any) -> None:
-    """Read the facts of a launch."""
     for key in ("compute_environment", "distributed_type", "num_processes", "num_machines", "machine_rank"):
         existing.use(config, key)
     if config.started is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.frameworks.axolotl import DEEPSPEED, NEWEST, PACKAGE, TRANSFORMERS
-from cfglint.frameworks.axolotl.releases import top
+from cfglint.frameworks.axolotl.releases import HISTORY, TOP
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KIND = "axolotl"
 NAME = "config.yml"
 TARGET = {PACKAGE: NEWEST, "transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
-EPOCHS: float = top(parse_version(NEWEST))["num_epochs"][DEFAULT]
+EPOCHS: float = HISTORY.fields(TOP, parse_version(NEWEST))["num_epochs"][DEFAULT]
 USUAL = Choice(4, "a usual start: raise it as far as memory allows")
 ADAPTER: list[Row] = [
     ("adapter", "lora"),
@@ -34,7 +34,6 @@ ADAPTER: list[Row] = [
 
 
 def training(job: JobSpec, folder: str = "") -> Generated:
-    """The file of a supervised fine-tuning, and its DeepSpeed file."""
     job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, USUAL)
     run_length, total = choices.length(job, chosen, (EPOCHS, "axolotl's own default"), predicted, "num_epochs")

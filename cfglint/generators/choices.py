@@ -140,14 +140,12 @@ def node_variables(job: JobSpec) -> str:
 
 
 def precision(job: JobSpec) -> tuple[str, str]:
-    """(precision, reason); the default is bf16."""
     if job.precision:
         return job.precision, ""
     return "bf16", "same exponent range as fp32, no loss scaling (arXiv 1905.12322); Ampere and newer"
 
 
 def usual_rate(job: JobSpec) -> tuple[float, str]:
-    """(learning rate, reason): a common fine-tuning rate."""
     if job.lora:
         return 2.0e-4, "QLoRA's value for adapters of models up to 13B (arXiv 2305.14314, appendix B)"
     if job.optimizer == "lion":

@@ -145,7 +145,6 @@ def path_in(folder: str, name: str) -> str:
 
 
 def schema_name(kind: str) -> str:
-    """The name of the schema file next to a config."""
     return f"{kind}.schema.json"
 
 

@@ -86,7 +86,6 @@ def with_trainer_file(job: JobSpec, folder: str, launcher: Callable[[JobSpec], s
 
 
 def batch(chosen: Chosen) -> list[Row]:
-    """The rows of the batch."""
     return [
         ("per_device_train_batch_size", chosen.split.micro_batch, chosen.why),
         ("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable),
@@ -99,7 +98,6 @@ def length(job: JobSpec, chosen: Chosen) -> tuple[Row, int | None]:
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
-    """The number of optimizer steps of a run in epochs."""
     batches = steps.batches_per_rank(job.num_examples or 0, chosen.split.micro_batch, chosen.split.data_parallel)
     return in_epochs(job, chosen, epochs, batches)
 
@@ -111,7 +109,6 @@ def in_epochs(job: JobSpec, chosen: Chosen, epochs: float, batches: int) -> int:
 
 
 def rates(job: JobSpec, total: int | None, usual: Callable[[JobSpec], tuple[float, str]] = choices.usual_rate) -> list[Row]:
-    """Optimizer, learning rate and its schedule."""
     name = optimizer(job, "a trainer")
     return [("optim", name), ("learning_rate", *choices.rate(job, usual)), *schedule(job), *warmup(job, total), *regularization(job)]
 
@@ -125,7 +122,6 @@ def optimizer(job: JobSpec, consumer: str) -> str | None:
 
 
 def regularization(job: JobSpec) -> list[Row]:
-    """Weight decay, Adam's constants and clipping, if they are not the Trainer's defaults."""
     usual = defaults(job.version("transformers"))
     return [(key, unless(usual[key], getattr(job, fact))) for fact, key in REGULARIZATION.items()]
 
@@ -168,7 +164,6 @@ def warmup(job: JobSpec, total: int | None) -> list[Row]:
 
 
 def precision(job: JobSpec) -> Row:
-    """The number format; fp32 is the Trainer's default."""
     name, why = choices.precision(job)
     return (name, None if name == "fp32" else True, why)
 
@@ -185,13 +180,11 @@ def checkpointing(job: JobSpec) -> list[Row]:
 
 
 def logging(job: JobSpec, total: int | None) -> list[Row]:
-    """Log entries, and checkpoints if an interval is specified."""
     why = "" if job.logging_steps else "the default, 500, is too coarse for a curve"
     return [("logging_steps", choices.log_interval(job, total), why), ("save_steps", job.save_steps)]
 
 
 def read(existing: Existing, config: Any) -> None:
-    """Read the facts of `TrainingArguments`, defaults included."""
     arguments = config.arguments
 
     def number(fact: str, field: str, least: float = 0) -> None:

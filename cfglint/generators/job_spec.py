@@ -111,11 +111,9 @@ class JobSpec:
             raise Contradiction(f"--warmup {self.warmup} must be a ratio below 1, or an integer number of steps")
 
     def replace(self, **changes: object) -> JobSpec:
-        """The same job with some facts changed."""
         return JobSpec(**{**self.known(), **changes})
 
     def known(self) -> ConfigTable:
-        """The specified facts."""
         return {name: getattr(self, name) for name in self.NAMES if getattr(self, name) is not None}
 
     def needed_gpus(self) -> int:

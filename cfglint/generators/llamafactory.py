@@ -17,7 +17,6 @@ TARGET = {package: library(package, parse_version(NEWEST)) for package in ("tran
 
 
 def training(job: JobSpec, folder: str = "") -> Generated:
-    """The training file of a supervised fine-tuning, and its DeepSpeed file."""
     job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, huggingface.USUAL)
     run_length, total = huggingface.length(job, chosen)
@@ -57,7 +56,6 @@ def training(job: JobSpec, folder: str = "") -> Generated:
 
 
 def read(existing: Existing, config: Any) -> None:
-    """Read the trainer's facts, the method and the length of a sample."""
     huggingface.read(existing, config)
     if config.method == "lora":
         existing.take("lora", config, "finetuning_type", value=True)

@@ -29,7 +29,6 @@ MODEL_FACTS = {"layers": "num_layers", "hidden": "hidden_size", "heads": "num_at
 
 
 def single_file(job: JobSpec, folder: str = "") -> Generated:
-    """One file with all settings."""
     rows, shape, chosen = model_rows(job)
     file = main_file(KIND, MODEL, job, [*rows, *cluster_rows(job, shape)])
     return Generated([file], chosen.split, notes(job, chosen, path_in(folder, MODEL)))
@@ -50,7 +49,6 @@ def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
 
 
 def model_rows(job: JobSpec) -> tuple[list[Row], NeoXShape, Chosen]:
-    """The rows for layout, sizes, batch, optimizer and length of the run."""
     shape = shape_of(job)
     check_sizes(shape, job)
     chosen = choices.batch(job, Choice(shape.micro_batch, f"as in configs/{shape.source}"))
@@ -153,7 +151,6 @@ def layout(job: JobSpec) -> list[Row]:
 
 
 def optimizer(job: JobSpec, shape: NeoXShape) -> list[Row]:
-    """Optimizer, rate and decay."""
     name = job.optimizer or "adamw"
     spelled = job.replace(optimizer=name).choose("optimizer", OPTIMIZERS, "GPT-NeoX")
     if job.offload and name != "adamw":
@@ -180,7 +177,6 @@ def optimizer(job: JobSpec, shape: NeoXShape) -> list[Row]:
 
 
 def length(job: JobSpec, chosen: Chosen, shape: NeoXShape) -> list[Row]:
-    """Iterations or epochs, and the warm-up fraction."""
     split = chosen.split
     total, why = choices.total_steps(job, split.global_batch, job.seq_length or shape.seq_length)
     row: Row = ("train_iters", total, why)
@@ -224,7 +220,6 @@ def fraction(part: int, total: int) -> float:
 
 
 def cluster_rows(job: JobSpec, shape: NeoXShape) -> list[Row]:
-    """The rows for paths, tokenizer and machines."""
     nodes, output = choices.nodes(job), job.output_dir or "checkpoints"
     hostfile = "hostfile" if nodes > 1 else None
     return [
@@ -238,7 +233,6 @@ def cluster_rows(job: JobSpec, shape: NeoXShape) -> list[Row]:
 
 
 def read(existing: Existing, config: Any) -> None:
-    """Read the facts of GPT-NeoX arguments, defaults included."""
     for fact, key in MODEL_FACTS.items():
         existing.number(fact, config, key, least=1)
     existing.number("seq_length", config, "seq_length", least=1)

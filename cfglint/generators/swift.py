@@ -28,7 +28,6 @@ DEFAULTS = {"weight_decay": 0.1, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "
 
 
 def training(job: JobSpec, folder: str = "") -> Generated:
-    """The file of a supervised fine-tuning."""
     release = parse_version((job.target or {}).get(PACKAGE, NEWEST))
     if release < POSITIONAL:
         raise Contradiction(f"ms-swift takes a file of arguments from 4.0.0 on; set --target {PACKAGE}=={NEWEST}")
@@ -76,7 +75,6 @@ def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:
 
 
 def warmup(job: JobSpec, total: int | None) -> list[Row]:
-    """Warm-up in steps or as a ratio."""
     if not job.warmup:
         return []
     choices.warmup_steps(job, total)
@@ -84,7 +82,6 @@ def warmup(job: JobSpec, total: int | None) -> list[Row]:
 
 
 def deepspeed_file(job: JobSpec) -> str | None:
-    """The name of the package's DeepSpeed file."""
     if job.zero is None or job.offload is None:
         return None if job.zero is None else f"zero{job.zero}"
     if job.zero == 1 or (job.zero == 3 and job.offload == "optimizer"):
@@ -93,7 +90,6 @@ def deepspeed_file(job: JobSpec) -> str | None:
 
 
 def read(existing: Existing, config: Any) -> None:
-    """Read the facts of the Trainer, the trained part, the length of a sample and the DeepSpeed file."""
     huggingface.read(existing, config)
     tuner = config.own(config.swift.tuner_key)
     if tuner == "lora":

@@ -27,7 +27,6 @@ ACTOR, ROLLOUT = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
 
 
 def training(job: JobSpec, folder: str = "") -> Generated:
-    """The config of a run of GRPO."""
     gpus, nodes, batch = job.needed_gpus(), choices.nodes(job), job.global_batch or PROMPTS
     if batch * SAMPLES % gpus:
         raise Unreachable(f"{batch} prompts x {SAMPLES} completions do not divide among {gpus} GPUs")
@@ -78,7 +77,6 @@ def training(job: JobSpec, folder: str = "") -> Generated:
 
 
 def read(existing: Existing, config: Any) -> None:
-    """Read rate, length and steps of the actor."""
     tree = config.tree
     rate = tree.value(f"{ACTOR}.optim.lr")
     if isinstance(rate, (int, float)):

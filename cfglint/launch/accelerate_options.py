@@ -62,13 +62,11 @@ PACKAGED_PROCESSES = 8  # the value of `num_processes` in each of them
 
 
 def is_option(key: str) -> bool:
-    """Whether accelerate may have an option of this name in some release; dashes are underscores."""
     name = key.replace("-", "_")
     return name in FLAGS or name in VALUES or name.startswith(FAMILIES)
 
 
 def is_flag(key: str) -> bool:
-    """Whether an option has no value, so that the value in the file is used as the name of the script."""
     return key.replace("-", "_") in FLAGS
 
 

@@ -13,7 +13,6 @@ NUMERIC = ("int", "float", "bool")
 
 
 def converted(kind: str, text: str) -> ConfigValue:
-    """The string converted to one type; None where that is not possible."""
     if kind == "bool":
         word = text.lower()
         return True if word in TRUE else False if word in FALSE else None
@@ -26,13 +25,11 @@ def converted(kind: str, text: str) -> ConfigValue:
 
 
 def spellings(name: str) -> str:
-    """An option as argparse names it in its messages: `--max_length/--max-length`."""
     dashed = name.replace("_", "-")
     return f"--{name}" + (f"/--{dashed}" if dashed != name else "")
 
 
 def invalid_value(option: str, kind: str, text: str) -> str:
-    """The message about a word that cannot be converted."""
     if kind == "bool":
         choices = "yes/no, true/false, t/f, y/n, 1/0 (case insensitive)"
         return f"argument {option}: Truthy value expected: got {text} but expected one of {choices}."
@@ -40,5 +37,4 @@ def invalid_value(option: str, kind: str, text: str) -> str:
 
 
 def invalid_choice(option: str, text: str, choices: Iterable[str]) -> str:
-    """The message about a word that is not among the choices."""
     return f"argument {option}: invalid choice: {text!r} (choose from {', '.join(choices)})"

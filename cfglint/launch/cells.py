@@ -29,28 +29,21 @@ class CellScript(Script):
         self._places = [part.place[1] if part.place is not None else None for part in parts]
 
     def line(self, offset: int) -> int:
-        """The number of the line in the file that contains an offset of the source."""
         known = [start for start in self._places[: bisect_right(self._starts, offset)] if start is not None]
         return self._file.count("\n", 0, known[-1] if known else self.offset) + 1
 
 
 def scripts(path: str, text: str) -> Iterator[CellScript]:
-    """The commands of a notebook, in order."""
     before: list[TextPart] = []  # the folder and the variables that earlier lines have set
     for cell in lines_of_cells(text, cells_in(text) or []):
         if not cell:
             continue
-        if is_of_shell(cell[0][2]):
+        words = cell[0][2].split()
+        if words[:1] in SHELLS or words[:2] in SHELLS:
             yield CellScript(path, text, [*before, *parts_of(path, text, cell[1:])])
-        elif not cell[0][2].startswith("%%") or cell[0][2].split()[0] in TRANSPARENT:
+        elif not cell[0][2].startswith("%%") or words[0] in TRANSPARENT:
             for command in commands_of(cell):
                 yield from of_line(path, text, command, before)
-
-
-def is_of_shell(first: str) -> bool:
-    """Whether the first line of a cell makes all of it a script of the shell."""
-    words = first.split()
-    return words[:1] in SHELLS or words[:2] in SHELLS
 
 
 def commands_of(cell: list[Line]) -> Iterator[list[Line]]:
@@ -83,7 +76,6 @@ def of_line(path: str, text: str, command: list[Line], before: list[TextPart]) -
 
 
 def parts_of(path: str, text: str, lines: list[Line]) -> Iterator[TextPart]:
-    """The lines with the place of each of their characters; one that JSON escapes has none."""
     for start, passed, line in lines:
         at = start + len(escaped(text, start, passed))
         plain = ""
@@ -99,5 +91,4 @@ def parts_of(path: str, text: str, lines: list[Line]) -> Iterator[TextPart]:
 
 
 def placed(path: str, plain: str, end: int) -> list[TextPart]:
-    """Characters that the file has unchanged before an offset."""
     return [TextPart(plain, (path, end - len(plain), end))] if plain else []

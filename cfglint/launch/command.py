@@ -6,7 +6,7 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.arguments import override_arguments, read_arguments
 from cfglint.launch.kinds import every_kind
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
-from cfglint.launch.line import Argument, LaunchLine
+from cfglint.launch.line import LaunchLine
 from cfglint.source.annotations import Any, Collection, Mapping
 from cfglint.source.project_files import ROOT
 from cfglint.source.shell.command import CommandDocument
@@ -54,18 +54,16 @@ def command_document(line: LaunchLine, text: str) -> CommandDocument:
         arguments = override_arguments(line.arguments)
         document.assignments = True
     for argument in arguments if arguments is not None and not assignments else read_arguments(line.arguments, assignments=assignments)[0]:
-        document.add(argument.name, flag(argument), argument.word, argument.texts)
+        document.add(argument.name, argument.word.string, argument.word, argument.texts)
     add_size(document, line)
     return document
 
 
 def takes_overrides(line: LaunchLine) -> bool:
-    """Whether the program of a line takes Hydra's overrides."""
     return any(kind.takes_overrides and kind.runs(line) for _, kind in every_kind())
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:
-    """Add the option or variable that sets the number of processes of a launch on one node, if it is written as a number."""
     if line.nodes != 1:
         return
     for name in ("nproc_per_node", "num_gpus", "num_processes"):
@@ -78,18 +76,11 @@ def add_size(document: CommandDocument, line: LaunchLine) -> None:
         document.add_size(SIZE_VARIABLE, text, text)
 
 
-def flag(argument: Argument) -> str:
-    """The name of an option as it is written."""
-    return argument.word.string
-
-
 def trainer_names(document: CommandDocument) -> set[str]:
-    """The arguments that are fields of `TrainingArguments`."""
     return set(document.words) & TRAINER_NAMES
 
 
 def summary(line: LaunchLine, arguments: dict[str, Any]) -> LaunchEntry:
-    """The known facts of a launch, as in the reports."""
     return {
         "file": line.call.path,
         "line": line.call.line,
@@ -116,5 +107,4 @@ def not_known(unknown: Mapping[str, Unknown], set_later: Collection[str], fields
 
 
 def readable(text: str) -> str:
-    """A path of the project for display."""
     return text.replace(ROOT, "<root>") if ROOT in text else text

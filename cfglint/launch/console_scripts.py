@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import Iterator
 from cfglint.source.project_files import Project
 from cfglint.source.record import Record
 
@@ -25,25 +24,17 @@ def console_scripts(project: Project) -> dict[str, ConsoleScript]:
     """The commands of a project by their names, as its pyproject.toml, setup.cfg or setup.py states them."""
     folder = f"{project.root}/" if project.root else ""
     texts = {name: project.read(folder + name) or "" for name in ("pyproject.toml", "setup.cfg", "setup.py")}
-    found = [*of_tables(texts["pyproject.toml"]), *of_list(texts["setup.cfg"])]
-    found += QUOTED.findall(texts["setup.py"].partition(POINTS)[2])
-    return {name: ConsoleScript(module, function) for name, module, function in found}
-
-
-def of_tables(text: str) -> Iterator[tuple[str, ...]]:
-    """(name, module, function) of the entries in the tables of scripts."""
-    inside = False
-    for line in text.splitlines():
+    found: list[tuple[str, ...]] = []
+    is_table = False
+    for line in texts["pyproject.toml"].splitlines():
         if line.lstrip().startswith("["):
-            inside = line.strip() in TABLES
-        elif inside and (entry := ENTRY.match(line)):
-            yield entry.groups()
-
-
-def of_list(text: str) -> Iterator[tuple[str, ...]]:
-    """(name, module, function) of the indented lines after `console_scripts =`."""
-    for line in text.partition(POINTS)[2].splitlines()[1:]:
+            is_table = line.strip() in TABLES
+        elif is_table and (entry := ENTRY.match(line)):
+            found.append(entry.groups())
+    for line in texts["setup.cfg"].partition(POINTS)[2].splitlines()[1:]:  # indented after `console_scripts =`
         entry = ENTRY.match(line)
         if not line[:1].isspace() or entry is None:
-            return
-        yield entry.groups()
+            break
+        found.append(entry.groups())
+    found += QUOTED.findall(texts["setup.py"].partition(POINTS)[2])
+    return {name: ConsoleScript(module, function) for name, module, function in found}

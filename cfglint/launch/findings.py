@@ -1,21 +1,29 @@
-"""Problems of a launch line that the line and the files that it names show."""
+"""Problems of a launch line that the line and the files that it names show, broken line continuations among them: commands that end too
+early, and words that are joined because no blank separates them.
+
+Source: bash(1), "Quoting".
+"""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
+from cfglint.launch.argparse_types import converted
 from cfglint.launch.command import readable
 from cfglint.launch.deepspeed_argument import refused_config
-from cfglint.launch.kinds import is_trainer, kind_named
+from cfglint.launch.kinds import base_fields, is_trainer, kind_named
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
-from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile, Option
+from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.slurm import Header
 from cfglint.source.annotations import Iterable, TypeGuard
-from cfglint.source.shell.command import SHOWN, CommandDocument, is_placeholder
+from cfglint.source.shell.command import ELLIPSES, SHOWN, CommandDocument, is_placeholder
+from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.started_command import StartedCall
 from cfglint.source.shell.tables import names
 
@@ -46,10 +54,13 @@ NEEDS_VALUE = names("tf32 greater_is_better disable_tqdm")
 CONFIG_ENDS = (".yaml", ".yml", ".json", ".hjson", ".toml")
 READ_BY_ACCELERATE = ("--deepspeed", "launcher:deepspeed_config_file")  # by its class HfDeepSpeedConfig
 REQUIRED = ("launcher:config_file", "launcher:accelerate_config", "--deepspeed", "--deepspeed_config", "launcher:deepspeed_config_file")
+CODE = "LCH001"
+REMEDY = "end each line but the last with a backslash and nothing after it, and put no comments in between"
+JOINED = Reason("argument", "a word that a line continuation joins with the next option")
+CONTINUATION = 2  # characters: a backslash and a newline
 
 
 def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
-    """Report options of the launcher after the program, which the program receives."""
     options = launcher_of(line).own_options
     for argument in arguments:
         if argument.name in options and argument.name not in line.options:
@@ -59,7 +70,6 @@ def behind_program(line: LaunchLine, arguments: Iterable[Argument]) -> None:
 
 
 def visible_devices(line: LaunchLine) -> None:
-    """Report a CUDA_VISIBLE_DEVICES that contradicts the flags of the launcher."""
     value = line.call.environment.get(VISIBLE)
     if value is None or not value.value or value.place is None:
         return
@@ -73,7 +83,6 @@ def visible_devices(line: LaunchLine) -> None:
 
 
 def offered_gpus(line: LaunchLine, gpus: int | None, source: str, here: bool) -> None:
-    """Report a line that starts more processes than the GPUs that `source` names."""
     if gpus is None or line.processes is None or line.machine or line.processes <= gpus:
         return
     several = f" ({Size(line.gpus_per_node, line.nodes)})" if line.gpus_per_node and line.nodes and line.nodes > 1 else ""
@@ -97,40 +106,30 @@ def unknown_options(line: LaunchLine) -> None:
     options, launcher = line.options, launcher_of(line)
     if options.open:
         return
+    from cfglint.source.similar_keys import closest
+
     for option in (*options.given.values(), *([options.missing] if options.missing is not None else [])):
         flag = option.word.string.partition("=")[0]
         name = flag.removeprefix("--")
-        if flag == name or not is_name(name) or launcher.has_option(name):
+        is_complete = name.replace("-", "").replace("_", "").isalnum() and name.isascii()  # without placeholders and unknown parts
+        if flag == name or not is_complete or launcher.has_option(name):
             continue
+        # The launcher's own option for the same, one with a similar name, or the place after the program.
+        same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
+        meant = next(same, None) or closest(option.name, launcher.own_options)
+        value = f" {option.value.string}" if option.value is not None and option.value.known else ""
         line.refuse(
             "LCH022",
             option.word[: len(flag)],
             flag,
             f"`{flag}` is not an option of the launcher {line.launcher}",
             f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
-            remedy=remedy_of_option(line, option, flag),
+            remedy=f"write `--{meant}{value}`" if meant else f"remove `{flag}`, or put it after the program if it is an option of it",
             severity=severity_of(line),
         )
 
 
-def is_name(text: str) -> bool:
-    """Whether a string is the complete name of an option, without placeholders and unknown parts."""
-    return text.replace("-", "").replace("_", "").isalnum() and text.isascii()
-
-
-def remedy_of_option(line: LaunchLine, option: Option, flag: str) -> str:
-    """The remedy for an unknown option: the launcher's own for the same, one with a similar name, or the place after the program."""
-    from cfglint.source.similar_keys import closest
-
-    launcher = launcher_of(line)
-    same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
-    name = next(same, None) or closest(option.name, launcher.own_options)
-    value = f" {option.value.string}" if option.value is not None and option.value.known else ""
-    return f"write `--{name}{value}`" if name else f"remove `{flag}`, or put it after the program if it is an option of it"
-
-
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
-    """Report options without the value that they need."""
     option = line.options.missing
     if option is not None and launcher_of(line).has_option(option.word.string.removeprefix("--")):
         raised = f"error: argument --{option.name}: expected one argument"
@@ -152,7 +151,6 @@ def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
 
 
 def unusable_counts(line: LaunchLine) -> None:
-    """Report numbers of processes and machines that the launcher refuses."""
     for name, refusal in launcher_of(line).counts.items():
         option = line.options.given.get(name)
         text = option.value.value if option is not None and option.value is not None else None
@@ -166,7 +164,6 @@ def unusable_counts(line: LaunchLine) -> None:
 
 
 def header_sizes(line: LaunchLine, header: Header) -> None:
-    """Report a request of the job that contradicts the sizes of the line."""
     each, option = header.gpus_per_node, header.gpus_option
     if each is None or not option or line.gpus_per_node is None or line.machine or line.gpus_per_node <= each:
         return
@@ -177,14 +174,17 @@ def header_sizes(line: LaunchLine, header: Header) -> None:
 
 
 def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str]) -> None:
-    """Report config files that are named but missing."""
     for file in line.files:
         name = file.word.value
         file.is_written = name in written
         if file.path is not None or file.is_written or not is_relative(name):
             continue
         if file.outside:
-            outside_project(line, file)
+            is_path = file.role != "--deepspeed" or file.word.string.endswith(".json")
+            if file.role in (*REQUIRED, HOSTFILE) and file.known and is_path:
+                message = f"`{flag_of(file)}` names `{name}`, which is outside the project and was not read"
+                remedy = "name the file on the command line too, or move it into the project"
+                line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
             continue
         if file.role == HOSTFILE:
             without = "refuses several nodes without it" if line.nodes and line.nodes > 1 else "uses the local machine alone"
@@ -194,7 +194,9 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
             continue
         if not file.known or mentioned(name, line, calls, written):
             continue
-        if is_opened(file, line):
+        launcher = launcher_of(line)  # which itself opens the file, as may the program in the folder of the line
+        is_own = launcher.opens_files and file.kind == launcher.kind and name.endswith(CONFIG_ENDS)
+        if is_own or (file.role in REQUIRED and (line.program_path is not None or launcher.opens_files)):
             line.problems.append(missing_file(line, file))
         else:
             file.absent = True
@@ -203,21 +205,12 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
         line.deepspeed_word = None
 
 
-def is_opened(file: NamedFile, line: LaunchLine) -> bool:
-    """Whether the launcher itself, or the program in the folder of the line, opens a file of this role."""
-    launcher = launcher_of(line)
-    if launcher.opens_files and file.kind == launcher.kind and file.word.string.endswith(CONFIG_ENDS):
-        return True
-    return file.role in REQUIRED and (line.program_path is not None or launcher.opens_files)
-
-
 def is_page(line: LaunchLine) -> bool:
     """Whether a line stands in a page or a notebook, or in a script that one calls: what it leaves out is often for the reader to add."""
     return (line.call.called_from or (line.call.path,))[0].lower().endswith(SHOWN)
 
 
 def severity_of(line: LaunchLine) -> Severity:
-    """The severity of a problem with which the line does not start; a line of a page may be shortened."""
     return WARNING if is_page(line) else ERROR
 
 
@@ -236,12 +229,13 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     name = file.word.string
     key = flag_of(file) if file.role.startswith(("--", "launcher:")) else name
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
+    folder = readable(line.folder or "").removeprefix("<root>").lstrip("/") or "the top of the project"
     return LineProblem(
         "LCH002",
         severity_of(line),
         file.word,
         key,
-        f"{names} (seen from {folder_name(line)})",
+        f"{names} (seen from {folder})",
         refused_config(name) if file.role in READ_BY_ACCELERATE else launcher_of(line).refused_config.format(name) if file.kind else "",
         of_launcher=file.role == "launcher:config_file",
         remedy="write the path as seen from there",
@@ -261,31 +255,16 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
         line.problems.append(missing_file(line, file))
 
 
-def outside_project(line: LaunchLine, file: NamedFile) -> None:
-    """Report a config file that is not read because it is outside the project."""
-    if file.role not in (*REQUIRED, HOSTFILE) or not file.known or (file.role == "--deepspeed" and not file.word.string.endswith(".json")):
-        return
-    message = f"`{flag_of(file)}` names `{file.word.string}`, which is outside the project and was not read"
-    remedy = "name the file on the command line too, or move it into the project"
-    line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
-
-
 def flag_of(file: NamedFile) -> str:
     key = file.role.removeprefix("launcher:")
     return key if key.startswith("--") else f"--{key}"
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:
-    """Whether another part of the script mentions a file, and so may create it."""
     last = name.rpartition("/")[2]
     if any(path.rpartition("/")[2] == last for path in written):
         return True
     return any(last in word.string for call in calls if call.start < line.call.start for word in call.words if "--" not in word.string[:2])
-
-
-def folder_name(line: LaunchLine) -> str:
-    text = readable(line.folder or "").removeprefix("<root>").lstrip("/")
-    return text or "the top of the project"
 
 
 def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
@@ -298,3 +277,104 @@ def named_with_block(line: LaunchLine, arguments: Iterable[Argument]) -> None:
         if argument.name == "deepspeed" and argument.texts:
             message = "the file of `--deepspeed` replaces the DeepSpeed block of the accelerate config: its `zero_stage` has no effect"
             line.report("LCH014", "info", argument.word, "--deepspeed", message, remedy="remove `zero_stage` from the accelerate config")
+
+
+def lost_arguments(line: LaunchLine) -> None:
+    """Report words that a broken line continuation cuts off, and the blank that it passes to the program."""
+    call = line.call
+    cut, lost = call.cut, call.lost
+    if (not lost and not call.blanks) or call.words[-1].string in ELLIPSES:  # `...` on a line of its own stands for other arguments
+        return
+    if lost:
+        first = lost[0][0][0]
+        word, key = first, first.string.partition("=")[0]
+        if cut is not None:  # the blank is at the end of the option before
+            options = [text.string for text in call.words if text.string.startswith("--") or "=" in text.string]
+            word, key = cut, "".join(options[-1:]).partition("=")[0]
+        reader = "the program" if line.program is not None else "the launcher"
+        others = [text.string for words, _ in lost for text in words if text.string.startswith("--") or "=" in text.string]
+        name = first.string.partition("=")[0]
+        count = len(others) - any(other.partition("=")[0] == name for other in others[:1])
+        lost_words = f"`{name}` and {counted(count, 'more argument')} are" if count > 0 else f"`{name}` is"
+        cause = "the line continuation before it is broken" if cut is None else f"{blank_name(cut)} follows the backslash before it"
+        message = f"{lost_words} not passed to {reader}: {cause}"
+    else:
+        word, key = call.blanks[0], ""
+        where = "the last backslash" if word is cut else "a backslash that does not end its line"
+        message = f"{blank_name(word)} is passed to the program as an argument of its own: it follows {where}"
+    problem = LineProblem(CODE, "warning", word, key, message, remedy=REMEDY)
+    if line.program is None:
+        problem.severity, problem.of_launcher = "error", True
+        problem.exception = "error: the following arguments are required" if cut is None else f"python: can't open file {cut.string!r}"
+    line.problems.append(problem)
+
+
+def blank_name(word: Text) -> str:
+    return {"\r": "a carriage return (a Windows line end)", "\t": "a tab"}.get(word.string[0], "a blank")
+
+
+def is_stray(word: Text, line: LaunchLine) -> bool:
+    """Whether a word is a blank that a broken continuation passes, or a word of the comment that it begins."""
+    call = line.call
+    if any(word is blank for blank in call.blanks):
+        return True
+    behind = call.words[next(place for place, text in enumerate(call.words) if text is call.cut) :] if call.cut is not None else ()
+    return any(word is text for text in behind)
+
+
+def refused_blanks(line: LaunchLine, launch: Launch) -> None:
+    raised = launcher_of(line).refused_words
+    words = [word for word in line.arguments if is_stray(word, line)] if line.call.blanks else []
+    if raised and words and launch.is_main:
+        refuse(line, "", raised.format([word.string for word in words]))
+
+
+def joined_words(line: LaunchLine, arguments: list[Argument]) -> None:
+    for argument in arguments:
+        for word in argument.texts:
+            at = joined_at(word)
+            if at is not None:
+                option = Text(word.parts[at:])
+                message = f"`{word.string}` is one word: there is no blank before the backslash, so `{option.string}` is not an option"
+                remedy = f"write a blank before the backslash in front of `{option.string}`"
+                line.report(CODE, "warning", option, f"--{argument.name}", message, remedy=remedy)
+
+
+def joined_at(word: Text) -> int | None:
+    """The index of the part of a word that was meant to be an option: it begins with dashes right behind a line continuation."""
+    for index, (before, after) in enumerate(pairwise(word.parts), 1):
+        one, two = before.place, after.place
+        if one is None or two is None or one[0] != two[0] or two[1] - one[2] != CONTINUATION:
+            continue
+        if after.text is not None and after.text.startswith("--") and not any(map(str.isspace, before.text or " ")):
+            return index
+    return None
+
+
+def refused_joined_words(line: LaunchLine, command: CommandDocument, launch: Launch) -> None:
+    """Make joined words that the parser cannot convert to the type of their option errors, and their values unknown to all other rules."""
+    for argument in line.given or ():
+        joined = next((word for word in argument.texts if joined_at(word) is not None), None)
+        if joined is None or argument.name not in command.words:
+            continue
+        command.words[argument.name], command.unknown[argument.name] = None, Unknown(JOINED)
+        kind = kind_of(argument.name, launch)
+        if kind in ("int", "float") and converted(kind, joined.string) is None:
+            refuse(line, f"--{argument.name}", f"error: argument --{argument.name}: invalid {kind} value: {joined.string!r}")
+
+
+def kind_of(name: str, launch: Launch) -> str:
+    """The type of an argument, if it is known who parses it: the program itself, or the Trainer's parser; empty if not."""
+    program = launch.parser
+    if program is not None and name in program.fields:
+        return str(program.fields[name].kind)
+    fields = base_fields()
+    kinds = fields[name][0].split("|") if name in fields and launch.is_main and not launch.doubts and is_trainer(launch.consumer) else []
+    return next((kind for kind in ("float", "int") if kind in kinds), "") if "str" not in kinds else ""
+
+
+def refuse(line: LaunchLine, key: str, exception: str) -> None:
+    """Make the problem of a broken continuation at an option an error with this exception; empty `key` for that of blanks."""
+    for problem in line.problems:
+        if problem.code == CODE and (not key or problem.key == key):
+            problem.severity, problem.exception, problem.of_launcher = "error", exception, True

@@ -50,12 +50,10 @@ class Options(Record):
         return name in self.given
 
     def text(self, name: str) -> Text | None:
-        """The value of an option; None if it is missing."""
         option = self.given.get(name)
         return None if option is None else option.value or EMPTY
 
     def value(self, name: str) -> str | None:
-        """The value of an option as a string; None if it is missing or unknown."""
         text = self.text(name)
         return None if text is None else text.value
 
@@ -86,7 +84,6 @@ class NamedFile(Record):
 
     @property
     def option(self) -> str:
-        """The name of the option that names it; empty for a positional argument."""
         return "" if self.role == "positional" else self.role.rpartition(":")[2].lstrip("-")
 
 
@@ -117,8 +114,7 @@ class LaunchLine:
     """
 
     def __init__(self, call: StartedCall, launcher: str) -> None:
-        self.call = call
-        self.launcher = launcher
+        self.call, self.launcher = call, launcher
         self.script_path = call.path
         self.sourced: list[str] = []  # files that the script sources, which may set what the line uses
         self.program: Text | None = None
@@ -147,14 +143,12 @@ class LaunchLine:
         self.folder: str | None = None
 
     def copy(self) -> LaunchLine:
-        """A copy to which reasons and problems can be added."""
         other = LaunchLine(self.call, self.launcher)
         vars(other).update(vars(self), unknown=[*self.unknown], problems=[*self.problems])
         return other
 
     @property
     def is_sourced(self) -> bool:
-        """Whether it is written in another file that the script sources."""
         return self.call.path != self.script_path
 
     @property
@@ -163,21 +157,12 @@ class LaunchLine:
         return any(file.role in LAUNCHER_CONFIGS and file.path is None for file in self.files)
 
     def unsure(self, field: str, *reasons: Reason) -> None:
-        """Record why a field is unknown."""
         for reason in reasons:
             if (field, reason) not in self.unknown:
                 self.unknown.append((field, reason))
 
     def report(
-        self,
-        code: str,
-        severity: Severity,
-        word: Text,
-        key: str,
-        message: str,
-        exception: str = "",
-        *,
-        remedy: str | tuple[str, int],
+        self, code: str, severity: Severity, word: Text, key: str, message: str, exception: str = "", *, remedy: str | tuple[str, int]
     ) -> None:
         """Add a problem; its remedy is a sentence, or an option and the value to give it."""
         self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy))
@@ -201,7 +186,6 @@ class LaunchLine:
         self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy, True, releases))
 
     def sized(self, per_node: int | None, nodes: int | None) -> None:
-        """Set the sizes; the processes are their product."""
         self.gpus_per_node, self.nodes = per_node, nodes
         self.processes = None if per_node is None or nodes is None else per_node * nodes
         if self.processes is None:

@@ -1,13 +1,21 @@
-"""Numbers of a launch that depend on the machine, the environment or the caller."""
+"""What is around the command of a launch: numbers that depend on the machine, the environment or the caller, and the project's files."""
 
 from __future__ import annotations
+
+import os
 
 from cfglint.batch.nodes import fewest_nodes
 from cfglint.evaluate import Reason
 from cfglint.launch.line import MACHINE, LaunchLine
+from cfglint.source.annotations import Any
+from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import COUNTED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.source.document import Syntax
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -21,7 +29,6 @@ class Machine(Record):
 
     @property
     def gpus_per_node(self) -> int | None:
-        """The GPUs of one node, if the total and the number of nodes are known."""
         if self.gpus is None or self.nodes is None or self.nodes < 2:
             return self.gpus
         return self.gpus // self.nodes if self.gpus % self.nodes == 0 else None
@@ -33,7 +40,6 @@ class Machine(Record):
 
 
 def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:
-    """An option as an integer; None, with the reason recorded in `line`, if it is unknown."""
     if text is None:
         return default
     if text.value is not None:
@@ -74,3 +80,54 @@ def visible(line: LaunchLine, machine: Machine, field: str = "gpus_per_node") ->
             break
         count += 1
     return count
+
+
+class Surroundings(Record):
+    """The machine and the project; names of files are relative to the working folder of a command, None if that is unknown."""
+
+    project: Project
+    machine: Machine
+    folder: str | None
+
+    def path_of(self, name: str) -> str | None:
+        full = from_root(name, self.folder)
+        real = self.project.real(full) if full is not None else None
+        if real is None or not self.project.is_file(real):
+            return None
+        return os.path.relpath(real) if os.path.isabs(real) else real
+
+    def is_outside(self, name: str) -> bool:
+        full = from_root(name, self.folder)
+        real = self.project.real(full) if full is not None else None
+        return full is not None and (real is None or real in self.project.outside)
+
+    def has_folder_of(self, name: str) -> bool:
+        """Whether the project has the folder that a file is said to be in; false for one that the name does not give."""
+        folder = os.path.dirname(name)
+        full = from_root(folder, self.folder) if folder else None
+        real = self.project.real(full) if full is not None else None
+        return real is not None and bool(self.project.names(real))
+
+    def text(self, name: str) -> str | None:
+        path = self.path_of(name)
+        return self.project.read(path) if path is not None else None
+
+    def values(self, name: str) -> dict[Any, Any] | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        from cfglint.source.loaders import STRICT_JSON, YAML11
+        from cfglint.source.parse import parse
+
+        syntax: Syntax = "json" if name.endswith(".json") else "yaml"
+        value = (STRICT_JSON if syntax == "json" else YAML11).read(parse(name, text, syntax)).value
+        return value if isinstance(value, dict) else None
+
+
+def from_root(name: str, folder: str | None) -> str | None:
+    """A name as a path from the top of the project; None if it is absolute, or its folder is unknown."""
+    if not name.startswith(ROOT):
+        if folder is None or name.startswith(("/", "~", "%")) or not folder.startswith(ROOT):
+            return None
+        name = f"{folder}/{name}"
+    return in_folder(ROOT, name[len(ROOT) :].lstrip("/"))

@@ -21,10 +21,9 @@ OPEN = Reason("file", "the hosts of the job, or of the file of mpirun")
 
 
 def take_processes(line: LaunchLine) -> None:
-    """Set the sizes of a line whose program mpirun starts several times."""
     given = options(line.mpi)
     hosts = slots(given)
-    each, count = per_node(given), number(first(given, COUNT))
+    each, count = number(first(given, PER_NODE) or mapped(given)), number(first(given, COUNT))
     if hosts:
         count = count if count is not None or None in hosts else sum(host for host in hosts if host is not None)
         nodes = len(hosts)
@@ -45,7 +44,6 @@ def take_processes(line: LaunchLine) -> None:
 
 
 def options(words: list[Text]) -> dict[str, Text]:
-    """The options before the command: the name without its dashes, and the next word."""
     found: dict[str, Text] = {}
     for word, value in pairwise(words):
         if word.known and word.string.startswith("-"):
@@ -54,18 +52,15 @@ def options(words: list[Text]) -> dict[str, Text]:
 
 
 def first(given: dict[str, Text], of: frozenset[str]) -> Text | None:
-    """The value of the first of these options that is given."""
     return next((value for name, value in given.items() if name in of), None)
 
 
 def number(text: Text | None) -> int | None:
-    """A value as a number above 0; None if it is missing or unknown."""
     value = text.value if text is not None else None
     return int(value) if value is not None and value.isdigit() and 0 < len(value) < 7 and int(value) else None
 
 
 def mapped(given: dict[str, Text]) -> Text | None:
-    """The 8 of `--map-by ppr:8:node`."""
     text = first(given, MAPPED)
     parts = text.string.split(":") if text is not None else []
     if text is None or len(parts) < 3 or parts[0] != "ppr" or not parts[2].startswith("node"):
@@ -73,13 +68,7 @@ def mapped(given: dict[str, Text]) -> Text | None:
     return text[4 : 4 + len(parts[1])]
 
 
-def per_node(given: dict[str, Text]) -> int | None:
-    """The processes of each node, if an option sets them."""
-    return number(first(given, PER_NODE) or mapped(given))
-
-
 def slots(given: dict[str, Text]) -> list[int | None]:
-    """The slots of each host of `-H a:8,b:8`; None for one without a number."""
     text = first(given, HOSTS)
     hosts = [each.partition(":")[2] for each in text.value.split(",")] if text is not None and text.value else []
     return [int(host) if host.isdigit() else None for host in hosts]

@@ -31,29 +31,22 @@ def given_value(name: str, option: str, fields: dict[str, Field], command: Comma
         return field.stored
     if field.kind.removeprefix("list:") not in TYPED:
         return Unknown(UNKNOWN_TYPE)
-    return parsed_words(field, words)
-
-
-def parsed_words(field: Field, words: list[str]) -> Operand:
-    """The words after an option, converted to the type of its argument; unknown if its parser refuses one of them."""
     if not words:
         return True if field.kind == "bool" else Unknown(NO_VALUE)
     kind = field.kind.removeprefix("list:")
     values = list(words) if kind == "str" else [converted(kind, word) for word in words]
-    if None in values:
+    if None in values:  # its parser refuses one of them
         return Unknown(Reason("argument", f"a value that is not of the type {kind}"))
     return values if field.takes in ("+", "*") else values[0]
 
 
 def options_of(name: str, fields: dict[str, Field]) -> set[str]:
-    """The names of the options that set an argument: its own, the others of the same `add_argument`, and the negation of a flag."""
     field = fields[name]
     found = {each for each, other in fields.items() if other is field}
     return {*found, f"no_{name}"} if field.kind == "bool" and f"no_{name}" not in fields else found
 
 
 def overrides(launch: Launch) -> list[Override]:
-    """The arguments of a line as overrides of the file that it names, each with its place."""
     line, command = launch.line, launch.command
     assert line is not None
     assert command is not None

@@ -13,10 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from cfglint.launch.programs.built_call import BuiltCall
     from cfglint.launch.programs.context import Context
     from cfglint.launch.programs.modules import Modules
-    from cfglint.launch.programs.scopes import Scope
+    from cfglint.launch.programs.scopes import BuiltCall, Scope
 
     class Evaluations(Protocol):
         """What the code of a program does with each launch line."""
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
         def under(self, context: Context) -> object:
             """The program, evaluated in its circumstances."""
-            ...
 
 
 HF_PARSER = "HfArgumentParser"
@@ -65,12 +63,10 @@ class Field(Record):
 
     @property
     def short(self) -> tuple[str, ...]:
-        """The options with one dash."""
         return tuple(option for option in self.options if not option.startswith("--"))
 
     @property
     def place(self) -> str:
-        """The place of the definition: `train.py:12`."""
         return f"{self.path}:{self.line}"
 
 
@@ -97,7 +93,6 @@ class DataRecipe(Record):
     written: int = 0
 
     def then(self, step: str, argument: ConfigValue) -> DataRecipe:
-        """The data set after a further step."""
         return changed(self, steps=(*self.steps, (step, argument)))
 
 
@@ -249,7 +244,6 @@ class ProgramFacts(Record):
 
     @property
     def parses_all(self) -> bool:
-        """Whether it is known to parse the fields of TrainingArguments with `HfArgumentParser`."""
         return self.parser == HF_PARSER and kind_of_class(self.arguments) == TRAINER
 
     @property
@@ -284,5 +278,4 @@ class ProgramCall(CallDocument):
 
     @property
     def has_loop(self) -> bool:
-        """Whether the training loop around it was found."""
         return self.loop is not None and self.loop.is_found

@@ -6,17 +6,16 @@ import os
 from itertools import pairwise
 
 from cfglint.evaluate import Reason
-from cfglint.launch import continuations, findings
+from cfglint.launch import findings
 from cfglint.launch.arguments import behind_dashes, read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
-from cfglint.launch.line import RANKS_OF_SRUN, Argument, LaunchLine, NamedFile
-from cfglint.launch.machine import VISIBLE, Machine
-from cfglint.launch.placeholders import BEFORE_A_WORD, as_words, unfilled
+from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
+from cfglint.launch.machine import VISIBLE, Machine, Surroundings
+from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import Header, header
-from cfglint.launch.surroundings import Surroundings
-from cfglint.launch.training import prints_help, trains
+from cfglint.launch.training import trains
 from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Sequence
 from cfglint.source.budget import Budget
@@ -46,6 +45,7 @@ DATA = listed(
     "data dataset train_file valid test_file meta_path annotation eval_ image prompt vocab tokenizer output save "
     "log result corpus input cache feature index doc quer"
 )
+NAME = "--args"  # the name in reports in place of a script
 
 
 class NothingToFind(Exception):
@@ -66,16 +66,9 @@ class ScriptEvaluations:
         self._console_scripts: dict[str, dict[str, ConsoleScript]] = {}  # by the top of a project
 
     def console_scripts(self, project: Project) -> dict[str, ConsoleScript]:
-        """The commands that a project installs."""
         if project.root not in self._console_scripts:
             self._console_scripts[project.root] = console_scripts(project)
         return self._console_scripts[project.root]
-
-    def keep(self, key: tuple[str, int, str], found: tuple[ShellInterpreter, bool]) -> None:
-        """Add an evaluated script; the oldest one is forgotten."""
-        self.known[key] = found
-        if len(self.known) > MOST_EVALUATIONS:
-            del self.known[next(iter(self.known))]
 
 
 class Reader:
@@ -110,7 +103,10 @@ class Reader:
             self.evaluations.incomplete[path] = None
             return []
         if name.endswith(MARKDOWN):
-            return self.in_blocks(path, text, counts)
+            from cfglint.launch.markdown import blocks
+
+            shell = (block for block in blocks(text) if self.is_of_interest(block.text) and (counts is None or counts(block.text)))
+            return [line for block in shell for line in self.of_script(path, block.script(path), block.text)]
         if name in MAKEFILES or name.endswith(".mk"):
             from cfglint.launch.makefile import recipes
 
@@ -122,29 +118,21 @@ class Reader:
         return self.of_script(path, Script(path, text, parsed=as_words(text, BEFORE_A_WORD)), text)
 
     def is_of_interest(self, text: str) -> bool:
-        """Whether commands may start a training, by their words."""
         return any(mark in text for mark in self.marks)
-
-    def in_blocks(self, path: str, text: str, counts: Callable[[str], bool] | None) -> list[LaunchLine]:
-        """The launch lines of the fenced blocks of a Markdown file."""
-        from cfglint.launch.markdown import blocks
-
-        launch_lines: list[LaunchLine] = []
-        for block in blocks(text):
-            if self.is_of_interest(block.text) and (counts is None or counts(block.text)):
-                launch_lines.extend(self.of_script(path, block.script(path), block.text))
-        return launch_lines
 
     def of_script(self, path: str, script: Script, text: str) -> list[LaunchLine]:
         """The launch lines of one script, started from the folder that contains most of the files that it names."""
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(self.project.root)).replace(os.sep, "/")
         name = f"{ROOT}/{inside}"
         key = (path, script.offset, script.text)
-        if key not in self.evaluations.known:
+        evaluated = self.evaluations.known
+        if key not in evaluated:
             try:
-                self.evaluations.keep(key, self.from_best_folder(script, folders_down_to(inside), name, text))
+                evaluated[key] = self.from_best_folder(script, folders_down_to(inside), name, text)
             except NothingToFind:
                 return []
+            if len(evaluated) > MOST_EVALUATIONS:
+                del evaluated[next(iter(evaluated))]
         followed, known = self.evaluations.known[key]
         if not followed.is_complete:
             self.evaluations.incomplete[path] = None
@@ -166,9 +154,16 @@ class Reader:
             return runs[folders[0]], True
         looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
-        best = self.nearest({each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)})
-        for call in runs[best].calls:
-            set_start_folder(call, best)
+        alike = {each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)}
+        # The one nearest to the script that has all programs of the first one, else that.
+        first, *others = alike
+        programs = self.programs(alike[first], first) if others else set()
+        best = next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
+        for call in runs[best].calls:  # in the place of an undecided start folder
+            if call.folder is not None and call.folder.startswith(HERE):
+                call.folder = os.path.normpath(best + call.folder[len(HERE) :])
+            call.words = [with_start_folder(word, best) for word in call.words]
+            call.environment = {key: with_start_folder(value, best) for key, value in call.environment.items()}
         return runs[best], max(scores) > 0
 
     def runs_from(self, script: Script, folders: list[str], name: str, text: str) -> dict[str, ShellInterpreter]:
@@ -187,28 +182,23 @@ class Reader:
         Raises NothingToFind, after some steps, for a script that cannot start a training.
         """
         left, spent = self.budget.left, self.budget.spent
-        try:
-            return self.interpreted(script, folder, name, text, folders, WORTH_A_LOOK)
-        except Suspended:
-            if not self.may_launch(script.text):
-                raise NothingToFind from None
-        self.budget.left, self.budget.spent = left, spent
-        return self.interpreted(script, folder, name, text, folders)
-
-    def interpreted(
-        self, script: Script, folder: str, name: str, text: str, folders: Sequence[str], limit: int | None = None
-    ) -> ShellInterpreter:
-        """The interpreted script; raises Suspended after the given number of steps."""
-        interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
-        interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
         head = job_of(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
-        interpreter.state.variables.update(variables)
-        interpreter.state.exported.update(variables)
-        interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
-        interpreter.follow(script)
-        return interpreter
+        limit: int | None = WORTH_A_LOOK
+        while True:
+            interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
+            interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
+            interpreter.state.variables.update(variables)
+            interpreter.state.exported.update(variables)
+            interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
+            try:
+                interpreter.follow(script)
+                return interpreter
+            except Suspended:
+                if not self.may_launch(script.text):
+                    raise NothingToFind from None
+            self.budget.left, self.budget.spent, limit = left, spent, None
 
     def may_launch(self, text: str) -> bool:
         """Whether a script may start a training, by its words and those of the files of the project that it may source or call."""
@@ -223,17 +213,9 @@ class Reader:
         return known[text]
 
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
-        """A score for how many of the named files exist relative to a folder: 3 for a program, 2 for a config."""
         return sum(count * (3 if name.endswith(".py") else 2) for (start, name), count in names.items() if self.has(folder, start, name))
 
-    def nearest(self, alike: dict[str, dict[tuple[str, str], int]]) -> str:
-        """Of folders with as many of the named files, the one nearest to the script that has all programs of the first one, else that."""
-        first, *others = alike
-        programs = self.programs(alike[first], first) if others else set()
-        return next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
-
     def programs(self, names: dict[tuple[str, str], int], folder: str) -> set[str]:
-        """Those of the named files that are programs, and exist relative to a folder."""
         return {name for start, name in names if start.startswith(HERE) and name.endswith(".py") and self.has(folder, start, name)}
 
     def has(self, folder: str, start: str, name: str) -> bool:
@@ -242,7 +224,6 @@ class Reader:
         return bool(self.project.exists(os.path.normpath(f"{here}/{name}")))
 
     def line(self, call: StartedCall, known: bool) -> LaunchLine | None:
-        """The launch line for a command; None if it does not start a training."""
         wrappers, environment, words = unwrapped(call.words)
         if not words:
             return None
@@ -273,22 +254,24 @@ class Reader:
             take_processes(line)
         arguments, alone = read_arguments(line.arguments)
         if not launcher.kind or launcher.refused_words:  # else its parser says what it refuses
-            continuations.leave_out_blanks(line, arguments)
+            for argument in arguments if line.call.blanks else ():  # they are no words of options that have others
+                argument.texts[1:] = [word for word in argument.texts[1:] if not findings.is_stray(word, line)]
         line.given = arguments
         self.name_files(line, arguments, alone)
         if line.program is not None and not line.module and line.program.value:
             line.program_path = self.around(line.folder).path_of(line.program.value)
-        if prints_help(line):
+        if any(word.value in ("--help", "-h") for word in line.arguments):
             return None
-        every = [*arguments, *read_arguments(behind_dashes(line.arguments)[1:])[0]]
-        if not launcher.always_trains and not self.starts_training(line, every) and not self.was_to_train(call, words):
+        options = {argument.name for argument in (*arguments, *read_arguments(behind_dashes(line.arguments)[1:])[0])}
+        is_training = launcher.always_trains or trains(line, options, self.project.read)
+        if not is_training and not self.was_to_train(call, words):
             return None
         for file in line.files:
             self.locate(file, line, known)
         if line.deepspeed_word is not None:
             line.deepspeed_word.known = known and line.folder is not None
-        continuations.lost_arguments(line)
-        continuations.joined_words(line, arguments)
+        findings.lost_arguments(line)
+        findings.joined_words(line, arguments)
         findings.behind_program(line, arguments)
         findings.unknown_options(line)
         findings.visible_devices(line)
@@ -312,15 +295,11 @@ class Reader:
             tops = ["/".join(parts[:count]) for count in range(2, len(parts))]
             tops = [top for top in tops if self.project.exists(f"{ROOT}{name[len(top) :]}")]
             top = next((top for top in tops if top.count("/") < len(parts) - 2 or top == call.folder or top.endswith(f"/{here}")), None)
-            if top is not None:
-                return [self.of_root(word, top) for word in words]
+            if top is not None:  # whose place in words that name a file of the project there gets this top
+                below = {word: (word.value or "")[len(top) :] for word in words if (word.value or "").startswith(f"{top}/")}
+                known = [word for word, rest in below.items() if self.project.exists(f"{ROOT}{rest}")]
+                return [Text((TextPart(ROOT), *word[len(top) :].parts)) if word in known else word for word in words]
         return words
-
-    def of_root(self, word: Text, top: str) -> Text:
-        """A word with the top of the project in the place of a folder, if it names a file of the project there."""
-        if word.value is None or not word.value.startswith(f"{top}/") or not self.project.exists(f"{ROOT}{word.value[len(top) :]}"):
-            return word
-        return Text((TextPart(ROOT), *word[len(top) :].parts))
 
     def assumed_folder(self, call: StartedCall, words: list[Text]) -> str | None:
         """The only folder of the project that has most of the program and configs of a command which is started in an unknown folder, or in
@@ -341,47 +320,35 @@ class Reader:
         alike = [each for each in best if each in below] or best  # has the names of the last folders
         return alike[0] if len(alike) == 1 else None
 
-    def starts_training(self, line: LaunchLine, arguments: list[Argument]) -> bool:
-        return trains(line, {argument.name for argument in arguments}, self.project.read)
-
     def was_to_train(self, call: StartedCall, words: list[Text]) -> bool:
         """Whether a command would start a training if a broken line continuation did not cut off a part of it."""
         if not call.lost:
             return False
         texts = [word for word in (*words, *(text for lost, _ in call.lost for text in lost)) if word.string.strip()]
         line = self.launched(call, texts)
-        return line is not None and self.starts_training(line, read_arguments(line.arguments)[0])
+        return line is not None and trains(line, {argument.name for argument in read_arguments(line.arguments)[0]}, self.project.read)
 
     def launched(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
-        """Parse a command as a launch line, by the name of its launcher."""
         name, rest = command_name(words[0]), words[1:]
         if name.startswith(PYTHON) or name.endswith(".py"):
             return self.python(call, rest if name.startswith(PYTHON) else words)
         launcher = launchers_by("commands").get(name)
         if launcher is None:
-            return self.installed(call, name, rest)
+            script = self.console_scripts.get(name)  # a command that the project installs, which runs its module
+            line = self.python(call, [literal("-m"), literal(script.module), *rest]) if script is not None else None
+            if line is not None and script is not None:
+                line.entry = script.function
+            return line
         following = launcher.commands[name]
         if following and (not rest or rest[0].value != following):
             return None
         return self.read(launcher, call, rest[1:] if following else rest)
 
-    def installed(self, call: StartedCall, name: str, words: list[Text]) -> LaunchLine | None:
-        """The line of a command that the project installs, as one that runs its module; None for another command."""
-        script = self.console_scripts.get(name)
-        if script is None:
-            return None
-        line = self.python(call, [literal("-m"), literal(script.module), *words])
-        if line is not None:
-            line.entry = script.function
-        return line
-
     def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
-        """The line of a launcher; None if its words do not start a training."""
         line = LaunchLine(call, name or launcher.name)
         return line if launcher.read(line, words, self.around(call.folder)) else None
 
     def around(self, folder: str | None) -> Surroundings:
-        """The machine and the files around a command."""
         return Surroundings(self.project, self.machine, folder)
 
     def python(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
@@ -394,8 +361,12 @@ class Reader:
         if launcher is not None:
             module = line.module or launcher.name in launcher.scripts
             return self.read(launcher, call, line.arguments, "" if module else PYTHON)
-        behind = after_dashes(line.arguments)
-        return self.launched(call, behind) if behind is not None else line
+        # A launcher after a `--` among the arguments of a program that submits jobs.
+        words = line.arguments
+        at = next((index for index, word in enumerate(words) if word.value == "--"), len(words))
+        behind = (index for index in range(at + 1, min(len(words), at + 40)) if is_command(command_name(words[index])))
+        start = next(behind, None)
+        return self.launched(call, words[start:]) if start is not None else line
 
     def locate(self, file: NamedFile, line: LaunchLine, known: bool) -> None:
         written = file.word.value
@@ -411,7 +382,6 @@ class Reader:
             file.known = file.known and around.has_folder_of(written)
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
-        """The config files among the arguments, with their roles."""
         taken = {file.word.string for file in line.files}
         if launcher_of(line).lists_files:
             return
@@ -440,7 +410,6 @@ class Reader:
 
 
 def job_of(path: str, text: str) -> Header:
-    """What the job of a script requests."""
     if path.lower().endswith(TASKS):
         from cfglint.launch import skypilot
 
@@ -448,16 +417,10 @@ def job_of(path: str, text: str) -> Header:
     return header(path, text)
 
 
-def set_start_folder(call: StartedCall, folder: str) -> None:
-    """Replace an undecided start folder by the chosen one."""
-    if call.folder is not None and call.folder.startswith(HERE):
-        call.folder = os.path.normpath(folder + call.folder[len(HERE) :])
-    call.words = [with_start_folder(word, folder) if HERE in word.string else word for word in call.words]
-    call.environment = {key: with_start_folder(value, folder) if HERE in value.string else value for key, value in call.environment.items()}
-
-
 def with_start_folder(text: Text, folder: str) -> Text:
-    """Replace the undecided start folder in a string."""
+    """A string with the chosen folder in the place of an undecided start folder."""
+    if HERE not in text.string:
+        return text
     return Text([TextPart(part.text.replace(HERE, folder)) if part.text is not None and HERE in part.text else part for part in text.parts])
 
 
@@ -485,26 +448,37 @@ def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
 
 
 def named_files(words: list[Text]) -> list[str]:
-    """The program, also as a module, and the configs that the words of a command name."""
     strings = [word.value.rpartition("=")[2] if word.value.startswith("-") else word.value for word in words if word.value]
     modules = [f"{module.replace('.', '/')}.py" for flag, module in pairwise(strings) if flag == "-m"]
     return [*(string for string in strings if string.endswith((".py", *findings.CONFIG_ENDS))), *modules]
 
 
-def after_dashes(words: list[Text]) -> list[Text] | None:
-    """The launcher after a `--` among the arguments of a program that submits jobs; None if there is none."""
-    at = next((index for index, word in enumerate(words) if word.value == "--"), None)
-    if at is None:
-        return None
-    for index in range(at + 1, min(len(words), at + 40)):
-        if is_command(command_name(words[index])):
-            return words[index:]
-    return None
-
-
 def folders_down_to(path: str) -> list[str]:
-    """The project's top and every folder down to that of a file."""
     parts = path.split("/")[:-1]
     if ".." in parts:
         return [ROOT]
     return [ROOT + "".join(f"/{part}" for part in parts[:count]) for count in range(len(parts) + 1)]
+
+
+def line_by_hand(reader: Reader, text: str) -> LaunchLine | None:
+    """The launch line with the given arguments, started from the working directory; None if the string is not one list of words."""
+    here = os.path.normpath(f"{ROOT}/{os.path.relpath(os.getcwd(), os.path.abspath(reader.project.root))}")
+    calls = reader.follow(Script(NAME, text), here, f"{here}/{NAME}", text).calls
+    if len(calls) != 1:
+        return None
+    [call] = calls
+    line = LaunchLine(call, NAME)
+    line.folder = here
+    words = call.words
+    first = words[0].value or ""
+    if first.endswith(".py"):
+        line.program, words = words[0], words[1:]
+        line.program_path = reader.around(here).path_of(first)
+    line.arguments = words
+    line.processes, line.machine = reader.machine.gpus, True
+    if line.processes is None:
+        line.unsure("processes", MACHINE)
+    reader.name_files(line, *read_arguments(words))
+    for file in line.files:
+        reader.locate(file, line, known=True)
+    return line

@@ -28,35 +28,27 @@ if TYPE_CHECKING:
 
         def argument_classes(self) -> Mapping[str, str]:
             """The classes that a program creates from arguments of this kind, each with its trainer; an empty trainer means any."""
-            ...
 
         def script_classes(self) -> Collection[str]:
             """Further classes of the framework that such a parser may be given."""
-            ...
 
         def fields_of_class(self, name: str) -> set[str]:
             """The fields that one of these classes has in any modelled release, beyond those of its base."""
-            ...
 
         def base_fields(self) -> Mapping[str, FieldSpan]:
             """The fields of the class that others extend: (type, default, first release, first release without it)."""
-            ...
 
         def parsed_types(self) -> Mapping[str, str]:
             """The types that a parser derives from the annotations of these fields, where they differ."""
-            ...
 
         def refused_words(self, name: str, text: str) -> Sequence[tuple[str, Releases]]:
             """The types of one of these fields that the parser cannot convert a word to, each with the releases that have it."""
-            ...
 
         def has_own_key(self, name: str) -> bool:
             """Whether files of this kind have a key in any modelled release, beyond those of its base."""
-            ...
 
         def runs(self, line: LaunchLine) -> bool:
             """Whether a line runs one of the modules of this framework that are fed by arguments alone."""
-            ...
 
 
 class Registered:

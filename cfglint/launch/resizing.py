@@ -21,58 +21,49 @@ def size_places(line: LaunchLine, wanted: Size, before: Size) -> list[SizePlace]
 
     Raises EditRefused for a list of devices that are not numbers.
     """
-    found = [*of_processes(line, wanted), *of_nodes(line, wanted), *of_devices(line, wanted), *around_command(line, wanted, before)]
+    found = [*of_options(line, wanted), *of_devices(line, wanted), *around_command(line, wanted, before)]
     return [size_place for size_place in found if size_place.text.string != size_place.after]
 
 
+def written(option: Option) -> str:
+    return option.word.string.partition("=")[0]
+
+
 def around_command(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
-    """The requests of the Slurm header, and the options of the srun or mpirun before the command."""
-    yield from of_slurm(line, wanted, before)
+    """The requests of the Slurm header, and the options of the srun or mpirun before the command, that go with the current size."""
+    yield from of_header(line.header, line.header.options, line.header.named, line, wanted, before)
+    own = srun_options(line.srun)
+    yield from of_header(step_of(line, own), own, "srun --{}".format, line, wanted, before)
     if line.mpi:
         from cfglint.launch.mpi import places
 
         yield from places(line, wanted, before)
 
 
-def of_processes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-    """The options and variables that set the number of processes."""
-    given = line.options.given
+def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
+    given, launcher = line.options.given, launcher_of(line)
     counts = (("nproc_per_node", wanted.per_node), ("num_gpus", wanted.per_node), ("num_processes", wanted.processes))
     for name, count in counts:
         option = given.get(name)
-        if option is None or option.in_file or option.value is None or not option.value.string.isdigit():
-            continue
-        yield SizePlace(written(option), option.value, str(count))
-    yield from launcher_of(line).size_places(line, wanted)
-    for variable in launcher_of(line).size_variables(line):
-        text = line.call.environment.get(variable)
-        if text is not None and text.string.isdigit():
-            yield SizePlace(variable, text, str(wanted.per_node))
-
-
-def written(option: Option) -> str:
-    """The name of an option as the line writes it."""
-    return option.word.string.partition("=")[0]
-
-
-def of_nodes(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-    """The options and variables that set the number of nodes, if another number is asked for."""
+        if option is not None and not option.in_file and option.value is not None and option.value.string.isdigit():
+            yield SizePlace(written(option), option.value, str(count))
+    yield from launcher.size_places(line, wanted)
+    text = line.call.environment.get(launcher.size_variable) if "nproc_per_node" not in line.options else None
+    if text is not None and text.string.isdigit():
+        yield SizePlace(launcher.size_variable, text, str(wanted.per_node))
     if line.nodes is None or line.nodes == wanted.nodes:
         return
-    given = line.options.given
     for name in NODES:
         option = given.get(name)
         if option is not None and not option.in_file and option.value is not None and option.value.known:
             elastic = ":" in option.value.string
             yield SizePlace(written(option), option.value, f"{wanted.nodes}:{wanted.nodes}" if elastic else str(wanted.nodes))
-    variable = launcher_of(line).nodes_variable
-    text = line.call.environment.get(variable)
+    text = line.call.environment.get(launcher.nodes_variable)
     if text is not None and text.known:
-        yield SizePlace(variable, text, str(wanted.nodes))
+        yield SizePlace(launcher.nodes_variable, text, str(wanted.nodes))
 
 
 def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-    """The lists of devices that show fewer GPUs than processes start, or that set the number of processes themselves."""
     for name in DEVICES:
         text = line.call.environment.get(name)
         if text is None or not text.value or (text.place is None and line.header.gpus_option):  # set by Slurm, for the header
@@ -86,7 +77,6 @@ def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
 
 
 def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -> Iterator[SizePlace]:
-    """A list of devices, if its length does not suit the number of processes."""
     names = [each.strip() for each in (text.value or "").split(",") if each.strip()]
     if len(names) == count or (len(names) > count and not decides):
         return
@@ -95,13 +85,6 @@ def of_list(line: LaunchLine, key: str, text: Text, count: int, decides: bool) -
     if launcher_of(line).is_one_process and len(names) == 1:
         raise EditRefused(launcher_of(line).why_fixed(line, Size(count, 1)), line.call.start)
     yield SizePlace(key, text, device_list([int(name) for name in names], count))
-
-
-def of_slurm(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
-    """The requests of the #SBATCH header, and of the srun before the command, that are too small or that go with the current size."""
-    yield from of_header(line.header, line.header.options, line.header.named, line, wanted, before)
-    own = srun_options(line.srun)
-    yield from of_header(step_of(line, own), own, "srun --{}".format, line, wanted, before)
 
 
 def step_of(line: LaunchLine, own: dict[str, Text]) -> Header:
@@ -122,7 +105,10 @@ def of_header(
 ) -> Iterator[SizePlace]:
     """The requests of one header: those of its options that are `given` there, and how they are `named`."""
     each, option = header.gpus_per_node, header.gpus_option
-    tasks = tasks_after(header.tasks, line, wanted, before)
+    if header.tasks == before.nodes and not launcher_of(line).is_one_process:
+        tasks = wanted.nodes  # one for each node, on which a launcher starts the processes
+    else:
+        tasks = wanted.processes if header.tasks == before.processes > 1 else header.tasks
     if each is not None and option in given:
         counts = {"gpus": wanted.processes, "gpus-per-task": -(-wanted.processes // max(tasks, 1))}
         now, count = each if option == "gres" else header.count(option), counts.get(option, wanted.per_node)
@@ -135,13 +121,6 @@ def of_header(
     for name, (current, new) in numbers.items():
         if name in given and header.number(name) == current:
             yield SizePlace(named(name), given[name], str(new))
-
-
-def tasks_after(tasks: int, line: LaunchLine, wanted: Size, before: Size) -> int:
-    """The tasks of a job on another size: one for each process, or one for each node, on which a launcher starts the processes."""
-    if tasks == before.nodes and not launcher_of(line).is_one_process:
-        return wanted.nodes
-    return wanted.processes if tasks == before.processes > 1 else tasks
 
 
 def requested(key: str, text: Text, count: int) -> SizePlace:

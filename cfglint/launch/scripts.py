@@ -1,9 +1,12 @@
-"""The launch lines in the scripts of projects, and the programs that these start; each script and program is read once."""
+"""The launch lines in the scripts of projects, and the programs that these start with the folders that they import from; each script and
+program is read once.
+"""
 
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 
 from cfglint.launch.arguments import further_arguments, known_words
 from cfglint.launch.command import WITHOUT_EFFECT
@@ -12,12 +15,12 @@ from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine
 from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
-from cfglint.launch.programs.finding import Found, find, program_at
 from cfglint.launch.reader import Reader, ScriptEvaluations
-from cfglint.source.annotations import Callable, Container, Mapping
+from cfglint.source.annotations import Callable, Container, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.file_source import FileSource
 from cfglint.source.project_files import Project
+from cfglint.source.record import Record
 from cfglint.source.shell.command import is_all_of_caller
 
 TYPE_CHECKING = False
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 MOST = 24  # launches of one script that are checked; loops are unrolled up to this number
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept
 MOST_PROGRAMS = 32  # programs whose facts are kept, with the objects that their evaluation has made
+SETUP = ("setup.py", "pyproject.toml", "setup.cfg")
+MOST_NAMES = 100  # of the names at the top of a project, which may be packages
 
 
 class Scripts:
@@ -42,10 +47,7 @@ class Scripts:
         named: Container[str] = (),
         evaluations: ScriptEvaluations | None = None,
     ) -> None:
-        self.source = source
-        self.machine = machine
-        self.environment = environment
-        self.named = named
+        self.source, self.machine, self.environment, self.named = source, machine, environment, named
         self.evaluations = evaluations or ScriptEvaluations()
         if type(source) is FileSource and not source.texts:
             self.evaluations.names = cache(listed_below)
@@ -61,7 +63,6 @@ class Scripts:
         self._callers: dict[tuple[object, ...], tuple[str, int]] = {}  # script and position of the first call that starts a launch
 
     def project(self, path: str) -> Project:
-        """The files around a script."""
         folder = os.path.dirname(os.path.abspath(path))
         if folder not in self._roots:
             self._roots[folder] = self.source.root(path)  # relative like the paths of the files
@@ -73,7 +74,6 @@ class Scripts:
         return Reader(self.project(path), self.machine, dict(self.environment), self.evaluations)
 
     def lines(self, path: str, text: str) -> list[LaunchLine]:
-        """The launch lines in the content of a script."""
         key = (path, text)
         if key not in self._lines:
             self._lines[key] = self.reader(path).lines(path, text, self.mentions.get(path))
@@ -87,7 +87,14 @@ class Scripts:
         Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
         """
         lines = self.lines(path, text)
-        wanted = at_line(lines, only, text) if only is not None else lines
+        wanted = lines
+        if only is not None:  # those that include the line of the file, or that it starts by calling their script
+            wanted = [line for line in lines if line.call.line == only and not line.is_sourced]
+            wanted = wanted or [line for line in lines if line.call.called_from == (line.script_path, only)]
+            wanted = wanted or [line for line in lines if line.call.line == only and line.call.called_from is None]
+            spans = [(line, line.call.start, line.call.end) for line in lines if not line.is_sourced]
+            count = partial(text.count, "\n", 0)
+            wanted = wanted or [line for line, start, end in spans if count(start) < only <= count(end) + 1]
         if not again:
             wanted = [line for line in wanted if line.call.called_from is None or self.is_first(line, (path, lines.index(line)))]
         checked = wanted[:MOST]
@@ -111,15 +118,33 @@ class Scripts:
     # -- programs
 
     def program_of(self, line: LaunchLine) -> Found | None:
-        """The file of the program of a line, if the project contains it."""
-        return find(line, self.project(line.call.path))
+        """The program of a line, if it is a Python file of the project."""
+        project = self.project(line.call.path)
+        name = line.program.value if line.program is not None else None
+        if not name:
+            return None
+        folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
+        path, package = line.program_path, ""
+        if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
+            folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]
+            elsewhere = checkouts(line, name.partition(".")[0], project) if "." in name else ()
+            inside, above = name.replace(".", "/"), name.rpartition(".")[0]
+            ends = ((f"{inside}.py", above), (f"{inside}/__main__.py", name))
+            files = ((os.path.normpath(os.path.join(top, end)), of) for top in chain(folders, elsewhere) for end, of in ends)
+            path, package = next((file for file in files if project.is_file(file[0])), (None, ""))
+        if path is None or not path.endswith(".py"):
+            return None
+        start = folder if line.module else os.path.dirname(path)
+        folders = [each for each in (start, folder, *roots(project)) if each is not None]
+        return Found(path, package, list(dict.fromkeys(folders)), project.read, line.entry)
 
     def program_at(self, path: str) -> Found:
-        """A program that no line starts."""
-        return program_at(path, self.project(path))
+        """A program that is started from the top of its project."""
+        project = self.project(path)
+        folders = [os.path.dirname(path) or ".", *roots(project)]
+        return Found(path, "", list(dict.fromkeys(folders)), project.read)
 
     def facts(self, program: Found) -> ProgramFacts | None:
-        """The facts about a program; None if it cannot be parsed."""
         key = program.path, program.package, tuple(program.folders), program.entry
         if key not in self._programs:
             self._programs[key] = read_found(program, {})
@@ -128,13 +153,11 @@ class Scripts:
         return self._programs[key]
 
     def note_further(self, program: ProgramFacts) -> None:
-        """Record the calls of a program that become no runs because there are too many."""
         if program.further:
             count = len(program.built)
             self.unchecked[program.path] = f"{count} of {count + program.further} calls that build arguments checked"
 
     def note_too_large(self, program: Found) -> None:
-        """Record a program that was not read although it can be parsed."""
         from cfglint.launch.programs.modules import MOST_MODULES, Modules
         from cfglint.launch.programs.scopes import MOST_SCOPES
 
@@ -168,7 +191,6 @@ class Scripts:
 
 
 def read_found(program: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
-    """A program, parsed with other contents for some of its files."""
     from cfglint.launch.programs.reading import read_program
 
     read = with_texts(program.read, texts) if texts else program.read
@@ -189,25 +211,10 @@ def identity_of(line: LaunchLine) -> tuple[object, ...]:
     """
     call = line.call
     environment = sorted((name, text.string) for name, text in call.environment.items())
-    return call.path, call.line, call.folder, line.processes, *environment, *words_of_effect(line)
-
-
-def words_of_effect(line: LaunchLine) -> list[tuple[str, bool]]:
-    """The words of a launch, and whether each is known, without those that may be missing and names, folders and seeds."""
     names = [argument for argument in line.given or () if argument.name in WITHOUT_EFFECT]
     left = {id(word) for argument in names for word in (argument.word, *argument.texts)}
-    return [(word.string, word.known) for word in line.call.words if id(word) not in left and not is_all_of_caller(word)]
-
-
-def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines that include a line of the file, or that it starts by calling their script."""
-    exact = [line for line in lines if line.call.line == number and not line.is_sourced]
-    exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
-    exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
-    if exact:
-        return exact
-    launch_lines = [line for line in lines if not line.is_sourced]
-    return [line for line in launch_lines if text.count("\n", 0, line.call.start) < number <= text.count("\n", 0, line.call.end) + 1]
+    words = [(word.string, word.known) for word in call.words if id(word) not in left and not is_all_of_caller(word)]
+    return call.path, call.line, call.folder, line.processes, *environment, *words
 
 
 def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) -> LaunchLine:
@@ -218,7 +225,6 @@ def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) 
 
 
 def refuse_sourced(line: LaunchLine) -> None:
-    """Raise EditRefused for a launch in another file than its script."""
     if line.is_sourced:
         place = f"{line.call.path}:{line.call.line}"
         if line.call.called_from is not None:
@@ -227,3 +233,36 @@ def refuse_sourced(line: LaunchLine) -> None:
         raise EditRefused(
             f"the launch is in a sourced file ({place}), whose other users are not known; change it there by hand", line.call.start
         )
+
+
+class Found(Record):
+    """The file of a program, its package if it is run as a module, and the search path of its imports.
+
+    `entry` is the function that a command of the project calls; the module is then imported, and not run itself.
+    """
+
+    path: str
+    package: str
+    folders: list[str]
+    read: Callable[[str], str | None]
+    entry: str = ""
+
+
+def roots(project: Project) -> list[str]:
+    names = [name for name in project.names(project.root) if "." not in name]
+    inside = [os.path.join(project.root, name) for name in names[:MOST_NAMES]]
+    own = [each for each in inside if any(project.is_file(os.path.join(each, name)) for name in SETUP)]
+    return [project.root, os.path.join(project.root, "src"), *(each for folder in own for each in (folder, os.path.join(folder, "src")))]
+
+
+def checkouts(line: LaunchLine, package: str, project: Project) -> Iterator[str]:
+    """The folders above a script, and those in them that are named like a package, also with a version (`verl-0.4.x`): a checkout of it,
+    which is installed from there.
+    """
+    inside = os.path.relpath(os.path.dirname(line.script_path) or os.curdir, project.root or os.curdir)
+    parts = [] if inside.split(os.sep, 1)[0] in (os.curdir, os.pardir) else inside.split(os.sep)
+    for count in range(len(parts), -1, -1):
+        folder = os.path.join(project.root, *parts[:count])
+        yield folder
+        names = [name for name in project.names(folder) if name.lower().replace("_", "-").startswith(f"{package}-")]
+        yield from (os.path.join(folder, each) for each in (package, *sorted(names)))

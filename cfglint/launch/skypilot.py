@@ -78,7 +78,6 @@ def script(path: str, text: str) -> CellScript:
 
 
 def variables_in(document: Document, section: str) -> dict[str, Text]:
-    """The variables of a section with their values."""
     node = document.find((section,))[1]
     pairs = node.resolved().pairs() if node is not None and node.kind == MAPPING else ()
     known = ((key.raw, value) for key, value in pairs if value.kind == SCALAR and key.raw.isidentifier() and "'" not in value.raw)
@@ -89,7 +88,6 @@ def variables_in(document: Document, section: str) -> dict[str, Text]:
 
 
 def header(path: str, text: str) -> TaskHeader:
-    """What a task requests."""
     document, options = parse(path, text, "yaml"), dict[str, Text]()
     nodes, requested = document.find(("num_nodes",))[1], document.find(ACCELERATORS)[1]
     if nodes is not None and nodes.kind == SCALAR:
@@ -109,7 +107,6 @@ def header(path: str, text: str) -> TaskHeader:
 
 
 def accelerators(document: Document, node: Node) -> Iterator[Text]:
-    """`A100:8` for each choice of `accelerators`: a string, a mapping of names to counts, or a list of strings."""
     if node.kind == SCALAR and node.raw not in NULL:
         name, mark, count = node.raw.partition(":")
         place = written(document, node)
@@ -121,7 +118,6 @@ def accelerators(document: Document, node: Node) -> Iterator[Text]:
 
 
 def written(document: Document, node: Node) -> TextPart:
-    """A scalar with its place, if its characters are those of the file."""
     plain = document.text[node.start : node.end].strip("\"'") == node.raw
     start = document.text.find(node.raw, node.start) if plain else 0
     return TextPart(node.raw, (document.path, start, start + len(node.raw)) if plain else None)

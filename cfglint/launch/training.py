@@ -36,23 +36,18 @@ INSTANTIATE = "instantiate"  # the function with which Hydra makes arguments of 
 EVALUATES = (".evaluate(", ".predict(")
 
 
-def prints_help(line: LaunchLine) -> bool:
-    """Whether a line only prints the options of its program."""
-    return any(word.value in ("--help", "-h") for word in line.arguments)
-
-
 def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None]) -> bool:
     """Whether a line starts a training; `names` are the names of the program's options, `read` returns the source of the program."""
     program = line.program.string.lower() if line.program is not None else ""
     if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
         return False  # a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
-    if line.module and has_word(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+    if line.module and any(mark in name.rpartition(".")[2] for mark in OTHERS):  # `train.sample` samples
         name = name.rpartition(".")[2]
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
-    other, named = has_word(name, OTHERS), has_word(name.replace(TRAINED, ""), TRAINS)
+    other, named = any(mark in name for mark in OTHERS), any(mark in name.replace(TRAINED, "") for mark in TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if launcher_of(line).trains_by_default:
@@ -60,7 +55,8 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess", "compare"))
     if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
         return given > 1
-    if named or given > 1 or (line.module and is_main_of_framework(name) and not other):
+    is_main = line.module and name.rpartition(".")[2].startswith("main") and bool(of_module(name))  # `recipe.dapo.main_dapo`
+    if named or given > 1 or (is_main and not other):
         return True
     files = any(not file.role.startswith("launcher:") for file in line.files)
     if launcher_of(line).starts_programs and (given or files or "deepspeed" in names):
@@ -68,13 +64,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     return program_trains(line, read)
 
 
-def is_main_of_framework(module: str) -> bool:
-    """Whether a module is the main one of a program of a framework that is known by name: `recipe.dapo.main_dapo`."""
-    return module.rpartition(".")[2].startswith("main") and bool(of_module(module))
-
-
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
-    """Whether the program is in the project and calls a function that trains, or builds a trainer with its arguments."""
     path = line.program_path
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:
@@ -83,7 +73,3 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
         return True
     trains_it = TRAIN_CALL in text or not any(call in text for call in EVALUATES)  # else another module does
     return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes(), INSTANTIATE))
-
-
-def has_word(name: str, marks: tuple[str, ...]) -> bool:
-    return any(mark in name for mark in marks)

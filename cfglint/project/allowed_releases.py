@@ -19,11 +19,7 @@ def newest_allowed(package: str, specs: Iterable[str]) -> str:
         found = {each for spec in specs for each in allowed(spec, releases)}
         if found:
             return max(found, key=parse_version)
-    return named_version(specs)
-
-
-def named_version(specs: Iterable[str]) -> str:
-    """The lowest version that a specifier names, for bounds that no release satisfies; empty if there is none."""
+    # The lowest version that a specifier names, for bounds that no release satisfies.
     named = [clause.lstrip("=~<>! ").removesuffix(".*") for spec in specs for clause in spec.split(",")]
     return min(filter(parse_version, named), key=parse_version, default="")
 
@@ -34,19 +30,12 @@ _allowed: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 def allowed_releases(package: str, specs: tuple[str, ...]) -> list[str]:
     """The modelled releases that one of the specifiers allows, oldest first; without a lower bound those of the last eighteen months."""
     if (package, specs) not in _allowed:
-        _allowed[package, specs] = found_allowed(package, specs)
+        modelled = modelled_releases(package)
+        kept = {*(released_since(package, modelled, MONTHS) if not specs else ())}
+        for spec in specs:
+            from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
+
+            releases = allowed(spec, modelled)
+            kept.update(releases if has_lower_bound(spec) else released_since(package, releases, MONTHS))
+        _allowed[package, specs] = [release for release in modelled if release in kept]
     return _allowed[package, specs]
-
-
-def found_allowed(package: str, specs: tuple[str, ...]) -> list[str]:
-    """The releases that `allowed_releases` remembers."""
-    modelled = modelled_releases(package)
-    if not specs:
-        return released_since(package, modelled, MONTHS)
-    from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
-
-    found: set[str] = set()
-    for spec in specs:
-        releases = allowed(spec, modelled)
-        found.update(releases if has_lower_bound(spec) else released_since(package, releases, MONTHS))
-    return [each for each in modelled if each in found]

@@ -32,17 +32,13 @@ class Baseline:
         """The baseline that accepts every finding that is not suppressed."""
         baseline = cls(path, {})
         for outcome in outcomes:
-            for same, number in baseline.counted(outcome).items():
+            numbers: dict[Identity, int] = {}
+            for open_finding in open_findings(outcome.diagnostics):
+                same = identity(open_finding, baseline.folder)
+                numbers[same] = numbers.get(same, 0) + 1
+            for same, number in numbers.items():
                 baseline.accepted[same] = max(number, baseline.accepted.get(same, 0))
         return baseline
-
-    def counted(self, outcome: Outcome) -> dict[Identity, int]:
-        """The number of occurrences of each finding in a run."""
-        numbers: dict[Identity, int] = {}
-        for open_finding in open_findings(outcome.diagnostics):
-            same = identity(open_finding, self.folder)
-            numbers[same] = numbers.get(same, 0) + 1
-        return numbers
 
     def apply(self, outcomes: list[Outcome]) -> int:
         """Suppress accepted findings; returns the number of accepted findings in these files that are resolved."""
@@ -53,27 +49,22 @@ class Baseline:
         return sum(same not in present for same in self.accepted if same[1] in files)
 
     def suppress(self, of_run: list[Diagnostic]) -> set[Identity]:
-        """Suppress the accepted findings of one run, and return them."""
+        """Suppress the accepted findings of one run, and return them; of another release whatever their message."""
         left = dict(self.accepted)
-        present = self.matched(of_run, left, reworded=False)
-        return present | self.matched(of_run, left, reworded=True) if self.release != __version__ else present
-
-    def matched(self, of_run: list[Diagnostic], left: dict[Identity, int], reworded: bool) -> set[Identity]:
-        """Suppress the findings of a run that remain to be accepted, and return them; `reworded`: whatever their message."""
-        numbers: dict[tuple[str, ...], list[Identity]] = {}
-        for same, number in left.items():
-            if number:
-                numbers.setdefault(same[:3] if reworded else same, []).append(same)
-        found: set[Identity] = set()
-        for open_finding in open_findings(of_run):
-            same = identity(open_finding, self.folder)
-            candidates = numbers.get(same[:3] if reworded else same, [])
-            taken = next((other for other in candidates if left[other]), None)
-            if taken is not None:
-                left[taken] -= 1
-                found.add(taken)
-                open_finding.suppressed = BASELINE
-        return found
+        present: set[Identity] = set()
+        for length in (4, 3) if self.release != __version__ else (4,):  # the message is the last part
+            accepted: dict[tuple[str, ...], list[Identity]] = {}
+            for same, number in left.items():
+                if number:
+                    accepted.setdefault(same[:length], []).append(same)
+            for open_finding in open_findings(of_run):
+                candidates = accepted.get(identity(open_finding, self.folder)[:length], [])
+                taken = next((other for other in candidates if left[other]), None)
+                if taken is not None:
+                    left[taken] -= 1
+                    present.add(taken)
+                    open_finding.suppressed = BASELINE
+        return present
 
     def write(self) -> None:
         """Write the file, sorted, so that its changes can be reviewed. Raises FileProblem if that fails."""

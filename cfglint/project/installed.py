@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.pinned_versions import with_statements
+from cfglint.project.pinned_versions import Disk, with_statements
 from cfglint.project.statements.requirement import nightly
 from cfglint.project.statements.statement import Statement, normalised
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator, Mapping
+from cfglint.source.limits import MAX_SIZE
 from cfglint.source.root import leads_out, repository, root_of
 
 NOTHING: Mapping[str, str] = {}
@@ -44,8 +45,14 @@ def environments(path: str, variables: Mapping[str, str] = NOTHING) -> Iterator[
 
 def distributions(environment: str) -> dict[str, str]:
     """The distributions in an environment, each with its folder of metadata."""
-    folders = site_packages(environment)
-    key = (*folders, *map(changed_at, folders))
+    library = os.path.join(environment, "lib")
+    versions = [os.path.join(library, name) for name in names(library) if name.startswith("python")]
+    folders = [
+        *(os.path.join(version, folder) for version in versions for folder in PACKAGES),
+        os.path.join(environment, "Lib", "site-packages"),
+    ]
+    # With the time when something was last installed into each.
+    key = (*folders, *(str(os.stat(folder).st_mtime_ns) if os.path.exists(folder) else "" for folder in folders))
     if key not in _listed:
         found: dict[str, str] = {}
         for folder in folders:
@@ -54,24 +61,6 @@ def distributions(environment: str) -> dict[str, str]:
                     found.setdefault(normalised(name.removesuffix(END).rpartition("-")[0]), os.path.join(folder, name))
         _listed[key] = found
     return _listed[key]
-
-
-def changed_at(folder: str) -> str:
-    """When something was last installed into a folder; empty if there is none."""
-    try:
-        return str(os.stat(folder).st_mtime_ns)
-    except OSError:
-        return ""
-
-
-def site_packages(environment: str) -> list[str]:
-    """The folders of an environment that may contain packages."""
-    library = os.path.join(environment, "lib")
-    versions = [os.path.join(library, name) for name in names(library) if name.startswith("python")]
-    return [
-        *(os.path.join(version, folder) for version in versions for folder in PACKAGES),
-        os.path.join(environment, "Lib", "site-packages"),
-    ]
 
 
 def names(folder: str) -> list[str]:
@@ -105,3 +94,35 @@ def origin(folder: str) -> str:
     if isinstance(vcs, dict):
         return f"commit {str(vcs.get('commit_id', ''))[:10]}"
     return f"the copy at {content.get('url', '')}" if "dir_info" in content else ""
+
+
+PLACES = ("", "src")  # of a copy, in a folder
+
+
+def folders(package: str, version: str, path: str, installed: bool) -> Iterator[str]:
+    """The folders that hold the source of this release, the copies in the checkout of a file first.
+
+    The project's own `.venv` is looked at in any case, the active environments only where the installed releases are asked for.
+    """
+    from cfglint.project.statements.copies import in_folder
+
+    module, disk = package.replace("-", "_"), Disk()
+    for folder in repository(path):
+        copy = in_folder(folder, disk.names(folder), module, disk.text)
+        if copy is not None and copy.release == version:
+            yield from (place for place in (os.path.join(folder, each) for each in PLACES) if os.path.isdir(os.path.join(place, module)))
+    for environment in environments(path):
+        own = os.path.basename(environment) == OWN
+        metadata = distributions(environment).get(package, "") if own or installed else ""
+        if os.path.basename(metadata).startswith((f"{module}-{version}.dist-info", f"{package}-{version}.dist-info")):
+            yield os.path.dirname(metadata)
+
+
+def may_open(path: str) -> bool:
+    """Whether a file of a package may be read: one of a usual size that is no link out of its project."""
+    from cfglint.source.root import leads_out
+
+    try:
+        return os.path.getsize(path) <= MAX_SIZE and not leads_out(path, path)
+    except OSError:
+        return False

@@ -16,7 +16,7 @@ from cfglint.frameworks import FORKS, OTHER_PACKAGES
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
 from cfglint.source import files
-from cfglint.source.annotations import Callable, Collection, Iterable, Iterator
+from cfglint.source.annotations import Collection, Iterable, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import changed
@@ -26,41 +26,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.project.statements.statement import Stated, Statement
 
-    Form = Callable[[str, str, Collection[str]], Iterator[Stated]]
     Folders = dict[str, dict[str, list[Statement]]]
 
 PACKAGES = (*NEWEST, *FORKS, *OTHER_PACKAGES)
 REQUIRING_NOTHING = {"accelerate", "deepspeed", "gpt-neox", "transformers"}  # of the others
 OWN_NAME = ""  # the key of the repository's own package name, next to the packages
 OWN_COPY = "of this repository"
-MOST_LOCKED = 50_000_000  # bytes of a lock file
+MOST_LOCKED = 50_000_000  # bytes of a lock file, which is searched and not parsed
 MAIN_REQUIREMENTS = ("requirement", "base", "common", "core", "default", "install", "main", "prod", "runtime", "train")  # name prefixes
 LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock", "pylock.toml")
+PROJECTS = ("pyproject.toml", "Pipfile", "setup.cfg", "setup.py")
+READMES = ("readme.md", "readme.rst", "readme.txt", "readme")
+# What a file is by its name.
+LOCK, PROJECT, REQUIREMENTS, ENVIRONMENT, README, DOCKERFILE, SCRIPT = range(1, 8)
 # Words in the names of requirements files for another machine or another use than the training.
 OTHER_USES = frozenset(
-    (
-        *(
-            "arm",
-            "arm64",
-            "aarch64",
-            "mac",
-            "macos",
-            "windows",
-            "win",
-            "cpu",
-            "npu",
-            "xpu",
-            "tpu",
-            "amd",
-            "rocm",
-            "vllm",
-            "sglang",
-            "inference",
-        ),
-        *("infer", "serve", "serving", "server", "deploy", "deployment", "demo", "eval", "evaluation", "app", "web", "api", "gradio"),
-    )
+    """
+    arm arm64 aarch64 mac macos windows win cpu npu xpu tpu amd rocm vllm sglang inference
+    infer serve serving server deploy deployment demo eval evaluation app web api gradio
+    """.split()
 )
-SCRIPTS = (".sh", ".bash")
 YAML = (".yml", ".yaml")
 BLOCK = "# /// script"  # of the dependencies in a program (PEP 723)
 FOLDERS = ("requirements", "docker")  # whose files count as those of the folder above
@@ -82,10 +67,9 @@ class Disk(DiskFolders):
         from cfglint.source.root import root_of
 
         try:
-            content = files.read_bytes(path, limit(path), root_of(path))
+            return files.decoded(files.read_bytes(path, MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE, root_of(path)))
         except files.FileProblem:
             return ""
-        return files.decoded(content)
 
 
 class Repositories:
@@ -126,11 +110,8 @@ class Repositories:
 
         required = {other for package in wanted for other in OTHERS.get(package, ())}
         for other in sorted(required - set(wanted) - facts.target.keys()):
-            exact = [
-                statement
-                for statement in self.look(self._upwards[folder], other, name, script, program)
-                if statement.release and not statement.elsewhere
-            ]
+            statements = self.look(self._upwards[folder], other, name, script, program)
+            exact = [statement for statement in statements if statement.release and not statement.elsewhere]
             if len(exact) == 1:
                 facts = facts.replace(pinned={**facts.pinned, other: (exact[0].release, exact[0].file)})
         for package in wanted:
@@ -148,17 +129,17 @@ class Repositories:
         line, project = facts.launch.line, facts.launch.project
         places = places_of_line(line, project, script) if line is not None and project is not None else []
         places += places_of_program(program, os.path.dirname(facts.launch.program_path)) if "sys.path.insert" in program else []
-        found: dict[str, tuple[str, Statement]] = {}
+        copies: dict[str, tuple[str, Statement]] = {}
         for place in places:
             for package in NEWEST:
-                copy = self.copy_in(place, package) if package not in found else None
+                copy = self.copy_in(place, package) if package not in copies else None
                 if copy is not None:
-                    found[package] = place, copy.at(os.path.normpath(os.path.join(place, copy.file)).replace(os.sep, "/"))
-        return found
+                    copies[package] = place, copy.at(os.path.normpath(os.path.join(place, copy.file)).replace(os.sep, "/"))
+        return copies
 
     def forks(self, path: str) -> tuple[str, ...]:
         """The distributions that replace packages and that the files around a config name."""
-        return tuple(each for each in FORKS if self.in_folder_of(repository(path), each))
+        return tuple(fork for fork in FORKS if self.in_folder_of(repository(path), fork))
 
     def in_folder_of(self, folders: list[str], distribution: str) -> list[Statement]:
         """What the nearest folder that names a distribution states of it."""
@@ -169,16 +150,23 @@ class Repositories:
 
         `script` is the text of the launch script or the program, `program` that of the program of a launch line.
         """
-        if self.is_copy_of(folders, package):
-            return [self.own_copy(folders, package)]
-        for fork in (each for each, original in FORKS.items() if original == package and self.in_folder_of(folders, each)):
-            stated = self.look(folders, fork, name, script, program) or self.in_folder_of(folders, fork)[:1]
+        own_names = {statement.file for folder in folders for statement in self.in_folder(folder).get(OWN_NAME, ())}
+        if own_names:
+            from cfglint.project.statements.copies import names_of
+            from cfglint.project.statements.statement import Statement
+
+            if not own_names.isdisjoint(names_of(package)):  # the file lies in a copy of the framework's own repository
+                copies = (self.copy_in(folder, package) for folder in folders)
+                return [next(filter(None, copies), Statement("", "", "", OWN_COPY))]
+        for fork in (fork for fork, original in FORKS.items() if original == package and self.in_folder_of(folders, fork)):
             return [
                 changed(statement, elsewhere=f"{fork} {statement.release}".strip(), release=statement.release.partition(".post")[0])
-                for statement in stated
+                for statement in self.look(folders, fork, name, script, program) or self.in_folder_of(folders, fork)[:1]
             ]
         chain = [self.in_folder(folder).get(package, []) for folder in folders]
         if script:
+            from cfglint.project.statements.lines import of_script
+
             of_script_itself = [statement for _, statement in of_script(script, name, (package,))]
             chain[0] = sorted([*chain[0], *of_script_itself], key=lambda statement: rank(statement.file, name))
         if BLOCK in script or BLOCK in program:
@@ -188,116 +176,97 @@ class Repositories:
             chain.insert(0, [statement for text in texts for _, statement in of_block(text, name, (package,))])
         prose = [[statement for statement in statements if statement.in_prose] for statements in chain]
         chain = [[statement for statement in statements if not statement.in_prose] for statements in chain]
-        found = nearest(package, [[statement for statement in statements if not statement.optional] for statements in chain], name)
-        found = found or nearest(package, chain, name, every=True) or self.elsewhere(folders, package)
-        return found or nearest(package, prose, name)
-
-    def is_copy_of(self, folders: list[str], package: str) -> bool:
-        """Whether the file lies in a copy of the framework's own repository: its pyproject.toml or setup.py has this name."""
-        names = {statement.file for folder in folders for statement in self.in_folder(folder).get(OWN_NAME, ())}
-        if not names:
-            return False
-        from cfglint.project.statements.copies import names_of
-
-        return not names.isdisjoint(names_of(package))
-
-    def own_copy(self, folders: list[str], package: str) -> Statement:
-        """The version of the framework's own repository."""
-        from cfglint.project.statements.statement import Statement
-
-        statements = (self.copy_in(folder, package) for folder in folders)
-        return next(filter(None, statements), Statement("", "", "", OWN_COPY))
+        decisive = nearest(package, [[statement for statement in statements if not statement.optional] for statements in chain], name)
+        decisive = decisive or nearest(package, chain, name, every=True) or self.elsewhere(folders, package)
+        return decisive or nearest(package, prose, name)
 
     def copy_in(self, folder: str, package: str) -> Statement | None:
         from cfglint.project.statements.copies import in_folder, modules_of
 
-        files, text = self._disk.names(folder), self._disk.text
-        statements = (in_folder(folder, files, module, text) for module in modules_of(package))
-        return next(filter(None, statements), None)
+        names, text = self._disk.names(folder), self._disk.text
+        return next(filter(None, (in_folder(folder, names, module, text) for module in modules_of(package))), None)
 
     def in_folder(self, folder: str) -> dict[str, list[Statement]]:
         """What the files of a folder state about packages, the most trusted first."""
-        if folder not in self._folders:
-            found: dict[str, list[Statement]] = {}
-            names = self._disk.names(folder)
-            for name in sources(folder, names, self._disk):
-                text = self._disk.text(os.path.join(folder, name))
-                own = own_name(text, name)
-                if own:
-                    from cfglint.project.statements.statement import Statement
+        if folder in self._folders:
+            return self._folders[folder]
+        stated: dict[str, list[Statement]] = {}
+        names = self._disk.names(folder)
+        for name in sources(folder, names, self._disk):
+            text = self._disk.text(os.path.join(folder, name))
+            own = own_name(text, name)
+            if own:
+                from cfglint.project.statements.statement import Statement
 
-                    found[OWN_NAME] = [Statement(own)]
-                for package, statement in self.in_file(folder, name, text):
-                    found.setdefault(package, []).append(statement)
-            if SUBMODULES in names:
-                from cfglint.project.statements.copies import missing_submodules
+                stated[OWN_NAME] = [Statement(own)]
+            for package, statement in self.in_file(folder, name, text):
+                stated.setdefault(package, []).append(statement)
+        if SUBMODULES in names:
+            from cfglint.project.statements.copies import missing_submodules
 
-                for package, statement in missing_submodules(folder, SUBMODULES, self._disk):
-                    found.setdefault(package, []).append(statement)
-            for package in NEWEST:
-                if package.replace("-", "_") in names or "src" in names:
-                    copy = self.copy_in(folder, package)
-                    found.setdefault(package, []).extend([copy] if copy is not None else [])
-                    found[package].sort(key=lambda each: bool(each.elsewhere) and is_readme(each.file))
-            self._folders[folder] = {package: statements for package, statements in found.items() if statements}
+            for package, statement in missing_submodules(folder, SUBMODULES, self._disk):
+                stated.setdefault(package, []).append(statement)
+        for package in NEWEST:
+            if package.replace("-", "_") in names or "src" in names:
+                copy = self.copy_in(folder, package)
+                stated.setdefault(package, []).extend([copy] if copy is not None else [])
+                stated[package].sort(key=lambda statement: bool(statement.elsewhere) and role_of(statement.file) == README)
+        self._folders[folder] = {package: statements for package, statements in stated.items() if statements}
         return self._folders[folder]
 
     def in_file(self, folder: str, name: str, text: str) -> Iterator[Stated]:
-        """What one file states, with the files that it includes."""
-        form = form_of(name)
-        if form is None or not text:
+        """What one file states, with the copies of packages that it installs (`pip install -e third_party/trl`), and the files that it
+        includes.
+        """
+        if not text or not states_versions(name):
             return
-        yield from form(text, name, PACKAGES)
+        yield from stated_in(text, name, PACKAGES)
         if "-e " in text:
-            yield from self.installed_copies(folder, text)
-        for included in self.included(folder, name, text):
-            form = of_environment if included.endswith(YAML) else of_requirements
-            yield from form(self._disk.text(os.path.join(folder, included)), included, PACKAGES)
+            from cfglint.project.statements.lines import editable
 
-    def installed_copies(self, folder: str, text: str) -> Iterator[Stated]:
-        """The copies of packages in folders that commands or requirements install: `pip install -e third_party/trl`."""
-        from cfglint.project.statements.lines import editable
+            for path in [path for path in editable(text) if may_include(folder, path)][:MOST_INCLUDED]:
+                for package in NEWEST:
+                    copy = self.copy_in(os.path.join(folder, path), package)
+                    if copy is not None:
+                        yield package, copy.at(f"{path}/{copy.file}")
+        for path in self.included(folder, name, text):
+            from cfglint.project.statements.lines import of_environment, of_requirements
 
-        for path in [each for each in editable(text) if may_include(folder, each)][:MOST_INCLUDED]:
-            for package in NEWEST:
-                copy = self.copy_in(os.path.join(folder, path), package)
-                if copy is not None:
-                    yield package, copy.at(f"{path}/{copy.file}")
+            content = self._disk.text(os.path.join(folder, path))
+            if path.endswith(YAML):
+                yield from of_environment(content, path, PACKAGES)
+            else:
+                yield from of_requirements(content, path, PACKAGES, is_option(path))
 
     def included(self, folder: str, name: str, text: str) -> list[str]:
         """The requirements files that a file includes, and those that they include, or the environments that commands create from files.
 
         Relative to the folder.
         """
-        if form_of(name) in (of_page, of_script):
+        role = role_of(name.rpartition("/")[2])
+        if role in (README, DOCKERFILE, SCRIPT):
             from cfglint.project.statements.lines import environment_files
 
-            named = [
-                environment_file for environment_file in environment_files(text) if not is_environment(environment_file.rpartition("/")[2])
-            ]
-            return [each for each in named[:MOST_INCLUDED] if may_include(folder, each)]
+            named = [file for file in environment_files(text) if not is_environment(file.rpartition("/")[2])]
+            return [file for file in named[:MOST_INCLUDED] if may_include(folder, file)]
         if name == "pyproject.toml":
             from cfglint.project.statements.tables import requirement_files
 
-            return [
-                requirement_file
-                for requirement_file in requirement_files(text, name)[:MOST_INCLUDED]
-                if may_include(folder, requirement_file)
-            ]
+            return [file for file in requirement_files(text, name)[:MOST_INCLUDED] if may_include(folder, file)]
         if not is_requirements(name):
             return []
         from cfglint.project.statements.lines import included
 
-        found: list[str] = []
+        paths: list[str] = []
         texts = [(name, text)]
-        while texts and len(found) < MOST_INCLUDED:
+        while texts and len(paths) < MOST_INCLUDED:
             above, content = texts.pop(0)
-            for each in included(content):
-                path = os.path.normpath(os.path.join(os.path.dirname(above), each)).replace(os.sep, "/")
-                if path not in found and path != name and may_include(folder, path):
-                    found.append(path)
+            for file in included(content):
+                path = os.path.normpath(os.path.join(os.path.dirname(above), file)).replace(os.sep, "/")
+                if path not in paths and path != name and may_include(folder, path):
+                    paths.append(path)
                     texts.append((path, self._disk.text(os.path.join(folder, path))))
-        return found
+        return paths
 
     def elsewhere(self, folders: list[str], package: str) -> list[Statement]:
         """The statement of the requirements files in the other folders of the repository, else of the copies of the package there.
@@ -310,14 +279,14 @@ class Repositories:
             return []
         from cfglint.project.statements.requirement import MAIN
 
-        other_folders = self.other_folders(top)
-        stated = [
-            statement
-            for statement in other_folders.get(package, [])
-            if (statement.is_exact or statement.spec) and (is_copy(statement) or self.is_for(statement, folders))
-        ]
-        stated = [statement for statement in stated if statement.elsewhere != MAIN]  # it says no more of this folder than no statement
-        decisive = unlike([statement for statement in stated if not is_copy(statement)] or stated)
+        of_copies: list[Statement] = []
+        of_files: list[Statement] = []
+        for statement in self.other_folders(top).get(package, []):
+            is_copy = not statement.file.endswith(".txt")
+            # The main branch says no more of this folder than no statement.
+            if (statement.is_exact or statement.spec) and statement.elsewhere != MAIN and (is_copy or self.is_for(statement, folders)):
+                (of_copies if is_copy else of_files).append(statement)
+        decisive = unlike(of_files or of_copies)
         return decisive if len(decisive) == 1 else []
 
     def is_for(self, statement: Statement, folders: list[str]) -> bool:
@@ -326,27 +295,24 @@ class Repositories:
         if os.path.basename(stating).lower() in INSTALLING:
             return True
         apart = [folder for folder in folders if not f"{stating}{os.sep}".startswith(f"{folder.rstrip(os.sep)}{os.sep}")]
-        return not (self.has_programs(stating) and any(map(self.has_programs, apart)))
-
-    def has_programs(self, folder: str) -> bool:
-        """Whether a folder contains Python programs or notebooks."""
-        return any(name.endswith((".py", ".ipynb")) for name in self._disk.names(folder))
+        has_programs = [any(name.endswith((".py", ".ipynb")) for name in self._disk.names(folder)) for folder in (stating, *apart)]
+        return not (has_programs[0] and any(has_programs[1:]))
 
     def other_folders(self, top: str) -> dict[str, list[Statement]]:
         """What the requirements files and the copies of packages below the top of a repository state, those of the upper folders first."""
         key = f"{top}{os.sep}*"
         if key not in self._folders:
-            found: dict[str, list[Statement]] = {}
+            stated: dict[str, list[Statement]] = {}
             for folder in self.folders_below(top):
                 inside = os.path.relpath(folder, top).replace(os.sep, "/")
                 names = self._disk.names(folder)
-                for name in (each for each in names if is_requirements(each) and not is_side_group(each)):
+                for name in (name for name in names if is_requirements(name) and not is_side_group(name)):
                     for package, statement in self.in_file(folder, name, self._disk.text(os.path.join(folder, name))):
-                        found.setdefault(package, []).append(statement.at(f"{inside}/{statement.file}"))
+                        stated.setdefault(package, []).append(statement.at(f"{inside}/{statement.file}"))
                 for package in NEWEST:
                     copy = self.copy_in(folder, package) if package.replace("-", "_") in names or "src" in names else None
-                    found.setdefault(package, []).extend([copy.at(f"{inside}/{copy.file}")] if copy is not None else [])
-            self._folders[key] = found
+                    stated.setdefault(package, []).extend([copy.at(f"{inside}/{copy.file}")] if copy is not None else [])
+            self._folders[key] = stated
         return self._folders[key]
 
     def folders_below(self, top: str) -> Iterator[str]:
@@ -357,7 +323,7 @@ class Repositories:
             for folder in level:
                 inside = self._disk.names(folder)
                 names += len(inside)
-                for name in sorted(each for each in inside if "." not in each and each not in SKIPPED and not is_side_group(each)):
+                for name in sorted(name for name in inside if "." not in name and name not in SKIPPED and not is_side_group(name)):
                     path = os.path.join(folder, name)
                     if seen >= MOST_FOLDERS or names > MOST_NAMES:
                         return
@@ -368,25 +334,25 @@ class Repositories:
             level = below
 
 
-def with_statements(facts: LaunchFacts, package: str, found: list[Statement]) -> LaunchFacts:
+def with_statements(facts: LaunchFacts, package: str, statements: list[Statement]) -> LaunchFacts:
     """The facts with what decides about a package: an exact release, one that is not modelled, or the newest that bounds allow.
 
     Of statements that disagree, one that is not modelled decides.
     """
-    first = next((statement for statement in found if statement.elsewhere), found[0])
+    first = next((statement for statement in statements if statement.elsewhere), statements[0])
     if first.elsewhere:
         said = f"at {first.elsewhere} ({first.file})" if first.file else first.elsewhere
         said = f"{first.elsewhere} of {first.file}" if first.in_prose else said
         target = {**facts.target, package: first.release} if first.release else facts.target
         source = {**facts.outside_from, package: (first.elsewhere, first.file)}
         return facts.replace(target=target, outside={**facts.outside, package: said}, outside_from=source)
-    specs = tuple(statement.spec for statement in found)
-    if len(found) == 1 and first.release:
+    if len(statements) == 1 and first.release:
         release, said = first.release, first.file
     else:
         from cfglint.project.allowed_releases import newest_allowed
 
-        release, said = newest_allowed(package, specs), " and ".join(statement.source for statement in found[:3])
+        specs = tuple(statement.spec for statement in statements)
+        release, said = newest_allowed(package, specs), " and ".join(statement.source for statement in statements[:3])
         facts = facts.replace(bounds={**facts.bounds, package: specs})
     if not release:
         return facts
@@ -399,15 +365,15 @@ def installable(facts: LaunchFacts, package: str) -> LaunchFacts:
     from cfglint.frameworks.releases.bounds import allowed
     from cfglint.frameworks.releases.requirements import known_others, newest_with
 
-    specs, every = facts.bounds[package], modelled_releases(package)
-    fitting = {each for spec in specs for each in allowed(spec, every)}
-    releases = [each for each in every if each in fitting]
-    others = known_others(facts, package)
-    found = newest_with(package, releases, {each: release for each, release in others.items() if each not in facts.bounds})
-    if not found or found == releases[-1]:
+    specs, modelled = facts.bounds[package], modelled_releases(package)
+    fitting = {release for spec in specs for release in allowed(spec, modelled)}
+    releases = [release for release in modelled if release in fitting]
+    others = {other: release for other, release in known_others(facts, package).items() if other not in facts.bounds}
+    newest = newest_with(package, releases, others)
+    if not newest or newest == releases[-1]:
         return facts
-    bounds = {**facts.bounds, package: tuple(f"{spec},<={found}" for spec in specs)}
-    return facts.replace(target={**facts.target, package: found}, bounds=bounds)
+    bounds = {**facts.bounds, package: tuple(f"{spec},<={newest}" for spec in specs)}
+    return facts.replace(target={**facts.target, package: newest}, bounds=bounds)
 
 
 def nearest(package: str, chain: list[list[Statement]], script: str, every: bool = False) -> list[Statement]:
@@ -420,30 +386,28 @@ def nearest(package: str, chain: list[list[Statement]], script: str, every: bool
     bounds: list[Statement] = []
     for statements in chain:
         exact = unlike([statement for statement in statements if statement.is_exact])
-        if exact and (every or len({statement.file for statement in exact}) > 1):
+        if len({statement.file for statement in exact}) > 1 and not every:
             first = exact[0].file
-            exact = exact if every else [statement for statement in exact if statement.file == first or are_variants(statement.file, first)]
+            exact = [statement for statement in exact if statement.file == first or are_variants(statement.file, first)]
         if exact and (not bounds or all(satisfies(statement, bounds[0]) for statement in exact)):
             return exact
         bounds = bounds or [statement for statement in statements if statement.spec and not statement.is_exact]
-    return bounds if every or not bounds else [together(package, [bound for bound in bounds if bound.file in (bounds[0].file, script)])]
+    if every or not bounds:
+        return bounds
+    specs = dict.fromkeys(bound.spec for bound in bounds if bound.file in (bounds[0].file, script))
+    if len(specs) == 1:
+        return bounds[:1]
+    from cfglint.frameworks import modelled_releases
+    from cfglint.frameworks.releases.bounds import allowed
+
+    # Those of two commands in a row hold together; the first alone if no release satisfies all.
+    spec = ",".join(specs)
+    return [changed(bounds[0], spec=spec) if allowed(spec, modelled_releases(package)) else bounds[0]]
 
 
 def are_variants(one: str, other: str) -> bool:
     """Whether two requirements files are for different uses of a project: `requirements-grpo.txt` and `requirements-train.txt`."""
-    return all(is_requirements(each) and each.partition(".")[0] not in ("requirements", "requirement") for each in (one, other))
-
-
-def together(package: str, bounds: list[Statement]) -> Statement:
-    """Several bounds as one, such as those of two commands in a row; the first if no release satisfies all."""
-    specs = dict.fromkeys(bound.spec for bound in bounds)
-    if len(specs) == 1:
-        return bounds[0]
-    from cfglint.frameworks import modelled_releases
-    from cfglint.frameworks.releases.bounds import allowed
-
-    spec = ",".join(specs)
-    return changed(bounds[0], spec=spec) if allowed(spec, modelled_releases(package)) else bounds[0]
+    return all(is_requirements(file) and file.partition(".")[0] not in ("requirements", "requirement") for file in (one, other))
 
 
 def satisfies(exact: Statement, bound: Statement) -> bool:
@@ -456,21 +420,17 @@ def satisfies(exact: Statement, bound: Statement) -> bool:
 
 def unlike(statements: list[Statement]) -> list[Statement]:
     """The statements that say something else than those before them."""
-    found: dict[tuple[str, str], Statement] = {}
+    kept: dict[tuple[str, str], Statement] = {}
     for statement in statements:
-        found.setdefault((statement.release or statement.spec, statement.elsewhere), statement)
-    return list(found.values())
-
-
-def is_copy(statement: Statement) -> bool:
-    return not is_requirements(statement.file.rpartition("/")[2]) and not statement.file.endswith(".txt")
+        kept.setdefault((statement.release or statement.spec, statement.elsewhere), statement)
+    return list(kept.values())
 
 
 def rank(name: str, script: str) -> int:
     """0 for the files that come before the launch script, 1 for itself, 2 for those after it."""
     if name == script:
         return 1
-    return 2 if is_readme(name) or is_setup_script(name) or form_of(name) is None else 0
+    return 2 if role_of(name) in (README, SCRIPT) or not states_versions(name) else 0
 
 
 def own_name(text: str, file: str) -> str:
@@ -481,41 +441,34 @@ def own_name(text: str, file: str) -> str:
         return name_in_setup(text)
     if file != "pyproject.toml" or "[project]" not in text or "dynamic" not in text:
         return ""
-    from cfglint.project.settings_file import ConfigurationError
-    from cfglint.project.settings_file import parse as parse_toml
     from cfglint.project.statements.statement import normalised, within
+    from cfglint.project.statements.tables import parsed
 
-    try:
-        project = within(parse_toml(text.encode("utf-8"), "pyproject.toml"), "project")
-    except ConfigurationError:
-        return ""
+    project = within(parsed(text, file), "project")
     name, dynamic = project.get("name"), project.get("dynamic")
-    if not isinstance(name, str) or not isinstance(dynamic, list) or "version" not in dynamic:
-        return ""
-    return normalised(name)
-
-
-def limit(path: str) -> int:
-    """The maximum number of bytes read of a file; a lock file may be long, and is not parsed."""
-    return MOST_LOCKED if os.path.basename(path) in LOCKS else MAX_SIZE
+    return normalised(name) if isinstance(name, str) and isinstance(dynamic, list) and "version" in dynamic else ""
 
 
 def sources(folder: str, names: list[str], disk: DiskFolders) -> list[str]:
     """The files of a folder that may state versions, in order of trust."""
-    wanted: list[str] = [name for name in LOCKS if name in names]
-    wanted += sorted(name for name in names if is_pylock(name) and name not in LOCKS)
-    inner = {below: disk.names(os.path.join(folder, below)) for below in FOLDERS if below in names}
-    requirements = [name for name in names if is_requirements(name) and not is_side_group(name)]
-    wanted += sorted(requirements, key=lambda name: (not name.startswith("requirement"), len(name), name))
-    parts = sorted(f"requirements/{name}" for name in inner.get("requirements", ()) if name.endswith(".txt") and not is_side_group(name))
-    wanted += [name for name in parts if not is_option(name)]
-    wanted += [name for name in ("pyproject.toml", "Pipfile", "setup.cfg", "setup.py") if name in names]
-    wanted += sorted(name for name in names if is_environment(name) and not is_side_group(name))
-    wanted += sorted((name for name in names if is_dockerfile(name)), key=lambda name: (len(name), name))
-    wanted += sorted(f"docker/{name}" for name in inner.get("docker", ()) if is_dockerfile(name))
-    wanted += sorted(name for name in names if is_setup_script(name) and not is_side_group(name))
-    wanted += sorted(name for name in names if is_readme(name))
-    return wanted + [name for name in parts if is_option(name)]
+    roles = {name: role_of(name) for name in sorted(names)}
+    of_role = {role: [name for name, other in roles.items() if other == role] for role in {*roles.values()}}
+    main = {role: [name for name in of_role.get(role, ()) if not is_side_group(name)] for role in (REQUIREMENTS, ENVIRONMENT, SCRIPT)}
+    inner = {below: sorted(disk.names(os.path.join(folder, below))) for below in FOLDERS if below in names}
+    parts = [f"requirements/{name}" for name in inner.get("requirements", ()) if name.endswith(".txt") and not is_side_group(name)]
+    return [
+        *(name for name in LOCKS if name in names),
+        *(name for name in of_role.get(LOCK, ()) if name not in LOCKS),
+        *sorted(main[REQUIREMENTS], key=lambda name: (not name.startswith("requirement"), len(name))),
+        *(name for name in parts if not is_option(name)),
+        *(name for name in PROJECTS if name in names),
+        *main[ENVIRONMENT],
+        *sorted(of_role.get(DOCKERFILE, ()), key=len),
+        *(f"docker/{name}" for name in inner.get("docker", ()) if role_of(name) == DOCKERFILE),
+        *main[SCRIPT],
+        *of_role.get(README, ()),
+        *(name for name in parts if is_option(name)),
+    ]
 
 
 def is_side_group(name: str) -> bool:
@@ -525,60 +478,71 @@ def is_side_group(name: str) -> bool:
     return is_side(name)
 
 
-def form_of(name: str) -> Form | None:
-    """The function that reads a file of this name; None for a file that states no versions."""
+def role_of(name: str) -> int:
+    """What a file is by its name; 0 for one that states no versions, unless it is a text in a folder of requirements."""
+    low = name.lower()
+    stem, _, end = low.rpartition(".")
+    if name in LOCKS or (name.startswith("pylock.") and name.endswith(".toml")):
+        return LOCK
+    if name in PROJECTS:
+        return PROJECT
+    if end in ("yml", "yaml") and (stem.startswith(("conda", "env")) or "environment" in stem):  # of conda
+        return ENVIRONMENT
+    if low in READMES:
+        return README
+    if low.startswith(("dockerfile", "containerfile")) or low.endswith(".dockerfile"):
+        return DOCKERFILE
+    if end in ("sh", "bash"):  # `setup.sh`, `install_env.sh`
+        return SCRIPT if any(word in INSTALLING or word == "env" for word in stem.replace("_", "-").split("-")) else 0
+    return REQUIREMENTS if name.endswith(".txt") and "requirement" in low else 0
+
+
+def is_requirements(name: str) -> bool:
+    return name.endswith(".txt") and "requirement" in name.lower()
+
+
+def is_environment(name: str) -> bool:
+    """Whether a file has a typical name of a conda environment."""
+    return role_of(name) == ENVIRONMENT
+
+
+def states_versions(name: str) -> bool:
+    """Whether a file of this name may state versions."""
     last = name.rpartition("/")[2]
-    if last in LOCKS or is_pylock(last):
+    return last.endswith(".txt") or role_of(last) != 0
+
+
+def stated_in(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What the content of a file states, by its name."""
+    last = name.rpartition("/")[2]
+    role = role_of(last)
+    if role == LOCK:
         from cfglint.project.statements import lock_files
 
-        return lock_files.of_pipfile_lock if last == "Pipfile.lock" else lock_files.of_lock
-    if last in ("pyproject.toml", "Pipfile"):
+        yield from (lock_files.of_pipfile_lock if last == "Pipfile.lock" else lock_files.of_lock)(text, name, packages)
+    elif last in ("pyproject.toml", "Pipfile"):
         from cfglint.project.statements import tables
 
-        return tables.of_pyproject if last == "pyproject.toml" else tables.of_pipfile
-    if last in ("setup.cfg", "setup.py"):
+        yield from (tables.of_pyproject if last == "pyproject.toml" else tables.of_pipfile)(text, name, packages)
+    elif role == PROJECT:
         from cfglint.project.statements import setup_files
 
-        return setup_files.of_cfg if last == "setup.cfg" else setup_files.of_script
-    from cfglint.project.statements import lines
+        yield from (setup_files.of_cfg if last == "setup.cfg" else setup_files.of_script)(text, name, packages)
+    elif role in (README, DOCKERFILE, SCRIPT):
+        from cfglint.project.statements.lines import of_script
 
-    if is_environment(last):
-        return lines.of_environment
-    if is_readme(last):
-        return of_page
-    if is_dockerfile(last) or is_setup_script(last):
-        return of_script
-    return of_requirements if last.endswith(".txt") else None
+        yield from of_script(text, name, packages)
+        if role == README:
+            from cfglint.project.statements.prose import of_prose
 
+            yield from of_prose(text, name, packages)
+    else:
+        from cfglint.project.statements.lines import of_environment, of_requirements
 
-def of_script(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What the commands of a script or Dockerfile state."""
-    from cfglint.project.statements.clones import of_clones
-    from cfglint.project.statements.lines import of_commands
-
-    yield from of_commands(text, name, packages)
-    yield from of_clones(text, name, packages)
-
-
-def of_page(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What the commands of a README state, and what its text says."""
-    from cfglint.project.statements.prose import of_prose
-
-    yield from of_script(text, name, packages)
-    yield from of_prose(text, name, packages)
-
-
-def of_environment(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
-    from cfglint.project.statements.lines import of_environment as of_text
-
-    return of_text(text, name, packages)
-
-
-def of_requirements(text: str, name: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What a requirements file states; that of an option in a `requirements` folder counts as an extra."""
-    from cfglint.project.statements.lines import of_requirements as of_text
-
-    return of_text(text, name, packages, is_option(name))
+        if role == ENVIRONMENT:
+            yield from of_environment(text, name, packages)
+        else:  # that of an option in a `requirements` folder counts as an extra
+            yield from of_requirements(text, name, packages, is_option(name))
 
 
 def may_include(folder: str, path: str) -> bool:
@@ -587,16 +551,6 @@ def may_include(folder: str, path: str) -> bool:
 
     near = not os.path.isabs(path) and path.count("..") <= 1 and "://" not in path
     return near and not leads_out(os.path.join(folder, path), os.path.join(folder, path.rpartition("/")[2]))
-
-
-def is_requirements(name: str) -> bool:
-    """Whether a file name is that of a requirements file."""
-    return name.endswith(".txt") and "requirement" in name.lower()
-
-
-def is_pylock(name: str) -> bool:
-    """Whether a file name is that of a lock file of PEP 751."""
-    return name.startswith("pylock.") and name.endswith(".toml")
 
 
 def is_option(name: str) -> bool:
@@ -608,33 +562,7 @@ def is_option(name: str) -> bool:
     return is_part and not last.removesuffix(".txt").startswith(MAIN_REQUIREMENTS)
 
 
-def is_environment(name: str) -> bool:
-    """Whether a file has a typical name of a conda environment."""
-    stem, _, end = name.lower().rpartition(".")
-    return end in ("yml", "yaml") and (stem.startswith(("conda", "env")) or "environment" in stem)
-
-
-def is_setup_script(name: str) -> bool:
-    """Whether a file name is that of a script that installs: `setup.sh`, `install_env.sh`."""
-    stem, _, end = name.lower().rpartition(".")
-    words = stem.replace("_", "-").split("-")
-    return f".{end}" in SCRIPTS and any(word in INSTALLING or word == "env" for word in words)
-
-
-def is_dockerfile(name: str) -> bool:
-    low = name.lower()
-    return low.startswith(("dockerfile", "containerfile")) or low.endswith(".dockerfile")
-
-
-def is_readme(name: str) -> bool:
-    return name.lower() in ("readme.md", "readme.rst", "readme.txt", "readme")
-
-
 def may_name_versions(path: str) -> bool:
     """Whether a file with this path is one of `sources`."""
     folder, _, name = path.replace(os.sep, "/").rpartition("/")
-    if name in LOCKS or name in ("pyproject.toml", "Pipfile", "setup.cfg", "setup.py") or is_pylock(name):
-        return True
-    if name.endswith(".txt"):
-        return is_requirements(name) or folder.rpartition("/")[2] == "requirements"
-    return is_environment(name) or is_dockerfile(name) or is_setup_script(name) or is_readme(name)
+    return role_of(name) != 0 or (name.endswith(".txt") and folder.rpartition("/")[2] == "requirements")

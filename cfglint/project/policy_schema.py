@@ -139,24 +139,20 @@ def check_references(schema: ConfigTable, dialect: type[Validator]) -> None:
 
 def violations(error: Any) -> Iterator[PolicyViolation]:
     """The violations of a validator's error: one for each key that is not allowed, else one at its place."""
+    import re
+
     path = tuple(error.absolute_path)
     own = error.schema.get(MESSAGE_KEYWORD) if isinstance(error.schema, dict) else None
     custom = own if isinstance(own, str) else None
     message = short(custom or error.message)
-    extras = unexpected(error) if error.validator == "additionalProperties" and error.validator_value is False else []
+    extras: list[str] = []
+    if error.validator == "additionalProperties" and error.validator_value is False:
+        known, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
+        extras = [key for key in error.instance if key not in known and not any(re.search(pattern, key) for pattern in patterns)]
     for key in extras:
         yield PolicyViolation((*path, key), message if custom else f"`{key}` is not allowed here")
     if not extras:
         yield PolicyViolation(path, message)
-
-
-def unexpected(error: Any) -> list[str]:
-    """The keys that `additionalProperties: false` rejects."""
-    import re
-
-    known = error.schema.get("properties", {})
-    patterns = error.schema.get("patternProperties", {})
-    return [key for key in error.instance if key not in known and not any(re.search(pattern, key) for pattern in patterns)]
 
 
 def reason(error: Exception) -> str:

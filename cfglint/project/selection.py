@@ -40,17 +40,12 @@ class Selection:
                 diagnostic.suppressed = CONFIGURATION
 
     def _suppressed(self, diagnostic: Diagnostic) -> bool:
-        if self.select is not None and not matches(diagnostic.code, self.select):
+        if (self.select is not None and not matches(diagnostic.code, self.select)) or matches(diagnostic.code, self.ignore):
             return True
-        if matches(diagnostic.code, self.ignore):
-            return True
-        return bool(self.per_file) and matches(diagnostic.code, self._ignored_in(diagnostic.place.file))
-
-    def _ignored_in(self, file: str) -> list[str]:
-        """The codes that are ignored in a file, by its patterns."""
-        if file not in self._in_file:
+        file = diagnostic.place.file
+        if self.per_file and file not in self._in_file:
             self._in_file[file] = [code for glob, chosen in self.per_file if matches_glob(file, glob) for code in chosen]
-        return self._in_file[file]
+        return bool(self.per_file) and matches(diagnostic.code, self._in_file[file])
 
     def status(self, outcomes: list[Outcome]) -> int:
         """The exit status: 1 for findings at or above `fail_on`, 2 for an internal error."""
@@ -59,7 +54,9 @@ class Selection:
             for diagnostic in outcome.diagnostics:
                 if diagnostic.code == INTERNAL:
                     return 2
-                if not diagnostic.suppressed and (rank(diagnostic.severity) >= rank(self.fail_on) or declared_by_project(diagnostic)):
+                # An expectation or a custom rule of the project is violated.
+                is_declared = diagnostic.about == EXPECTATION and diagnostic.severity == WARNING
+                if not diagnostic.suppressed and (is_declared or rank(diagnostic.severity) >= rank(self.fail_on)):
                     worst = 1
         return worst
 
@@ -86,11 +83,6 @@ def suppress(outcomes: list[Outcome], selection: Selection) -> None:
         merge_unused(outcomes)
     for outcome in outcomes:
         selection.suppress(outcome.diagnostics)
-
-
-def declared_by_project(diagnostic: Diagnostic) -> bool:
-    """Whether a finding violates an expectation or a custom rule of the project."""
-    return diagnostic.about == EXPECTATION and diagnostic.severity == WARNING
 
 
 def matches(code: str, chosen: list[str]) -> bool:

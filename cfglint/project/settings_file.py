@@ -188,7 +188,6 @@ NAMES = {int: "an integer", str: "a string", bool: "a boolean", dict: "a table"}
 
 
 def strings(table: ConfigTable, key: str, where: str) -> list[str] | None:
-    """A list of strings, or None when the key is absent."""
     value = table.get(key)
     if value is None:
         return None
@@ -256,12 +255,14 @@ def read(path: str) -> Configuration:
 def in_effect(path: str | None, named: bool = False, read: Callable[[str], Configuration] = read) -> Configuration:
     """The configuration of a file, with its policy schemas; empty without a file. Raises ConfigurationError if it cannot be used.
 
-    `named`: the user named the file, so that it may refer to files outside the project.
+    `named`: the user named the file, so that it may be a link out of the project, or refer to files there.
     """
     if path is None:
         return Configuration()
-    if not named:
-        refuse_foreign_file(path)
+    from cfglint.source.root import leads_out
+
+    if not named and leads_out(path, path):
+        raise ConfigurationError(f"{relative(path)}: is a link out of the project and was not read; pass --config to allow it")
     project = read(path)
     if not named:
         refuse_foreign_names(project)
@@ -273,14 +274,6 @@ def in_effect(path: str | None, named: bool = False, read: Callable[[str], Confi
         except policy_schema.PolicySchemaError as error:
             raise ConfigurationError(str(error)) from error
     return project
-
-
-def refuse_foreign_file(path: str) -> None:
-    """Raise ConfigurationError for a configuration that was found and is a link out of the project."""
-    from cfglint.source.root import leads_out
-
-    if leads_out(path, path):
-        raise ConfigurationError(f"{relative(path)}: is a link out of the project and was not read; pass --config to allow it")
 
 
 def refuse_foreign_names(project: Configuration) -> None:
@@ -316,13 +309,6 @@ def configuration_of(content: bytes, path: str) -> Configuration:
     return Configuration(table, relative(path))
 
 
-def unquoted(line: bytes) -> bytes:
-    """A line of TOML without its strings."""
-    import re
-
-    return re.sub(rb'"(?:[^"\\]|\\.)*"|\'[^\']*\'', b"", line)
-
-
 def relative(path: str) -> str:
     """A path relative to the working directory, if it is below it."""
     return os.path.relpath(path) if not os.path.isabs(path) or path.startswith(os.getcwd() + os.sep) else path
@@ -333,7 +319,11 @@ def parse(content: bytes, path: str) -> ConfigTable:
     if len(content) > MAX_SIZE:
         raise ConfigurationError(f"{path}: has {len(content):,} bytes, the limit is {MAX_SIZE:,}")
     for number, line in enumerate(content.split(b"\n"), 1):
-        if line.count(b".") > MOST_DOTS and unquoted(line).count(b".") > MOST_DOTS:
+        if line.count(b".") <= MOST_DOTS:
+            continue
+        import re
+
+        if re.sub(rb'"(?:[^"\\]|\\.)*"|\'[^\']*\'', b"", line).count(b".") > MOST_DOTS:  # outside of strings
             raise ConfigurationError(f"{path}: line {number} has a key of more than {MOST_DOTS:,} parts")
     try:
         import tomllib

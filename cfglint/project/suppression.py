@@ -22,12 +22,18 @@ def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
     """Mark what the comments of a run's files suppress; returns the diagnostics of unused comments."""
     documents = {document.path: document for document in run.documents}
     ignores = {path: ignores_in(document) for path, document in documents.items()}
-    by_line = {path: lines_of(listed) for path, listed in ignores.items()}
+    by_line: dict[str, dict[int, dict[str, list[Ignore]]]] = {path: {} for path in documents}  # the lines that they cover -> code
+    for path, ignore in ((path, ignore) for path, listed in ignores.items() for ignore in listed if ignore.code):
+        for line in ignore.lines:
+            by_line[path].setdefault(line, {}).setdefault(ignore.code, []).append(ignore)
     used: set[tuple[str, int, str]] = set()
     for diagnostic in found:
-        path = diagnostic.place.file
-        if diagnostic.code != INTERNAL and by_line.get(path):
-            hits = matching_ignores(diagnostic, documents[path], by_line[path])
+        path, code = diagnostic.place.file, diagnostic.code
+        if code != INTERNAL and by_line.get(path):
+            # Those on the line of its place or of its key, on the first one for no key.
+            lines = {diagnostic.place.line, key_line(documents[path], diagnostic.key) or 1}.intersection(by_line[path])
+            names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
+            hits = {(path, line, name) for line in lines for name in names if name in by_line[path][line]}
             used |= hits
             diagnostic.suppressed = COMMENT if hits else diagnostic.suppressed
     for path, line, code in used:
@@ -39,23 +45,6 @@ def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
     from cfglint.rules.project import inspect_comments
 
     return inspect_comments(run)
-
-
-def lines_of(ignores: list[Ignore]) -> dict[int, dict[str, list[Ignore]]]:
-    """The ignores by the lines that they cover, and there by code."""
-    lines: dict[int, dict[str, list[Ignore]]] = {}
-    for ignore in ignores:
-        for line in ignore.lines if ignore.code else ():
-            lines.setdefault(line, {}).setdefault(ignore.code, []).append(ignore)
-    return lines
-
-
-def matching_ignores(diagnostic: Diagnostic, document: Document, by_line: dict[int, dict[str, list[Ignore]]]) -> set[tuple[str, int, str]]:
-    """(file, line, code) of the ignores that suppress a finding: on the line of its place or of its key, on the first one for no key."""
-    code = diagnostic.code
-    lines = {diagnostic.place.line, key_line(document, diagnostic.key) or 1}
-    names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
-    return {(document.path, line, name) for line in lines if line in by_line for name in names if name in by_line[line]}
 
 
 def key_line(document: Document, pointer: str) -> int | None:
@@ -74,7 +63,7 @@ def ignores_in(document: Document) -> list[Ignore]:
     """Every ignore in the comments of a file, in order."""
     ignores: list[Ignore] = []
     firsts = {document.position(start)[0]: start for start, _ in reversed(document.comments)}
-    alone = {line for line, start in firsts.items() if starts_line(document, start)}
+    alone = {line for line, start in firsts.items() if not document.line(line)[: document.position(start)[1] - 1].strip()}
     block = (0, 0)
     for start, end in document.comments:
         text = document.text[start:end]
@@ -91,12 +80,6 @@ def ignores_in(document: Document) -> list[Ignore]:
         first = start + asked.start(1)
         ignores += [Ignore(document, match[0], first + match.start(), first + match.end(), lines) for match in CODE.finditer(asked[1])]
     return ignores
-
-
-def starts_line(document: Document, start: int) -> bool:
-    """Whether a comment is alone on its line."""
-    line, column = document.position(start)
-    return not document.line(line)[: column - 1].strip()
 
 
 def below(document: Document, line: int, alone: set[int]) -> int:

@@ -17,7 +17,6 @@ from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
 from cfglint.report.json import dumps
 from cfglint.rewrite.layout import layout_on
-from cfglint.run.sizes import size_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def on_asked_gpus(account: RunSummary) -> list[Paragraph]:
     errors = [diagnostic for diagnostic in other.diagnostics if diagnostic.severity == ERROR] if other.verdict == "reject" else []
     refused = f"; it would not start: {errors[0].code} {errors[0].message}" if errors else ""
     nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
-    now = size_of(run)
+    now = run.size
     several = f" ({nodes})" if nodes is not None and now is not None and max(nodes.nodes, now.nodes) > 1 else ""
     return paragraph("", f"{written}; on {other.facts.gpus}{several}: {batch}{refused}.")
 

@@ -24,7 +24,11 @@ def base_of(asked: str | None, repository: GitRepository) -> tuple[str, str]:
         raise NoBaseError("there is no commit yet, so nothing to compare with")
     if asked == "":
         raise NoBaseError("--base is empty: name what to compare with, or leave it out")
-    names = candidates(asked)
+    names: tuple[str, ...] = (asked,) if asked else USUAL
+    if not asked and os.environ.get(GITHUB):
+        names = f"origin/{os.environ[GITHUB]}", os.environ[GITHUB]
+    elif not asked and os.environ.get(GITLAB):
+        names = (os.environ[GITLAB],)
     for name in names:
         commit = repository.commit(name)
         if commit is not None:
@@ -33,15 +37,6 @@ def base_of(asked: str | None, repository: GitRepository) -> tuple[str, str]:
     if repository.shallow:
         raise NoBaseError(f"{reason}; this clone is shallow, fetch the rest: {DEEPER}")
     raise NoBaseError(f"{reason}; name what to compare with: --base REV")
-
-
-def candidates(asked: str | None) -> tuple[str, ...]:
-    """Candidates for the base: the requested revision, else that of the CI environment, else the usual branch names."""
-    if asked:
-        return (asked,)
-    if os.environ.get(GITHUB):
-        return f"origin/{os.environ[GITHUB]}", os.environ[GITHUB]
-    return (os.environ[GITLAB],) if os.environ.get(GITLAB) else USUAL
 
 
 def left_at(repository: GitRepository, name: str, commit: str, head: str) -> str:

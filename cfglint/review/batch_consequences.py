@@ -8,99 +8,85 @@ from cfglint.explanation.summary import origin
 from cfglint.review.consequence import NOTEWORTHY, Consequence, as_written, changed, number, quotient, ratio
 from cfglint.review.snapshot import Side
 from cfglint.rewrite.retarget import tuned
+from cfglint.source.annotations import Iterator
 
 PEAKS = ("learning_rate", "lr", "warmup_max_lr", "cycle_max_lr")  # keys of the highest learning rate
 ACCUMULATION = "gradient_accumulation_steps"
 GIB = 1 << 30
 
 
-def batch(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
+def batch(old: Side, new: Side, changed_keys: set[str]) -> Iterator[Consequence]:
     """The global batch and its factors, the learning rates that did not follow it, and the memory that it needs."""
-    consequences = [*global_batch(old, new), *consumed(old, new), *unchanged_rates(old, new, changed_keys)]
+    yield from global_batch(old, new)
+    before, after = old.number("consumed_batch"), new.number("consumed_batch")
+    if (before, after) != (old.number("global_batch"), new.number("global_batch")):
+        yield from changed("consumed_batch", "samples that one step really takes", before, after)
+    yield from unchanged_rates(old, new, changed_keys)
     before, after = old.number("micro_batch"), new.number("micro_batch")
     if before and after and before != after:
         text = f"micro batch {before:,} -> {after:,} ({ratio(before, after)}), which changes activation memory"
-        consequences.append(Consequence("micro_batch", text, before, after))
-    return [*consequences, *tokens(old, new), *memory(old, new)]
-
-
-def tokens(old: Side, new: Side) -> list[Consequence]:
-    """The tokens per optimizer step; their factor if the number of GPUs is unknown."""
-    was, now = old.number("seq_length"), new.number("seq_length")
+        yield Consequence("micro_batch", text, before, after)
     exact = changed("tokens_per_step", "tokens per step", old.number("tokens_per_step"), new.number("tokens_per_step"))
-    if exact or not was or not now or was == now:
-        return exact
-    text = f"tokens per step change with the sequence length {was:,} -> {now:,} ({ratio(was, now)})"
-    return [Consequence("tokens_per_step", text, factor=(quotient(now, was) or 1) * (growth(old, new) or 1), known=False)]
+    yield from exact
+    was, now = old.number("seq_length"), new.number("seq_length")
+    if not exact and was and now and was != now:
+        text = f"tokens per step change with the sequence length {was:,} -> {now:,} ({ratio(was, now)})"
+        yield Consequence("tokens_per_step", text, factor=(quotient(now, was) or 1) * (growth(old, new) or 1), known=False)
+    yield from memory(old, new)
 
 
-def memory(old: Side, new: Side) -> list[Consequence]:
+def memory(old: Side, new: Side) -> Iterator[Consequence]:
     """The memory per GPU, if the model is known."""
     from cfglint.frameworks.memory.estimate import memory_of
 
     before, after = (memory_of(side.run.configs[0]) if side.run.configs else None for side in (old, new))
     if before is None or after is None or not (before.inputs.known and after.inputs.known):
-        return []
+        return
     sizes = before.estimate.total, after.estimate.total
-    if before.verdict == after.verdict and isclose(*sizes, rel_tol=NOTEWORTHY):
-        return []
-    return [Consequence("memory", after.told(before), round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))]
+    if before.verdict != after.verdict or not isclose(*sizes, rel_tol=NOTEWORTHY):
+        yield Consequence("memory", after.told(before), round(sizes[0] / GIB, 3), round(sizes[1] / GIB, 3))
 
 
-def global_batch(old: Side, new: Side) -> list[Consequence]:
+def global_batch(old: Side, new: Side) -> Iterator[Consequence]:
     """The global batch; with an unknown number of GPUs the samples per GPU."""
     before, after = old.number("global_batch"), new.number("global_batch")
-    terms = split(old, new)
+    shares, terms = (per_gpu(old), per_gpu(new)), split(old, new)
+    # The samples per GPU tell the ratio if the number of GPUs stays the same.
+    same_gpus = shares[0] and shares[1] and old.outcome.gpus == new.outcome.gpus
+    factor = quotient(shares[1] or 0, shares[0] or 1) if same_gpus else None
+    split_changed = any(old.number(name) != new.number(name) for name in ("micro_batch", "accumulation"))
     if before is not None and after is not None and before != after:
-        return [Consequence("global_batch", f"global batch {before:,} -> {after:,} ({ratio(before, after)}){terms}", before, after)]
-    shares = per_gpu(old), per_gpu(new)
-    if before is None and after is not None:
-        return [Consequence("global_batch", f"global batch {after:,}, unknown before", before, after, batch_factor(old, new))]
-    if before is not None and after is None:
-        return [Consequence("global_batch", f"global batch is no longer known, before {before:,}", before, after, batch_factor(old, new))]
-    if before is None and shares[0] and shares[1] and shares[0] != shares[1]:
+        yield Consequence("global_batch", f"global batch {before:,} -> {after:,} ({ratio(before, after)}){terms}", before, after)
+    elif before is None and after is not None:
+        yield Consequence("global_batch", f"global batch {after:,}, unknown before", before, after, factor)
+    elif before is not None and after is None:
+        yield Consequence("global_batch", f"global batch is no longer known, before {before:,}", before, after, factor)
+    elif before is None and shares[0] and shares[1] and shares[0] != shares[1]:
         how = ratio(shares[0], shares[1])
         text = f"global batch {how} on any number of GPUs: {shares[0]:,} -> {shares[1]:,} samples per GPU and step{terms}"
-        return [Consequence("global_batch", text, factor=quotient(shares[1], shares[0]), known=False)]
-    if before is None and None in shares:
-        return part_of_batch(old, new)
-    if terms:
+        yield Consequence("global_batch", text, factor=quotient(shares[1], shares[0]), known=False)
+    elif before is None and None in shares:
+        yield from part_of_batch(old, new)
+    elif terms:
         stays = f"global batch unchanged at {after:,}" if after is not None else "global batch unchanged on any number of GPUs"
-        return [Consequence("global_batch", f"{stays}{terms}", after, after, 1.0, after is not None)]
-    split_changed = any(old.number(name) != new.number(name) for name in ("micro_batch", "accumulation"))
-    if after is not None and split_changed and old.outcome.verdict == new.outcome.verdict:
-        return [Consequence("global_batch", f"global batch unchanged at {after:,}", after, after, 1.0)]
-    return []
+        yield Consequence("global_batch", f"{stays}{terms}", after, after, 1.0, after is not None)
+    elif after is not None and split_changed and old.outcome.verdict == new.outcome.verdict:
+        yield Consequence("global_batch", f"global batch unchanged at {after:,}", after, after, 1.0)
 
 
-def batch_factor(old: Side, new: Side) -> float | None:
-    """The ratio of the samples per GPU, if the number of GPUs stays the same."""
-    before, after = per_gpu(old), per_gpu(new)
-    return quotient(after, before) if before and after and old.outcome.gpus == new.outcome.gpus else None
-
-
-def part_of_batch(old: Side, new: Side) -> list[Consequence]:
+def part_of_batch(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequence of the accumulation alone, if the micro batch is set elsewhere, or the reverse."""
-    if micro_batch_alone(old, new):
-        sizes = old.number("micro_batch") or 1, new.number("micro_batch") or 1
-        text = f"global batch {ratio(*sizes)} for the same accumulation: micro batch {sizes[0]:,} -> {sizes[1]:,}"
-        return [Consequence("global_batch", text, factor=quotient(sizes[1], sizes[0]), known=False)]
-    before, after = old.number("accumulation"), new.number("accumulation")
-    whose = ""
+    was, now = old.number("micro_batch"), new.number("micro_batch")
+    if was and now and was != now and old.run.facts.gpus == new.run.facts.gpus and not any(map(states_accumulation, (old, new))):
+        text = f"global batch {ratio(was, now)} for the same accumulation: micro batch {was:,} -> {now:,}"
+        yield Consequence("global_batch", text, factor=quotient(now, was), known=False)
+        return
+    before, after, whose = old.number("accumulation"), new.number("accumulation"), ""
     if before is None and after is None:
         before, after, whose = launcher_accumulation(old), launcher_accumulation(new), " of the launcher, unless the Trainer sets its own"
-    if not before or not after or before == after or old.number("micro_batch") != new.number("micro_batch"):
-        return []
-    text = f"global batch {ratio(before, after)} for the same micro batch: accumulation {before:,} -> {after:,}{whose}"
-    return [Consequence("global_batch", text, factor=quotient(after, before), known=False)]
-
-
-def micro_batch_alone(old: Side, new: Side) -> bool:
-    """Whether the micro batch changes, and no side says what the accumulation is."""
-    before, after = old.number("micro_batch"), new.number("micro_batch")
-    if not before or not after or before == after or old.run.facts.gpus != new.run.facts.gpus:
-        return False
-    return not any(states_accumulation(side) for side in (old, new))
+    if before and after and before != after and was == now:
+        text = f"global batch {ratio(before, after)} for the same micro batch: accumulation {before:,} -> {after:,}{whose}"
+        yield Consequence("global_batch", text, factor=quotient(after, before), known=False)
 
 
 def states_accumulation(side: Side) -> bool:
@@ -112,11 +98,8 @@ def states_accumulation(side: Side) -> bool:
 
 def launcher_accumulation(side: Side) -> int | None:
     """The accumulation that an accelerate config sets for DeepSpeed; accelerate prefers it to that of the script."""
-    for config in side.run.configs:
-        value = config.get("deepspeed_config", "gradient_accumulation_steps")
-        if type(value) is int and value > 0:
-            return value
-    return None
+    values = (config.get("deepspeed_config", "gradient_accumulation_steps") for config in side.run.configs)
+    return next((value for value in values if type(value) is int and value > 0), None)
 
 
 def per_gpu(side: Side) -> int | None:
@@ -135,7 +118,13 @@ def growth(old: Side, new: Side) -> float | None:
 
 def split(old: Side, new: Side) -> str:
     """`: 4 x 8 x 16 -> 4 x 4 x 16`, without the GPUs if their number is unknown; empty if nothing changed."""
-    before, after = terms_of(old), terms_of(new)
+    sides: list[list[int]] = []
+    for side in (old, new):
+        total, *sizes = (side.number(name) for name in ("global_batch", "micro_batch", "accumulation", "data_parallel"))
+        terms = [size for size in sizes if size]
+        is_product = terms[0] * terms[1] * terms[2] == total if len(terms) == 3 else total is None and sizes[2] is None
+        sides.append(terms if len(terms) > 1 and is_product else [])
+    before, after = sides
     if before == after or len(before) != len(after):
         return ""
     names = ("micro batch", "accumulation", "data parallel")[: len(before)]
@@ -143,49 +132,24 @@ def split(old: Side, new: Side) -> str:
     return f": {both} ({' x '.join(names)})"
 
 
-def terms_of(side: Side) -> list[int]:
-    """Micro batch, accumulation and data-parallel size, if their product is the global batch; else empty."""
-    terms = [side.number(name) for name in ("micro_batch", "accumulation", "data_parallel")]
-    known = [term for term in terms if term]
-    total = side.number("global_batch")
-    if len(known) == 3:
-        return known if known[0] * known[1] * known[2] == total else []
-    return known if len(known) == 2 and terms[2] is None and total is None else []
-
-
-def consumed(old: Side, new: Side) -> list[Consequence]:
-    """The samples that a step actually consumes, if they differ from the global batch."""
-    before, after = old.number("consumed_batch"), new.number("consumed_batch")
-    if (before, after) == (old.number("global_batch"), new.number("global_batch")):
-        return []
-    return changed("consumed_batch", "samples that one step really takes", before, after)
-
-
-def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> list[Consequence]:
+def unchanged_rates(old: Side, new: Side, changed_keys: set[str]) -> Iterator[Consequence]:
     """The learning rates that do not change although the batch size does."""
     if growth(old, new) in (None, 1):
-        return []
-    before, after = peaks(old), peaks(new)
-    if not after:
-        rates = [side.lines.get("learning rate") for side in (old, new)]
-        if rates[0] is None or rates[1] is None or number(rates[1].setting.known) is None:
-            return []
-        if number(rates[0].setting.known) != number(rates[1].setting.known):
-            return []
-        value = number(rates[1].setting.known)
-        return [Consequence("learning_rate", f"learning rate unchanged: {as_written(rates[1])} ({origin(rates[1])})", value, value)]
+        return
+    # The rates in the files, by key: (value, value with place for display).
+    before, after = (
+        {
+            setting.name: (value, f"{setting.name} {setting.value} ({setting.place})")
+            for setting in tuned(side.run)
+            if setting.path[-1] in PEAKS and (value := number(setting.value)) is not None
+        }
+        for side in (old, new)
+    )
     stay = {text: value for key, (value, text) in after.items() if before.get(key, (None,))[0] == value and key not in changed_keys}
-    if not stay:
-        return []
-    value = max(stay.values())
-    return [Consequence("learning_rate", f"learning rate unchanged: {', '.join(stay)}", value, value)]
-
-
-def peaks(side: Side) -> dict[str, tuple[float, str]]:
-    """The learning rates in the files, by key: (value, value with place for display)."""
-    found = {}
-    for setting in tuned(side.run):
-        value = number(setting.value)
-        if setting.path[-1] in PEAKS and value is not None:
-            found[setting.name] = value, f"{setting.name} {setting.value} ({setting.place})"
-    return found
+    if stay:
+        value = max(stay.values())
+        yield Consequence("learning_rate", f"learning rate unchanged: {', '.join(stay)}", value, value)
+    was, now = (side.lines.get("learning rate") for side in (old, new))
+    rate = number(now.setting.known) if was is not None and now is not None else None
+    if not after and was is not None and now is not None and rate is not None and rate == number(was.setting.known):
+        yield Consequence("learning_rate", f"learning rate unchanged: {as_written(now)} ({origin(now)})", rate, rate)

@@ -9,8 +9,9 @@ from itertools import zip_longest
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.kinds import is_trainer
 from cfglint.launch.scripts import MOST as MOST_CHECKED
+from cfglint.project import settings_file
 from cfglint.project.pinned_versions import may_name_versions
-from cfglint.project.settings_file import Configuration
+from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.statements.statement import Statement
 from cfglint.review import launches, renames
 from cfglint.review.compare import Comparison
@@ -30,6 +31,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.git import GitRepository, Snapshot, TreeEntry
 from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.record import Record, changed
 from cfglint.source.root import root_of
 
 Pair = tuple[CheckedRun | None, CheckedRun | None]
@@ -77,7 +79,13 @@ class Branch:
     def compare(self, declared: Iterable[str] = ()) -> None:
         """Compare both sides; `declared` are files that count as configs whatever their names."""
         wanted = {self.repository.path(name) for name in declared}
-        old, new = self._ids([path for path in sorted(self._known) if is_looked_at(path) or path in wanted])
+        old, new = self._ids(
+            [
+                path
+                for path in sorted(self._known)
+                if (path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)) or path in wanted
+            ]
+        )
         versions = self._ids([path for path in self._known if may_name_versions(path)])
         name = self.repository.name
         self.dependencies = [name(path) for path in {**versions[0], **versions[1]} if versions[0].get(path) != versions[1].get(path)]
@@ -98,11 +106,15 @@ class Branch:
         """The ids of the files in the working tree; line endings that git converts are not a change of the committed files."""
         ids: dict[str, str] = {}
         for path in paths:
-            untouched = self._untouched(path)
+            place = os.path.join(self.repository.top, path)
+            try:  # whether the index shows that the file was not written since git read it
+                untouched = self._contents.id_of(path, os.lstat(place)) if self._contents is not None else None
+            except OSError:
+                untouched = None
             if untouched is not None:
                 ids[path] = untouched
                 continue
-            data = content(os.path.join(self.repository.top, path))
+            data = content(place)
             if data is None:
                 if path in self._index and self._index[path].sparse:
                     ids[path] = self._index[path].id
@@ -125,45 +137,39 @@ class Branch:
         now = self._on_disk([*paths], committed)
         return [name for path, name in paths.items() if now.get(path) != (committed[path].id if path in committed else None)]
 
-    def _untouched(self, path: str) -> str | None:
-        """The id of a file's content, if the index shows that the file was not written since git read it."""
-        if self._contents is None:
-            return None
-        try:
-            return self._contents.id_of(path, os.lstat(os.path.join(self.repository.top, path)))
-        except OSError:
-            return None
-
     def old_name(self, name: str) -> str:
         return self.renamed.get(name, name)
 
     def touches(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
         """Whether any file of a run changed, or its target version."""
-        if before is not None and after is not None and changed_releases(before, after):
-            return True
-        return self.changes_files(before, after)
+        has_other_release = before is not None and after is not None and bool(changed_releases(before, after))
+        return has_other_release or self.changes_files(before, after)
 
     def changes_files(self, before: CheckedRun | None, after: CheckedRun | None) -> bool:
         """Whether any file of a run changed."""
         return bool(names_of(after) & self.altered or names_of(before) & (self.gone | self.altered))
 
-    def compare_run(self, before: CheckedRun | None, after: CheckedRun | None, only_releases: bool) -> Comparison:
-        """Compare a run, and record its files as compared, and whether code of its program changed, which is not."""
+    def compare_run(self, before: CheckedRun | None, after: CheckedRun | None, differs: bool = False) -> Comparison:
+        """Compare a run, and record its files as compared, and whether code of its program changed, which is not; `differs`: its launch is
+        another one, whatever its files have.
+        """
+        only_releases = not self.changes_files(before, after) and not differs
         names = names_of(before) | names_of(after)
         self.compared |= names
         comparison = Comparison(before, after, only_releases=only_releases)
         self.listed |= {text for setting in comparison.settings for text in (setting.key.rpartition(".")[2], setting.after.place) if text}
-        changed = sorted(names & (self.altered | self.gone))
-        comparison.code_changed = any(is_program(name) or name in self.unread for name in changed)
+        touched = sorted(names & (self.altered | self.gone))
+        comparison.code_changed = any(is_program(name) or name in self.unread for name in touched)
         if before is not None and after is not None and not only_releases:
             documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
-            own = [name for name in changed if is_program(name) or not (name in documents or is_script(name))]
+            own = [name for name in touched if is_program(name) or not (name in documents or is_script(name))]
             comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
             framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
             self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
+        comparison.releases = self.located(comparison.releases, os.path.relpath(comparison.files[0]))
         return comparison
 
     def _values_in_code(self, name: str, run: CheckedRun) -> Iterator[Consequence]:
@@ -180,10 +186,8 @@ class Branch:
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""
-        if old is not None and new is not None:
-            return False
-        absent = self.absent
-        return any(os.path.relpath(document.path) in absent for side in (old, new) if side is not None for document in side.documents)
+        run = old if new is None else new if old is None else None
+        return run is not None and not self.absent.isdisjoint(os.path.relpath(document.path) for document in run.documents)
 
     @property
     def absent(self) -> set[str]:
@@ -192,24 +196,25 @@ class Branch:
 
     def located(self, changes: list[ReleaseChange], run: str) -> list[ReleaseChange]:
         """Release changes of a run with the paths of their files: those of the nearest folder above its first file, else of any other."""
-        found = []
+        placed = []
         for change in changes:
             paths = [path for path in self.dependencies if path == change.file or path.endswith(f"{os.sep}{change.file}")]
             above = [path for path in paths if run.startswith(os.path.join(os.path.dirname(path), ""))]
-            found.append(
-                change.at(max(above, key=len) if above else paths[0] if len(paths) == 1 else change.file) if change.file else change
-            )
-        return found
-
-    def stated_changes(self) -> list[ReleaseChange]:
-        """The releases that the changed dependency files state, before and after."""
-        return stated_changes(self.dependencies, self.old, self.new)
+            path = max(above, key=len) if above else paths[0] if len(paths) == 1 else change.file
+            placed.append(changed(change, file=path) if change.file else change)
+        return placed
 
     # ---- runs
 
     def undeclared(self, before: LaunchFacts, after: LaunchFacts, taken: set[str], stats: ScanStats) -> Iterator[Pair]:
         """(before, after) for every changed file that is a separate run; `taken` are files of declared runs."""
-        others = self._training() if self.dependencies else self._readers(self.altered | self.gone)
+        if self.dependencies:  # the unchanged files that may have runs
+            programs = list(filter(is_program, self.same))
+            building = [name for name in programs if has_marks(bytes_of(self.new, name))]
+            others = [*(name for name in self.same if not is_program(name)), *building, *Readers(self.new).of(building, programs)]
+        else:  # those that may read a changed one, as `check` finds those that may read a named file
+            around = [name for name in self.same if not self.new.leads_out(name, name)]
+            others = Readers(self.new).of(self.altered | self.gone, around)
         touched = sorted(with_runs({*self.altered, *others} - taken, self.new))
         discovery = self._discovery(NEW, after)
         discovery.request.stats = stats
@@ -262,21 +267,6 @@ class Branch:
             return self._discovery(OLD, facts, kind).together(names)[0]
         except UnknownKindError:
             return None
-
-    def _training(self) -> list[str]:
-        """The unchanged files that may have runs: of the programs those that build the arguments of a trainer, or import one that does."""
-        programs = list(filter(is_program, self.same))
-        building = [name for name in programs if has_marks(bytes_of(self.new, name))]
-        return [*(name for name in self.same if not is_program(name)), *building, *Readers(self.new).of(building, programs)]
-
-    def _readers(self, touched: set[str]) -> list[str]:
-        """The unchanged files that may read a changed one, as `check` finds those that may read a named file."""
-        return Readers(self.new).of(touched, [name for name in self.same if not self.new.leads_out(name, name)])
-
-
-def is_looked_at(path: str) -> bool:
-    """Whether a file may be a part of a run, judged by its name."""
-    return path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)
 
 
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
@@ -336,3 +326,82 @@ def names_of(run: CheckedRun | None) -> set[str]:
     if run is None:
         return set()
     return {os.path.relpath(path) for path in run.read_paths}
+
+
+# The facts by which two declarations describe different launches.
+OF_LAUNCH = ("gpus", "card", "gpu_memory", "num_examples", "target", "strict_keys", "overrides", "expected_numbers", "kind_given")
+
+
+class DeclaredPair(Record):
+    """A declared run with the facts of both sides."""
+
+    run: DeclaredRun
+    was: LaunchFacts
+    now: LaunchFacts
+
+
+def declared_runs(branch: Branch, project: Configuration, before: Configuration) -> list[tuple[DeclaredRun, DeclaredRun, Configuration]]:
+    """Find the files that differ, and give the declared runs, each with that of the same files on the old side and its configuration.
+
+    One that was not declared there is itself the old one.
+    """
+    branch.settings = before, project
+    branch.compare([file for declared in project.runs for file in declared.files])
+    twins = [(declared, counterpart(declared, branch, before)) for declared in project.runs]
+    return [(declared, twin or declared, before if twin else project) for declared, twin in twins]
+
+
+def compare(
+    branch: Branch, declared: list[DeclaredPair], undeclared: tuple[LaunchFacts, LaunchFacts], stats: ScanStats
+) -> Iterator[Comparison]:
+    """Compare every changed run: the declared ones, then the other files that changed, with the facts of both sides."""
+    taken: set[str] = set()
+    for declared_pair in declared:
+        try:
+            old, new = branch.declared(declared_pair.run.files, declared_pair.was, declared_pair.now, declared_pair.run.kind)
+        except LaunchChoiceError:
+            continue  # compared as the launch of its script
+        except UnknownKindError as error:
+            stats.unknown_kind.append(error.path)
+            continue
+        taken.update(os.path.relpath(document.path) for side in (old, new) if side for document in side.documents)
+        differs = any(getattr(declared_pair.was, name) != getattr(declared_pair.now, name) for name in OF_LAUNCH)
+        if (branch.touches(old, new) or differs) and not branch.lacks_content(old, new):
+            yield branch.compare_run(old, new, differs)
+    for pair in branch.undeclared(*undeclared, taken, stats):
+        if not branch.lacks_content(*pair):
+            yield branch.compare_run(*pair)
+
+
+def unused_releases(branch: Branch, comparisons: list[Comparison]) -> list[ReleaseChange]:
+    """The changed releases that no compared run depends on."""
+    used = {change.package for comparison in comparisons for change in comparison.releases}
+    return [change for change in stated_changes(branch.dependencies, branch.old, branch.new) if change.package not in used]
+
+
+def configuration_of(branch: Branch, path: str) -> Configuration:
+    """The configuration of the reviewed state; if that state has none, the one of the working tree."""
+    if branch.new.is_file(path):
+        return settings_file.configuration_of(branch.new.read_bytes(path), path)
+    return settings_file.read(path)
+
+
+def earlier(branch: Branch, project: Configuration) -> Configuration:
+    """The configuration of the old side, if that was another one that can be used; else that of the new side."""
+    if not project.path or not all(side.is_file(project.path) for side in (branch.old, branch.new)):
+        return project
+    content = branch.old.read_bytes(project.path)
+    if content == branch.new.read_bytes(project.path):
+        return project
+    try:
+        before = settings_file.configuration_of(content, project.path)
+        settings_file.refuse_foreign_names(before)
+        return before
+    except ConfigurationError:
+        return project
+
+
+def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) -> DeclaredRun | None:
+    """The declared run with the same files on the old side."""
+    files = [branch.old_name(os.path.relpath(file)) for file in declared.files]
+    return next((run for run in before.runs if [os.path.relpath(file) for file in run.files] == files), None)

@@ -77,18 +77,19 @@ class Comparison:
         return own if own and own[0].what == "run" else self.consequences
 
     @property
-    def no_effect(self) -> bool:
-        """Whether nothing that the framework computes changed: at most names, ports and paths did, and all of it was compared."""
-        return not self.code_changed and not self._has_effect
-
-    @property
-    def _has_effect(self) -> bool:
+    def has_effect(self) -> bool:
+        """Whether more than names, ports and paths changed."""
         return bool(self.consequences or self.new or self.gone or any(setting.effect for setting in self.settings))
 
     @property
+    def no_effect(self) -> bool:
+        """Whether nothing that the framework computes changed: at most names, ports and paths did, and all of it was compared."""
+        return not self.code_changed and not self.has_effect
+
+    @property
     def in_effect(self) -> bool:
-        """Whether more than names, ports and paths changed."""
-        return not self.empty and self._has_effect
+        """Whether more changed than names, ports, paths, and a release without consequences."""
+        return not self.empty and self.has_effect
 
     @property
     def still(self) -> list[str]:
@@ -103,16 +104,12 @@ class Comparison:
     @property
     def new(self) -> list[Diagnostic]:
         """Findings of the new side that the old side did not have, worst first."""
-        return self._only(self.after, self.before)
+        return unmatched(findings(self.after), findings(self.before))
 
     @property
     def gone(self) -> list[Diagnostic]:
         """Findings of the old side that are resolved in the new one, worst first."""
-        return self._only(self.before, self.after)
-
-    @staticmethod
-    def _only(side: Outcome | None, other: Outcome | None) -> list[Diagnostic]:
-        return sorted(unmatched(findings(side), findings(other)), key=lambda diagnostic: -rank(diagnostic.severity))
+        return unmatched(findings(self.before), findings(self.after))
 
     def add_notes(self) -> None:
         """Add to every changed setting the findings there that remain, so that an insufficient change is visible."""
@@ -145,20 +142,20 @@ def findings(outcome: Outcome | None) -> list[tuple[Diagnostic, Mark]]:
 
 
 def unmatched(found: list[tuple[Diagnostic, Mark]], others: list[tuple[Diagnostic, Mark]]) -> list[Diagnostic]:
-    """The findings without a counterpart; one with the same message is preferred as the counterpart."""
-    alike = [(mark, identity(each)[-1]) for each, mark in others]
-    changed: list[tuple[Diagnostic, Mark]] = []
+    """The findings without a counterpart, worst first; one with the same message is preferred as the counterpart."""
+    alike = [(mark, identity(diagnostic)[-1]) for diagnostic, mark in others]
+    reworded: list[tuple[Diagnostic, Mark]] = []
     for diagnostic, mark in found:
         same = (mark, identity(diagnostic)[-1])
         if same in alike:
             alike.remove(same)
         else:
-            changed.append((diagnostic, mark))
+            reworded.append((diagnostic, mark))
     left = [mark for mark, _ in alike]
     alone: list[Diagnostic] = []
-    for diagnostic, mark in changed:
+    for diagnostic, mark in reworded:
         if mark in left:
             left.remove(mark)
         else:
             alone.append(diagnostic)
-    return alone
+    return sorted(alone, key=lambda diagnostic: -rank(diagnostic.severity))

@@ -10,7 +10,6 @@ from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
 from cfglint.launch.kinds import is_trainer
 from cfglint.review.batch_consequences import batch, growth
-from cfglint.review.computed_values import computed
 from cfglint.review.consequence import (
     LEFT_OPEN,
     Consequence,
@@ -24,12 +23,13 @@ from cfglint.review.consequence import (
     relation,
     spelled,
 )
-from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, SUBJECT_KEYS, SUBJECTS, length_key
+from cfglint.review.effects import EFFECTS, LENGTHS, MEANINGS, SUBJECT_KEYS, SUBJECTS, TOKEN_LENGTHS, has_effect
 from cfglint.review.releases import changed_releases
 from cfglint.review.schedule_consequences import length, rate
-from cfglint.review.settings import UNKNOWN, SettingChange, equal
+from cfglint.review.settings import UNKNOWN, SettingChange, equal, unknown_sizes
 from cfglint.review.snapshot import Side
 from cfglint.source.annotations import Iterator
+from cfglint.source.python.call import CallDocument
 
 VERSION = "target"
 SHARDED = {
@@ -38,32 +38,12 @@ SHARDED = {
     2: "optimizer states and gradients are sharded",
     3: "optimizer states, gradients and weights are sharded",
 }
-OWN_SENTENCE = frozenset(
-    (
-        "GPUs",
-        "GPUs implied",
-        "data parallel",
-        "called from",  # a line may have moved
-        "micro batch",
-        "accumulation",
-        "global batch",
-        "samples per step",
-        "tokens per sample",
-        "tokens per step",
-        "sequence length",
-        "training samples",
-        "epochs",
-        "max steps",
-        "batches per epoch",
-        "steps per epoch",
-        "total steps",
-        "warm-up steps",
-        "learning rate",
-        "decay steps",
-        "schedule's total",
-        "schedule's warm-up",
-    )
-)
+OWN_SENTENCE = frozenset((
+    "GPUs", "GPUs implied", "data parallel", "called from",  # a line may have moved
+    "micro batch", "accumulation", "global batch", "samples per step", "tokens per sample", "tokens per step", "sequence length",
+    "training samples", "epochs", "max steps", "batches per epoch", "steps per epoch", "total steps", "warm-up steps", "learning rate",
+    "decay steps", "schedule's total", "schedule's warm-up",
+))  # fmt: skip
 
 NOT_KNOWN = "whether it starts is not known"
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping", "beta")  # consequences whose values are numbers
@@ -79,16 +59,20 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
             consequence.before, consequence.after = consequence.after, None
         return deleted
     if not (old.readable and new.readable):
-        return unreadable(old, new)
+        return [*unreadable(old, new)]
     changed_keys = {setting.key for setting in settings}
-    lost = missing_references(old, new)
+    lost = [*missing_references(old, new)]
     same_data = all(subject_of(setting) != "data" for setting in settings)
-    if lost and only_engines_lack_files(old, new):
-        sizes = [each for each in batch(old, new, changed_keys) if each.what != "memory"]
+    if lost:
+        # If only the files of engines are missing, batch and length are those of the trainer, which has them elsewhere. Else all other
+        # consequences depend on such a file.
+        missing = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
+        have_trainers = all(is_trainer(side.run.configs[0].kind) for side in (old, new))
+        if not have_trainers or not all(kind and framework(kind).is_engine for kind in missing):
+            return lost
+        sizes = [consequence for consequence in batch(old, new, changed_keys) if consequence.what != "memory"]
         consequences = [*lost, *subjects(settings), *sizes, *length(old, new, same_data=same_data)]
         return [*consequences, *lines_of_read_file(old, new), *from_settings(old, new, settings, changing(consequences))]
-    if lost:  # all other consequences depend on such a file
-        return lost
     consequences = [
         *start(old, new),
         *another_trainer(old, new),
@@ -100,20 +84,20 @@ def consequences_of(old: Side | None, new: Side | None, settings: list[SettingCh
         *other_lines(old, new),
     ]
     consequences += from_settings(old, new, settings, changing(consequences))
-    return [*consequences, *computed(old, new, {each.what for each in consequences})]
+    return [*consequences, *computed(old, new, {consequence.what for consequence in consequences})]
 
 
-def another_trainer(old: Side, new: Side) -> list[Consequence]:
+def another_trainer(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequence of arguments that are those of another framework's trainer."""
-    kinds = [next((config.kind for config in side.run.configs if is_trainer(config.kind)), None) for side in (old, new)]
-    titles = [framework(kind).title for kind in kinds if kind is not None]
-    same = kinds[0] == kinds[1] or len(titles) < len(kinds)
-    return [] if same else [Consequence("trainer", f"another trainer: {titles[0]} -> {titles[1]}", titles[0], titles[1])]
+    was, now = (next((config.kind for config in side.run.configs if is_trainer(config.kind)), None) for side in (old, new))
+    if was is not None and now is not None and was != now:
+        titles = framework(was).title, framework(now).title
+        yield Consequence("trainer", f"another trainer: {titles[0]} -> {titles[1]}", *titles)
 
 
-def changing(found: list[Consequence]) -> set[str]:
+def changing(consequences: list[Consequence]) -> set[str]:
     """The quantities that change by some consequences."""
-    return {consequence.what for consequence in found if consequence.before != consequence.after or consequence.factor != 1}
+    return {consequence.what for consequence in consequences if consequence.before != consequence.after or consequence.factor != 1}
 
 
 def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Consequence]:
@@ -125,84 +109,66 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
         number = side.number(what)
         if number is not None:
             consequences.append(Consequence(what, f"{label} {number:,}", None, number))
-    labels = [label for label in ("learning rate", "precision", "ZeRO stage", "schedule") if side.line(label) is not None]
-    consequences += [
-        Consequence(name_of(label), f"{label} {as_written(side.lines[label])}", None, plain(label, side.line(label))) for label in labels
-    ]
+    for label in ("learning rate", "precision", "ZeRO stage", "schedule"):
+        if side.line(label) is not None:
+            shown = f"{label} {as_written(side.lines[label])}"
+            consequences.append(Consequence(name_of(label), shown, None, plain(label, side.line(label))))
     verdict = side.outcome.verdict
     if side.run.is_lone and verdict == "accept":
         starts = "no errors in the file alone"
-    state = (
-        []
-        if verdict is None and consequences
-        else [NOT_KNOWN]
-        if verdict is None
-        else [(starts if verdict == "accept" else fails) + on_gpus(side)]
-    )
-    return [
-        Consequence("run", f"{text}: {', '.join([*state, *(consequence.text for consequence in consequences)])}", None, verdict),
-        *consequences,
-    ]
+    state = [(starts if verdict == "accept" else fails) + on_gpus(side)]
+    if verdict is None:
+        state = [] if consequences else [NOT_KNOWN]
+    sentence = f"{text}: {', '.join([*state, *(consequence.text for consequence in consequences)])}"
+    return [Consequence("run", sentence, None, verdict), *consequences]
 
 
-def unreadable(old: Side, new: Side) -> list[Consequence]:
+def unreadable(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequence of a side that cannot be parsed: nothing else is derived from it."""
     sides = not old.readable, not new.readable
     if [document.text for document in old.run.documents] == [document.text for document in new.run.documents]:
-        return []
+        return
     if all(sides):
         text = f"{new.unreadable_file} could not be read before and cannot be read now"
     elif sides[1]:
         text = f"{new.unreadable_file} cannot be read any more"
     else:
         text = f"{old.unreadable_file} could not be read before and can be read now"
-    return [Consequence("unreadable", text, *sides), *start(old, new)]
+    yield Consequence("unreadable", text, *sides)
+    yield from start(old, new)
 
 
-def start(old: Side, new: Side) -> list[Consequence]:
+def start(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequence of another verdict, or another stage of failure."""
-    before, after = old.outcome, new.outcome
-    if before.verdict != after.verdict and None in (before.verdict, after.verdict):
-        return [
-            Consequence(
-                "verdict", of_known_side(before, after, on_gpus(new)), before.verdict, after.verdict, known=after.verdict is not None
-            )
-        ]
-    if before.verdict != after.verdict:
-        how, failed, side = ("starts now", "failed", before) if after.verdict == "accept" else ("no longer starts", "fails", after)
-        text = f"{how}{on_gpus(new)}{f': {failed} {MOMENTS[side.fails_at]}' if side.fails_at else ''}"
-        return [Consequence("verdict", text, before.verdict, after.verdict)]
-    if before.fails_at != after.fails_at:
-        text = f"still does not start{on_gpus(new)}: fails {moment(after)}, before {moment(before)}"
-        return [Consequence("fails_at", text, before.fails_at, after.fails_at)]
-    return []
+    before, after, on = old.outcome, new.outcome, on_gpus(new)
+    was, now = before.verdict, after.verdict
+    if was == now:
+        if before.fails_at != after.fails_at:
+            text = f"still does not start{on}: fails {moment(after)}, before {moment(before)}"
+            yield Consequence("fails_at", text, before.fails_at, after.fails_at)
+        return
+    if now is None:
+        earlier = "it started before" if was == "accept" else f"it did not start before: failed {moment(before)}"
+        text = f"whether it starts is not known; {earlier}"
+    elif was is None:
+        how = f"starts{on}" if now == "accept" else f"does not start{on}: fails {moment(after)}"
+        text = f"{how}; before, that was not known"
+    else:
+        how, failed, side = ("starts now", "failed", before) if now == "accept" else ("no longer starts", "fails", after)
+        text = f"{how}{on}{f': {failed} {MOMENTS[side.fails_at]}' if side.fails_at else ''}"
+    yield Consequence("verdict", text, was, now, known=now is not None)
 
 
-def of_known_side(before: Outcome, after: Outcome, on: str) -> str:
-    """Whether a run starts, where only one side is known."""
-    if after.verdict is None:
-        was = "it started before" if before.verdict == "accept" else f"it did not start before: failed {moment(before)}"
-        return f"whether it starts is not known; {was}"
-    unknown = "before, that was not known"
-    return f"starts{on}; {unknown}" if after.verdict == "accept" else f"does not start{on}: fails {moment(after)}; {unknown}"
-
-
-def subjects(settings: list[SettingChange]) -> list[Consequence]:
+def subjects(settings: list[SettingChange]) -> Iterator[Consequence]:
     """What a run trains with: other data, another model, other adapters, or a training that is switched on or off."""
-    found: dict[str, list[SettingChange]] = {}
-    for setting in settings:
-        what = subject_of(setting)
-        if what:
-            found.setdefault(what, []).append(setting)
-    ordered = ((what, found[what]) for what in ("training", "model", "data", "adapter") if what in found)
-    return [subject(what, changes) for what, changes in ordered]
-
-
-def subject(what: str, changes: list[SettingChange]) -> Consequence:
-    texts = [f"`{change.key}` {change.before.text} -> {change.after.text}" for change in changes]
-    known = all(UNKNOWN not in (change.before.text, change.after.text) for change in changes)
-    before, after = (changes[0].before.known, changes[0].after.known) if len(changes) == 1 else (None, None)
-    return Consequence(what, f"{SUBJECTS[what]}: {', '.join(texts)}", before, after, known=known and len(changes) == 1)
+    by_subject = [(subject_of(setting), setting) for setting in settings]
+    for what in ("training", "model", "data", "adapter"):
+        changes = [change for subject, change in by_subject if subject == what]
+        if changes:
+            texts = [f"`{change.key}` {change.before.text} -> {change.after.text}" for change in changes]
+            known = all(UNKNOWN not in (change.before.text, change.after.text) for change in changes)
+            before, after = (changes[0].before.known, changes[0].after.known) if len(changes) == 1 else (None, None)
+            yield Consequence(what, f"{SUBJECTS[what]}: {', '.join(texts)}", before, after, known=known and len(changes) == 1)
 
 
 def subject_of(change: SettingChange) -> str:
@@ -211,7 +177,7 @@ def subject_of(change: SettingChange) -> str:
     A file or model of the same name in another folder is taken for the same one.
     """
     what = SUBJECT_KEYS.get(change.key.rpartition(".")[2].replace("-", "_").lower(), "")
-    names = [str(setting_state.value).rstrip("/").rpartition("/")[2] for setting_state in (change.before, change.after)]
+    names = [str(state.value).rstrip("/").rpartition("/")[2] for state in (change.before, change.after)]
     return "" if what in ("data", "model") and names[0] == names[1] else what
 
 
@@ -220,29 +186,22 @@ def moment(outcome: Outcome) -> str:
     return MOMENTS.get(outcome.fails_at or "", "at an unknown stage")
 
 
-def only_engines_lack_files(old: Side, new: Side) -> bool:
-    """Whether only the files of engines are missing: batch and length are then those of the trainer, which has them elsewhere."""
-    kinds = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
-    return all(kind and framework(kind).is_engine for kind in kinds) and all(is_trainer(side.run.configs[0].kind) for side in (old, new))
-
-
-def missing_references(old: Side, new: Side) -> list[Consequence]:
+def missing_references(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequences of named files that exist on one side only, so that nothing in them can be compared."""
     before, after = ({name: (why, key) for name, _, why, key in side.missing_files} for side in (old, new))
     there = {basename(document.path) for document in old.run.documents}
-    names = [name for name in after if name not in before]
-    ends = {name: " any more" if basename(name) in there else "" for name in names}
-    lost = []
-    for name in names:
-        why, key = after[name]
-        text = f"`{key}` names {name}, which {why}" if key else f"{name} {why}"
-        lost.append(Consequence("file", f"{text}{ends[name]}: its settings are not compared", None, name))
-    for name in before:
+    if before.keys() == after.keys():
+        return
+    yield from start(old, new)
+    for name, (why, key) in after.items():
+        if name not in before:
+            text = f"`{key}` names {name}, which {why}" if key else f"{name} {why}"
+            end = " any more" if basename(name) in there else ""
+            yield Consequence("file", f"{text}{end}: its settings are not compared", None, name)
+    for name, (why, key) in before.items():
         if name not in after:
-            why, key = before[name]
             text = f"`{key}` named {name} before, which {why}" if key else f"{name}, named before, {why}"
-            lost.append(Consequence("file", f"{text}: its settings are not compared", name, None))
-    return [*start(old, new), *lost] if lost else []
+            yield Consequence("file", f"{text}: its settings are not compared", name, None)
 
 
 def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
@@ -259,73 +218,65 @@ def lines_of_read_file(old: Side, new: Side) -> Iterator[Consequence]:
             yield Consequence(name_of(label), text, before, after, known=False)
 
 
-def launch(old: Side, new: Side) -> list[Consequence]:
+def launch(old: Side, new: Side) -> Iterator[Consequence]:
     """The consequences for GPUs and versions."""
     counts = old.line("GPUs"), new.line("GPUs")
-    consequences = changed("gpus", "GPUs", *counts)
+    yield from changed("gpus", "GPUs", *counts)
     if (counts[0] is None) != (counts[1] is None):
         shown = ["unknown" if count is None else f"{count:,}" for count in counts]
-        consequences.append(Consequence("gpus", f"GPUs {shown[0]} -> {shown[1]}", *counts, known=False))
+        yield Consequence("gpus", f"GPUs {shown[0]} -> {shown[1]}", *counts, known=False)
     before, after = old.line("GPUs implied"), new.line("GPUs implied")
     if before and after and before != after:
-        consequences.append(Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after))
+        yield Consequence("implied_gpus", f"the batch sizes now imply {after:,} GPUs, previously {before:,}", before, after)
     for package, was, now in changed_releases(old.run, new.run):
-        known = was.is_known and now.is_known
         before, after = (release.version if release.is_known else None for release in (was, now))
-        consequences.append(Consequence(VERSION, f"{package} {was.text} -> {now.text}", before, after, known=known))
-    return consequences
+        yield Consequence(VERSION, f"{package} {was.text} -> {now.text}", before, after, known=was.is_known and now.is_known)
 
 
-def other_lines(old: Side, new: Side) -> list[Consequence]:
+def other_lines(old: Side, new: Side) -> Iterator[Consequence]:
     """Every other line of the summary with a different value."""
-    found = []
     for label in dict.fromkeys((*new.lines, *old.lines)):
-        if label in OWN_SENTENCE:
-            continue
         before, after = line_of(old, label), line_of(new, label)
-        if equal(before, after) or (None in (before, after) and not undecided(label, old, new)):
-            continue
         known = None not in (before, after)
+        # The files may not determine a line without a value (`"auto"`, no section).
+        is_open = label in LEFT_OPEN or (label == "precision" and label in old.lines and label in new.lines)
+        if label in OWN_SENTENCE or equal(before, after) or not (known or is_open):
+            continue
         texts = (
             "unknown" if value is None and side.run.not_read else spelled(value, label) for side, value in ((old, before), (new, after))
         )
         text = f"{label} {' -> '.join(texts)}"
         if label == "ZeRO stage" and isinstance(after, int) and after in SHARDED:
             text += f": {SHARDED[after]}"
-        found.append(Consequence(name_of(label), text, plain(label, before), plain(label, after), known=known))
-    return found
-
-
-def undecided(label: str, old: Side, new: Side) -> bool:
-    """Whether a line without a value means that these files do not determine it (`"auto"`, no section)."""
-    lines = [side.lines.get(label) for side in (old, new)]
-    return label in LEFT_OPEN or (label == "precision" and None not in lines)
+        yield Consequence(name_of(label), text, plain(label, before), plain(label, after), known=known)
 
 
 def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: set[str]) -> list[Consequence]:
     """The consequences of changed settings that no line of the summary shows, such as a warm-up ratio of a run of unknown length."""
-    found: dict[str, Consequence] = {} if "precision" in covered else written_precision(settings)
+    consequences: dict[str, Consequence] = {} if "precision" in covered else written_precision(settings)
+    # If the number of steps is known or set on a side, epochs do not determine it.
+    is_limited = any(side.number("total_steps") is not None or side.line("max steps") is not None for side in (old, new))
     for change in settings:
         key = change.key.rpartition(".")[2].replace("-", "_")
         what = EFFECTS.get(key)
-        if what is None and length_key(key) and any(config.has_field(key) for side in (old, new) for config in side.run.configs):
+        if what is None and key in TOKEN_LENGTHS and any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             what = LENGTHS
-        if what is None or what in covered or what in found or is_ignored(change, old, new) or of_refused(change, old, new):
+        if what is None or what in covered or what in consequences or is_ignored(change, old, new) or of_refused(change, old, new):
             continue
         before, after = change.before.known, change.after.known
         text = f"`{change.key}` {change.before.text} -> {change.after.text}"
-        if what == "total_steps" and limited(old, new):
+        if what == "total_steps" and is_limited:
             continue
         if what in ("total_steps", LENGTHS):
             numbers = [number(before) or 0, number(after) or 0]
             times = relation(*numbers) if min(numbers) > 0 else None  # -1 steps are no limit
             factor = None if times is None else times * (growth(old, new) or 1 if what == LENGTHS else 1)
             verb = "may change" if old.run.not_read or new.run.not_read else "change"
-            found[what] = Consequence(what, f"{what.replace('_', ' ')} {verb} with {text}", factor=factor, known=False)
+            consequences[what] = Consequence(what, f"{what.replace('_', ' ')} {verb} with {text}", factor=factor, known=False)
         else:
             numeric = (number(before), number(after)) if what in NUMERIC else (before, after)
-            found[what] = Consequence(what, text + (f": {MEANINGS[what]}" if what in MEANINGS else ""), *numeric)
-    return list(found.values())
+            consequences[what] = Consequence(what, text + (f": {MEANINGS[what]}" if what in MEANINGS else ""), *numeric)
+    return list(consequences.values())
 
 
 def written_precision(settings: list[SettingChange]) -> dict[str, Consequence]:
@@ -352,6 +303,49 @@ def of_refused(change: SettingChange, old: Side, new: Side) -> bool:
     return any(refused) and UNKNOWN in (change.before.text, change.after.text)
 
 
-def limited(old: Side, new: Side) -> bool:
-    """Whether the number of steps is known or set on a side: then epochs do not determine it."""
-    return any(side.number("total_steps") is not None or side.line("max steps") is not None for side in (old, new))
+BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")
+FROM_CHANGED = "`{}` is unknown and computed from values that changed"
+
+
+def computed(old: Side, new: Side, covered: set[str]) -> Iterator[Consequence]:
+    """A consequence for each quantity that may have changed, although it is unknown before and after."""
+    told = {*covered}
+    for what, reason in differing(old, new):
+        if what not in told:
+            told.add(what)
+            yield Consequence(what, f"{what.replace('_', ' ')} may have changed: {reason}", known=False)
+
+
+def differing(old: Side, new: Side) -> Iterator[tuple[str, str]]:
+    """(quantity, reason) for values of which one or both are unknown, and that may differ."""
+    yield from of_programs(old, new)
+    was, now = old.run.launch.command, new.run.launch.command
+    if was is None or now is None:
+        return
+    for key, source in now.sources.items():
+        if key in now.unknown and key in was.unknown and was.sources.get(key, source) != source and has_effect(key):
+            yield quantity(key), FROM_CHANGED.format(now.flags.get(key, key))
+    before = unknown_sizes(old.run.launch)
+    for name, source in unknown_sizes(new.run.launch).items():
+        if before.get(name, source) != source:
+            yield "gpus", FROM_CHANGED.format(name)
+
+
+def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
+    """(quantity, reason) for arguments that a program computes from something that changed, or whose value is known on one side only."""
+    calls = [next((document for document in side.run.documents if isinstance(document, CallDocument)), None) for side in (old, new)]
+    if calls[0] is None or calls[1] is None:
+        return
+    for key in {**calls[0].values, **calls[1].values}:
+        was, now = key in calls[0].unknown, key in calls[1].unknown
+        if not has_effect(key) or not (was or now) or not any(config.has_field(key) for side in (old, new) for config in side.run.configs):
+            continue
+        if was and now and calls[0].trace(key) != calls[1].trace(key):
+            yield quantity(key), FROM_CHANGED.format(key)
+        elif was != now:
+            yield quantity(key), f"`{key}` {'was unknown before' if was else 'is unknown now'}"
+
+
+def quantity(key: str) -> str:
+    """The name of the quantity that an option decides."""
+    return "global_batch" if key in BATCH_KEYS else LENGTHS if key in TOKEN_LENGTHS else EFFECTS.get(key, key)

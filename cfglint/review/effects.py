@@ -7,42 +7,24 @@ from cfglint.source.annotations import Iterable
 
 LENGTHS = "tokens_per_step"
 EFFECTS = {
-    "warmup_ratio": "warmup",
-    "warmup_steps": "warmup",
-    "warmup_num_steps": "warmup",
-    "warmup": "warmup",
-    "lr_warmup_iters": "warmup",
-    "learning_rate": "learning_rate",
-    "lr": "learning_rate",
-    "warmup_max_lr": "learning_rate",
-    "min_lr": "lowest_rate",
-    "warmup_min_lr": "lowest_rate",
-    "lr_scheduler_type": "schedule",
-    "lr_scheduler": "schedule",
-    "lr_decay_style": "schedule",
-    "num_train_epochs": "total_steps",
-    "num_epochs": "total_steps",
-    "max_steps": "total_steps",
-    "train_iters": "total_steps",
-    "num_iterations": "total_steps",
-    "packing": "packing",
-    "sample_packing": "packing",
-    "eval_packing": "packing",
-    "num_generations": "generations",
-    "stage": "zero_stage",
-    "zero_stage": "zero_stage",
-    "offload_optimizer": "offload",
-    "offload_param": "offload",
-    "offload_optimizer_device": "offload",
-    "offload_param_device": "offload",
-    "gradient_clipping": "gradient_clipping",
-    "max_grad_norm": "gradient_clipping",
-    "num_processes": "gpus",
-    "optim": "optimizer",
-    "beta": "beta",
-    "save_steps": "checkpoints",
-    "save_strategy": "checkpoints",
-    "saves_per_epoch": "checkpoints",
+    key: what
+    for what, keys in {
+        "warmup": "warmup_ratio warmup_steps warmup_num_steps warmup lr_warmup_iters",
+        "learning_rate": "learning_rate lr warmup_max_lr",
+        "lowest_rate": "min_lr warmup_min_lr",
+        "schedule": "lr_scheduler_type lr_scheduler lr_decay_style",
+        "total_steps": "num_train_epochs num_epochs max_steps train_iters num_iterations",
+        "packing": "packing sample_packing eval_packing",
+        "generations": "num_generations",
+        "zero_stage": "stage zero_stage",
+        "offload": "offload_optimizer offload_param offload_optimizer_device offload_param_device",
+        "gradient_clipping": "gradient_clipping max_grad_norm",
+        "gpus": "num_processes",
+        "optimizer": "optim",
+        "beta": "beta",
+        "checkpoints": "save_steps save_strategy saves_per_epoch",
+    }.items()
+    for key in keys.split()
 }
 SIZES = frozenset(
     """
@@ -78,34 +60,17 @@ MEANINGS = {
 }
 # What decides whether and what a run trains comes first, how it is laid out on the GPUs last.
 STARTS = ("run", "unreadable", "file", "verdict", "fails_at")
-TRAINS = (
-    "training",
-    "model",
-    "data",
-    "adapter",
-    "global_batch",
-    "samples",
-    "learning_rate",
-    "total_steps",
-    "schedule",
-    "warmup",
-    "precision",
-    "zero_stage",
-)
+TRAINS = tuple("training model data adapter global_batch samples learning_rate total_steps schedule warmup precision zero_stage".split())
 LAYOUT = ("micro_batch", "gpus", "implied_gpus", "memory")
-TOKEN_LENGTHS = frozenset(
-    ("max_length", "max_seq_length", "max_seq_len", "cutoff_len", "sequence_len", "model_max_length", "seq_length", "block_size")
-)
+TOKEN_LENGTHS = frozenset("max_length max_seq_length max_seq_len cutoff_len sequence_len model_max_length seq_length block_size".split())
 # Names, paths, ports and destinations of reports: nothing that the framework computes depends on them.
 WITHOUT_EFFECT = frozenset(
-    (
-        *("output_dir", "run_name", "logging_dir", "report_to", "hub_model_id", "hub_token", "hub_strategy", "push_to_hub"),
-        *("hub_private_repo", "project", "project_config", "trackio_space_id", "main_process_port", "main_process_ip"),
-        *("machine_rank", "rdzv_backend"),
-        *("wandb_project", "wandb_group", "wandb_team", "wandb_run_name", "wandb_entity", "wandb_name", "wandb_watch", "wandb_log_model"),
-        *("tensorboard_dir", "log_dir", "job_name", "output_path", "steps_per_print", "wall_clock_breakdown", "logging_steps"),
-        *("log_interval", "save", "checkpoint_dir", "overwrite_output_dir", "dump_state", "$schema", "tags", "save_total_limit"),
-    )
+    """
+    output_dir run_name logging_dir report_to hub_model_id hub_token hub_strategy push_to_hub hub_private_repo project project_config
+    trackio_space_id main_process_port main_process_ip machine_rank rdzv_backend wandb_project wandb_group wandb_team wandb_run_name
+    wandb_entity wandb_name wandb_watch wandb_log_model tensorboard_dir log_dir job_name output_path steps_per_print wall_clock_breakdown
+    logging_steps log_interval save checkpoint_dir overwrite_output_dir dump_state $schema tags save_total_limit
+    """.split()
 )
 
 
@@ -113,11 +78,6 @@ def by_importance(found: Iterable[Consequence]) -> list[Consequence]:
     """Consequences with those that change the training most first."""
     ranks = {what: rank for rank, what in enumerate((*STARTS, *TRAINS, "", *LAYOUT))}
     return sorted(found, key=lambda consequence: ranks.get(consequence.what, ranks[""]))
-
-
-def length_key(key: str) -> bool:
-    """Whether a key is the number of tokens of one sample."""
-    return key in TOKEN_LENGTHS
 
 
 def has_effect(key: str) -> bool:
@@ -128,4 +88,4 @@ def has_effect(key: str) -> bool:
 def is_of_training(name: str) -> bool:
     """Whether a value in the code of a program decides how something is trained, by its name: an option, a keyword, a constant."""
     key = name.rpartition(".")[2].lstrip("-").replace("-", "_").lower()
-    return key in EFFECTS or key in SIZES or length_key(key)
+    return key in EFFECTS or key in SIZES or key in TOKEN_LENGTHS

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from cfglint.launch.scripts import MOST as MOST_CHECKED
-from cfglint.review.computed_values import sizes
+from cfglint.review.settings import unknown_sizes
 from cfglint.run.checked import CheckedRun
 
 TYPE_CHECKING = False
@@ -22,10 +24,15 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     Of a script with more launches than are checked, before and after, only those are given that are alike: another one may be left out.
     """
     if len(before) * len(after) > MOST_PAIRS:
-        longest = max(len(before), len(after))
-        return [(run_at(before, index), run_at(after, index)) for index in range(longest)]
+        return [*zip_longest(before, after)]
     scores = [
-        (-likeness(described(old), described(new)), sizes(old.launch) != sizes(new.launch), abs(first - second), first, second)
+        (
+            -likeness(old.launch.entry, new.launch.entry),
+            unknown_sizes(old.launch) != unknown_sizes(new.launch),
+            abs(first - second),
+            first,
+            second,
+        )
         for first, old in enumerate(before)
         for second, new in enumerate(after)
     ]
@@ -44,27 +51,12 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     return found
 
 
-def run_at(runs: list[CheckedRun], index: int) -> CheckedRun | None:
-    return runs[index] if index < len(runs) else None
-
-
-def described(run: CheckedRun) -> LaunchEntry | None:
-    """The launch of a run as plain values."""
-    return run.launch.entry
-
-
 def likeness(old: LaunchEntry | None, new: LaunchEntry | None) -> float:
-    """The similarity of two launches: their program first, then their launcher and arguments."""
+    """The similarity of two launches: the last part of their program's name first, then their launcher and arguments."""
     if old is None or new is None:
         return 3.0 if old is new else 0.5
     one, other = old["arguments"], new["arguments"]
     common = sum(key in other and other[key] == value for key, value in one.items())
     every = len({*one, *other})
-    score = common / every if every else 0.5
-    score += 2.0 * (name_of(old) == name_of(new)) + 0.5 * (old["launcher"] == new["launcher"])
-    return score
-
-
-def name_of(launch: LaunchEntry) -> str:
-    """The last part of a program's name."""
-    return (launch["program"] or "").rpartition("/")[2]
+    names = [(launch["program"] or "").rpartition("/")[2] for launch in (old, new)]
+    return (common / every if every else 0.5) + 2.0 * (names[0] == names[1]) + 0.5 * (old["launcher"] == new["launcher"])

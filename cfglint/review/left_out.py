@@ -31,18 +31,14 @@ def unrecognized(name: str, branch: Branch) -> str:
     for _ in range(MOST_FOLDERS):
         programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
         for path in (os.path.join(folder, program) for program in programs[:MOST_PROGRAMS]):
-            if names_file(text_of(branch.new, path), os.path.basename(name)):
+            text, file = text_of(branch.new, path), os.path.basename(name)
+            stem = os.path.splitext(file)[0]  # by which a config of Hydra is named
+            if file in text or ("hydra" in text and any(f"{mark}{stem}{mark}" in text for mark in "\"'")):
                 return NAMED.format(path)
         if not folder:
             break
         folder = os.path.dirname(folder)
     return UNRECOGNIZED
-
-
-def names_file(program: str, name: str) -> bool:
-    """Whether a program has the name of a file, or that of a config of Hydra."""
-    stem = os.path.splitext(name)[0]
-    return name in program or ("hydra" in program and any(f"{mark}{stem}{mark}" in program for mark in "\"'"))
 
 
 class NotCompared(Record):
@@ -76,8 +72,7 @@ def with_values(name: str, reason: str, branch: Branch) -> str:
 
 def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
     """The changed files that are not compared, with the reason."""
-    renamed = {*branch.renamed.values()}
-    for name in sorted((branch.altered | branch.gone) - renamed):
+    for name in sorted((branch.altered | branch.gone) - {*branch.renamed.values()}):
         if name in branch.absent:
             yield name, ABSENT
         elif name in branch.unread:

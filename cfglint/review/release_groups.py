@@ -10,10 +10,6 @@ from cfglint.review.releases import ReleaseChange
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    Groups = dict[str, "Fact"]
-
 MOST_RUNS = 3  # that are named for one fact
 STARTS = ("verdict", "fails_at", "unreadable")  # the consequences about whether a run starts
 
@@ -31,6 +27,12 @@ class Fact(Record):
         """The text with its runs."""
         return f"{self.text} ({listed_runs(self.runs)})"
 
+    def add(self, comparison: Comparison) -> None:
+        """Note that it is about a run."""
+        name = comparison.name or ""
+        if name not in self.runs:
+            self.runs.append(name)
+
 
 class ReleaseGroup(Record):
     """The runs that a set of release changes affects, and the facts about them; what keeps runs from starting comes first."""
@@ -43,14 +45,8 @@ class ReleaseGroup(Record):
         known = {release.package: release.text for release in self.releases}
         return all(known.get(change.package, change.text) == change.text for change in changes)
 
-    def add(self, comparison: Comparison) -> None:
-        """Add a run with its release changes."""
-        self.comparisons.append(comparison)
-        self.releases += [release for release in comparison.releases if release not in self.releases]
-
     @property
     def affected(self) -> list[Comparison]:
-        """The runs in which something changes in effect."""
         return [comparison for comparison in self.comparisons if not comparison.empty]
 
     @property
@@ -61,24 +57,20 @@ class ReleaseGroup(Record):
     @property
     def titles(self) -> list[str]:
         """`requirements.txt: trl 0.17.0 -> 1.16.0` for each package, with all files that state it."""
-        found = []
-        for text in self.texts:
-            files = [release.file for release in self.releases if release.text == text and release.file]
-            found.append(f"{named(files)}: {text}" if files else text)
-        return found
+        files = {text: [release.file for release in self.releases if release.text == text and release.file] for text in self.texts}
+        return [f"{named(names)}: {text}" if names else text for text, names in files.items()]
 
     @property
     def stopped(self) -> list[Comparison]:
         """The runs that start before and not after."""
-        return [comparison for comparison in self.comparisons if stops(comparison)]
+        return list(filter(stops, self.comparisons))
 
     @property
     def headline(self) -> str:
         """The number of runs that no longer start, or that change."""
-        total = counted(len(self.comparisons), "run")
-        if self.stopped:
-            return f"{len(self.stopped)} of {total} no longer {'starts' if len(self.stopped) == 1 else 'start'}"
-        changed = len(self.affected)
+        total, stopped, changed = counted(len(self.comparisons), "run"), len(self.stopped), len(self.affected)
+        if stopped:
+            return f"{stopped} of {total} no longer {'starts' if stopped == 1 else 'start'}"
         return f"{changed} of {total} changed in effect" if changed else f"no effective change in {total}"
 
     @property
@@ -89,65 +81,60 @@ class ReleaseGroup(Record):
     @property
     def starts(self) -> list[Fact]:
         """The other facts about whether runs start."""
-        found: Groups = {}
+        told: list[tuple[str, Comparison]] = []
         for comparison in self.affected:
-            texts = [consequence.text for consequence in comparison.consequences if consequence.what in STARTS and not stops(comparison)]
-            for text in [*texts, *([f"still does not start: {', '.join(comparison.still)}"] if comparison.still else [])]:
-                add(found.setdefault(text, Fact(text)), comparison)
-        return by_runs(found.values())
+            if not stops(comparison):
+                told += [(consequence.text, comparison) for consequence in comparison.consequences if consequence.what in STARTS]
+            if comparison.still:
+                told.append((f"still does not start: {', '.join(comparison.still)}", comparison))
+        return facts_of(told)
 
     @property
     def consequences(self) -> list[Fact]:
         """The other consequences, those of most runs first."""
-        found: Groups = {}
-        for comparison in self.affected:
-            for consequence in comparison.consequences:
-                if consequence.what not in (*STARTS, VERSION):
-                    add(found.setdefault(consequence.text, Fact(consequence.text)), comparison)
-        return by_runs(found.values())
+        told = ((consequence, comparison) for comparison in self.affected for consequence in comparison.consequences)
+        return facts_of((consequence.text, run) for consequence, run in told if consequence.what not in (*STARTS, VERSION))
 
     @property
     def settings(self) -> list[Fact]:
         """The settings whose value changes, because a default did."""
-        found: Groups = {}
-        for comparison in self.affected:
-            for setting in comparison.settings:
-                text = f"{setting.key}: {setting.before.text} -> {setting.after.text}"
-                add(found.setdefault(text, Fact(text)), comparison)
-        return by_runs(found.values())
+        return facts_of(
+            (f"{setting.key}: {setting.before.text} -> {setting.after.text}", comparison)
+            for comparison in self.affected
+            for setting in comparison.settings
+        )
 
     @property
     def new(self) -> list[Fact]:
         """The new findings by text: first those of runs that no longer start, then by severity and number of runs."""
-        return self._findings(self.affected, "new")
+        return self._findings("new")
 
     @property
     def gone(self) -> list[Fact]:
         """The resolved findings by text, without those that only have another severity now."""
         new = [(fact.finding.code, fact.finding.message) for fact in self.new if fact.finding]
-        facts = self._findings(self.affected, "gone")
-        return [fact for fact in facts if fact.finding and (fact.finding.code, fact.finding.message) not in new]
+        return [fact for fact in self._findings("gone") if fact.finding and (fact.finding.code, fact.finding.message) not in new]
 
-    def _findings(self, comparisons: Iterable[Comparison], side: str) -> list[Fact]:
-        found: dict[tuple[str, str, str], Fact] = {}
-        for each in sorted(comparisons, key=lambda comparison: not stops(comparison)):
-            outcome = each.after if side == "new" else each.before
-            for finding in getattr(each, side):
+    def _findings(self, side: str) -> list[Fact]:
+        facts: dict[tuple[str, str, str], Fact] = {}
+        for comparison in sorted(self.affected, key=lambda comparison: not stops(comparison)):
+            outcome = comparison.after if side == "new" else comparison.before
+            for finding in getattr(comparison, side):
                 text = f"{finding.severity} {finding.code} {finding.name}: {finding.message}"
                 key = finding.severity, finding.code, finding.message
-                add(found.setdefault(key, Fact(text, finding, outcome)), each)
-        return sorted(found.values(), key=lambda fact: (-rank(fact.finding.severity) if fact.finding else 0, -len(fact.runs)))
+                facts.setdefault(key, Fact(text, finding, outcome)).add(comparison)
+        return sorted(facts.values(), key=lambda fact: (-rank(fact.finding.severity) if fact.finding else 0, -len(fact.runs)))
 
     @property
     def lines(self) -> Iterator[str]:
         """The headline and every fact on a line, with its runs."""
         yield self.first_line
-        for heading, facts in (
-            ("", self.starts),
-            ("new ", self.new),
-            ("", self.consequences),
-            ("", self.settings),
-            ("resolved ", self.gone),
+        for facts, heading in (
+            (self.starts, ""),
+            (self.new, "new "),
+            (self.consequences, ""),
+            (self.settings, ""),
+            (self.gone, "resolved "),
         ):
             yield from (f"{heading}{fact.line}" for fact in facts)
 
@@ -164,7 +151,8 @@ def grouped_by_release(comparisons: Iterable[Comparison]) -> tuple[list[ReleaseG
         if group is None:
             group = ReleaseGroup()
             groups.append(group)
-        group.add(comparison)
+        group.comparisons.append(comparison)
+        group.releases += [release for release in comparison.releases if release not in group.releases]
     return sorted(groups, key=lambda group: (-len(group.stopped), -len(group.affected))), others
 
 
@@ -174,16 +162,12 @@ def stops(comparison: Comparison) -> bool:
     return before is not None and after is not None and before.verdict == "accept" and after.verdict == "reject"
 
 
-def add(fact: Fact, comparison: Comparison) -> None:
-    """Note that a fact is about a run."""
-    name = comparison.name or ""
-    if name not in fact.runs:
-        fact.runs.append(name)
-
-
-def by_runs(facts: Iterable[Fact]) -> list[Fact]:
-    """Facts, those of most runs first."""
-    return sorted(facts, key=lambda fact: -len(fact.runs))
+def facts_of(told: Iterable[tuple[str, Comparison]]) -> list[Fact]:
+    """The facts with these texts, those of most runs first."""
+    facts: dict[str, Fact] = {}
+    for text, comparison in told:
+        facts.setdefault(text, Fact(text)).add(comparison)
+    return sorted(facts.values(), key=lambda fact: -len(fact.runs))
 
 
 def listed_runs(names: list[str]) -> str:

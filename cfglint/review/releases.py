@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from cfglint.project.pinned_versions import Repositories, is_side_group, may_name_versions
-from cfglint.project.statements.statement import Statement
+from cfglint.project.pinned_versions import Repositories, may_name_versions
+from cfglint.project.statements.statement import is_side_group
 from cfglint.run.checked import CheckedRun
 from cfglint.source.annotations import Collection, Iterable
 from cfglint.source.file_source import FileSource
-from cfglint.source.record import Record, changed
+from cfglint.source.record import Record
 
 Texts = dict[str, str]  # package -> its release, for display
 
@@ -31,15 +31,6 @@ class ReleaseChange(Record):
         """`trl 0.17.0 -> 1.16.0`."""
         return f"{self.package} {self.before} -> {self.after}"
 
-    def at(self, file: str) -> ReleaseChange:
-        """The same change with another file."""
-        return changed(self, file=file)
-
-    @property
-    def title(self) -> str:
-        """The text after the file that states the release."""
-        return f"{self.file}: {self.text}" if self.file else self.text
-
 
 class Release(Record):
     """The release of a package in a run: `version` is the one that is asked, `text` what the project states."""
@@ -57,16 +48,11 @@ def release_of(run: CheckedRun, package: str, version: str) -> Release:
         return Release(version, f"{source} (checked as {version})", False)
     if facts.is_known(package):
         return Release(version, version, True)
-    if package in facts.bounds:
-        return Release(version, not_pinned(version, " or ".join(filter(None, facts.bounds[package]))), False)
-    if package in run.facts.target:  # a framework of the run requires it
+    if package in run.facts.target and package not in facts.bounds:  # a framework of the run requires it
         return Release(version, version, True)
-    return Release(version, not_pinned(version), False)
-
-
-def not_pinned(version: str, bounds: str = "") -> str:
-    """The text for a package without an exact version; the findings are those of the release that is named."""
-    return f"not pinned ({f'{bounds}; ' if bounds else ''}checked as {version})"
+    # The findings are those of the release that is named.
+    bounds = " or ".join(filter(None, facts.bounds.get(package, ())))
+    return Release(version, f"not pinned ({f'{bounds}; ' if bounds else ''}checked as {version})", False)
 
 
 def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, Release, Release]]:
@@ -83,10 +69,10 @@ def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, R
 
 def release_changes(before: CheckedRun, after: CheckedRun) -> list[ReleaseChange]:
     """The changes of the releases of a run, with the file that states the new one, else the one that stated the old one."""
-    found = []
-    for package, old, new in changed_releases(before, after):
-        found.append(ReleaseChange(package, old.text, new.text, stated_by(after, package) or stated_by(before, package)))
-    return found
+    return [
+        ReleaseChange(package, old.text, new.text, stated_by(after, package) or stated_by(before, package))
+        for package, old, new in changed_releases(before, after)
+    ]
 
 
 def stated_by(run: CheckedRun, package: str) -> str:
@@ -108,7 +94,7 @@ def with_same_releases(old: CheckedRun, new: CheckedRun, asked: Collection[str])
     if all(found) or not any(found):
         return old, new, ""
     stating, other = (old, new) if found[0] else (new, old)
-    if stated_inside(stating):
+    if not stated_around(stating, ()).isdisjoint(os.path.basename(document.path) for document in stating.documents):
         return old, new, ""
     same = other.with_facts(other.given.replace(**{name: getattr(stating.given, name) for name in STATED}))
     where = " and ".join(sorted(found[0] or found[1]))
@@ -121,11 +107,6 @@ def stated_around(run: CheckedRun, asked: Collection[str]) -> set[str]:
     facts = run.given
     sources = {**facts.target_from, **{package: file for package, (_, file) in facts.outside_from.items()}}
     return {source for package, source in sources.items() if package not in asked}
-
-
-def stated_inside(run: CheckedRun) -> bool:
-    """Whether the script or program of a run states releases itself."""
-    return not stated_around(run, ()).isdisjoint(os.path.basename(document.path) for document in run.documents)
 
 
 # ---- files
@@ -155,10 +136,5 @@ def stated_in(name: str, source: FileSource, repositories: Repositories) -> Text
     folder, last = os.path.split(name)
     stated: dict[str, list[str]] = {}
     for package, statement in repositories.in_file(folder or os.curdir, last, (source.disk or Disk()).text(name)):
-        stated.setdefault(package, []).append(described(statement))
+        stated.setdefault(package, []).append(statement.elsewhere or statement.release or statement.spec or ANY)
     return {package: " and ".join(dict.fromkeys(texts)) for package, texts in stated.items()}
-
-
-def described(statement: Statement) -> str:
-    """A statement for display: `0.17.0`, `>=0.17`, `a git commit`."""
-    return statement.elsewhere or statement.release or statement.spec or ANY

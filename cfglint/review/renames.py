@@ -18,22 +18,20 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
     """New name -> old name, for contents by their names; each name is used once, the most similar pair first."""
     removed = {name: text for name, text in before.items() if name not in after}
     added = {name: text for name, text in after.items() if name not in before}
-    found = by_content(removed, added)
-    taken = set(found.values())
+    names = by_content(removed, added)
+    taken = set(names.values())
     removed = {name: text for name, text in removed.items() if name not in taken}
-    added = {name: text for name, text in added.items() if name not in found}
+    added = {name: text for name, text in added.items() if name not in names}
     compared = len(added) * sum(map(len, removed.values())) + len(removed) * sum(map(len, added.values()))
     if compared > MOST_COMPARED or len(removed) * len(added) > MOST_PAIRS:
-        return found
-    old = {name: parts_of(text) for name, text in removed.items()}
-    new = {name: parts_of(text) for name, text in added.items()}
-    lines = {name: lines_of(text) for name, text in (*removed.items(), *added.items())}
-    pairs = ((likeness(old[was], new[name], was, name), in_lines(lines[was], lines[name]), name, was) for name in new for was in old)
+        return names
+    old, new = ({name: parts_of(text) for name, text in contents.items()} for contents in (removed, added))
+    pairs = ((*likeness(old[was], new[name], was, name), name, was) for name in new for was in old)
     for alike, _, name, was in sorted(pairs, key=lambda pair: (-pair[0], -pair[1], pair[2:])):
-        if alike >= SIMILAR and name not in found and was not in taken:
-            found[name] = was
+        if alike >= SIMILAR and name not in names and was not in taken:
+            names[name] = was
             taken.add(was)
-    return found
+    return names
 
 
 def by_content(removed: dict[str, str], added: dict[str, str]) -> dict[str, str]:
@@ -50,30 +48,21 @@ def by_content(removed: dict[str, str], added: dict[str, str]) -> dict[str, str]
     return found
 
 
-def parts_of(text: str) -> Counter[str]:
-    """The parts of a content, split at line ends, commas and brackets, with their counts."""
+def parts_of(text: str) -> tuple[Counter[str], Counter[str]]:
+    """The parts of a content, split at line ends, commas and brackets, and its lines with their ends, with their counts."""
     from collections import Counter
 
+    lines = Counter(text.splitlines(keepends=True))
     for mark in ",{}[]":
         text = text.replace(mark, "\n")
-    return Counter(part for part in map(str.strip, text.splitlines()) if part)
+    return Counter(part for part in map(str.strip, text.splitlines()) if part), lines
 
 
-def likeness(old: Counter[str], new: Counter[str], was: str, name: str) -> float:
-    """The fraction of common parts, with a bonus for the same base name."""
-    common, every = sum((old & new).values()), old.total() + new.total()
+def likeness(old: tuple[Counter[str], Counter[str]], new: tuple[Counter[str], Counter[str]], was: str, name: str) -> tuple[float, float]:
+    """The fraction of common parts, with a bonus for the same base name, and that of characters in common lines, by which git ranks
+    renamed files; it decides between equally similar ones.
+    """
+    common, every = sum((old[0] & new[0]).values()), old[0].total() + new[0].total()
     bonus = SAME_NAME if os.path.basename(was) == os.path.basename(name) else 0.0
-    return 2 * common / every + bonus if every else 0.0
-
-
-def lines_of(text: str) -> Counter[str]:
-    """The lines of a content with their ends and counts."""
-    from collections import Counter
-
-    return Counter(text.splitlines(keepends=True))
-
-
-def in_lines(old: Counter[str], new: Counter[str]) -> float:
-    """The fraction of characters in common lines, by which git ranks renamed files; it decides between equally similar ones."""
-    sizes = [sum(len(line) * count for line, count in each.items()) for each in (old, new, old & new)]
-    return sizes[2] / max(*sizes[:2], 1)
+    sizes = [sum(len(line) * count for line, count in lines.items()) for lines in (old[1], new[1], old[1] & new[1])]
+    return 2 * common / every + bonus if every else 0.0, sizes[2] / max(*sizes[:2], 1)

@@ -85,7 +85,6 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     """
     changes: list[SettingChange] = []
     seen: set[tuple[ConfigValue, ConfigValue]] = set()
-    before, after = old.run, new.run
     commands = [side.run.launch.command for side in (old, new)]
     counts = {command.size_key for command in commands if command is not None}
     for change in launch_changes(old, new):
@@ -93,41 +92,43 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
             seen.add((change.before.span, change.after.span))
             changes.append(change)
     unseen = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
-    for former, kind in kinds_of_both(before, after):
-        differ = Differ(former, kind, before, after)
-        if None in differ.configs and (kind in unseen or lacking(differ, old, new).run.not_read):
+    for former, kind in kinds_of_both(old.run, new.run):
+        differ = Differ(former, kind, old.run, new.run)
+        lacking = next((side for side, config in zip((old, new), differ.configs, strict=True) if config is None), None)
+        if lacking is not None and (kind in unseen or lacking.run.not_read):
             continue
-        for change in differ.changes():
-            spans = (change.before.span, change.after.span)
-            if spans not in seen and not (
-                kind == LAUNCH and change.key in counts
-            ):  # a section of a Trainer config is a separate config too
+        for change in differ.changes((), (), *(config.values if config else NOWHERE for config in differ.configs)):
+            spans = (change.before.span, change.after.span)  # a section of a Trainer config is a separate config too
+            if spans not in seen and not (kind == LAUNCH and change.key in counts):
                 seen.add(spans)
                 changes.append(change)
     return changes
 
 
-def lacking(differ: Differ, old: Side, new: Side) -> Side:
-    """The side that has no config of a kind."""
-    return old if differ.configs[0] is None else new
-
-
 def kinds_of_both(before: CheckedRun, after: CheckedRun) -> Iterator[tuple[Kind, Kind]]:
     """The kinds of configs that are compared, before and after: those of the same kind, and those of a run that got another trainer."""
     olds, news = ({config.kind: None for config in run.configs} for run in (before, after))
-    former, present = ([each for each in own if is_trainer(each) and each not in others] for own, others in ((olds, news), (news, olds)))
+    former, present = ([kind for kind in own if is_trainer(kind) and kind not in others] for own, others in ((olds, news), (news, olds)))
     others = dict(zip(present, former, strict=False))
     paired = {*others.values()}
     yield from ((others.get(kind, kind), kind) for kind in {**news, **olds} if kind not in paired)
 
 
 def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:
-    """The options, headers and variables of a launch that set or limit its processes, and the arguments that are not read, where they
-    differ.
+    """The options, headers and variables of a launch that set or limit its processes, and the `key=value` arguments of a program that is
+    not modelled, or whose arguments were not read, where they differ.
     """
-    before, after = ({**size_texts(side.run.launch), **unread_texts(side.run)} for side in (old, new))
-    for name in dict.fromkeys((*after, *before)):
-        states = [size_state(side.run.launch, texts.get(name)) for side, texts in ((old, before), (new, after))]
+    sides: list[dict[str, Text]] = []
+    for run in (old.run, new.run):
+        texts, line = size_texts(run.launch), run.launch.line
+        if line is not None and (run.unmodelled or run.launch.not_read):
+            for argument in override_arguments(line.arguments):
+                is_value = argument.texts and not argument.word.string.startswith("-")
+                if is_value and not any(config.sets(argument.name) for config in run.configs):
+                    texts[argument.name] = argument.texts[0]
+        sides.append(texts)
+    for name in dict.fromkeys((*sides[1], *sides[0])):
+        states = [size_state(side.run.launch, texts.get(name)) for side, texts in zip((old, new), sides, strict=True)]
         if states[0].text != states[1].text:
             yield SettingChange(LAUNCH, name, *states)
 
@@ -137,25 +138,21 @@ def size_texts(launch: Launch) -> dict[str, Text]:
     line = launch.line
     if line is None or launch.command is None:
         return {}
-    found = {line.header.named(name): text for name, text in line.header.options.items() if name in OF_SLURM}
-    found.update((f"srun --{name}", text) for name, text in srun_options(line.srun).items() if name in OF_SLURM)
-    given = line.options.given.items()
-    found.update((name, option.value) for name, option in given if name in SIZES and option.value is not None and not option.in_file)
-    found.update((name, line.call.environment[name]) for name in SIZE_VARIABLES if name in line.call.environment)
-    return found
+    return {
+        **{line.header.named(name): text for name, text in line.header.options.items() if name in OF_SLURM},
+        **{f"srun --{name}": text for name, text in srun_options(line.srun).items() if name in OF_SLURM},
+        **{
+            name: option.value
+            for name, option in line.options.given.items()
+            if name in SIZES and option.value is not None and not option.in_file
+        },
+        **{name: line.call.environment[name] for name in SIZE_VARIABLES if name in line.call.environment},
+    }
 
 
-def unread_texts(run: CheckedRun) -> dict[str, Text]:
-    """The `key=value` arguments of a program that is not modelled, or whose arguments were not read, without those of its configs."""
-    line = run.launch.line
-    if line is None or not (run.unmodelled or run.launch.not_read):
-        return {}
-    arguments = [
-        override_argument
-        for override_argument in override_arguments(line.arguments)
-        if override_argument.texts and not override_argument.word.string.startswith("-")
-    ]
-    return {argument.name: argument.texts[0] for argument in arguments if not any(config.sets(argument.name) for config in run.configs)}
+def unknown_sizes(launch: Launch) -> dict[str, str]:
+    """The sources of the unknown sizes of a launch, by option, header or variable."""
+    return {name: text.source for name, text in size_texts(launch).items() if not text.known}
 
 
 def size_state(launch: Launch, text: Text | None) -> SettingState:
@@ -167,8 +164,7 @@ def size_state(launch: Launch, text: Text | None) -> SettingState:
     path, start, end = text.place or (command.path, *command.extent)
     text_there = None if path == command.path or launch.project is None else launch.project.read(path)
     line = command.position(start)[0] if text_there is None else text_there.count("\n", 0, start) + 1
-    place = f"{path}:{line}"
-    return SettingState(value, text.string if text.known else UNKNOWN, place, (path, start, end) if text.place else None)
+    return SettingState(value, text.string if text.known else UNKNOWN, f"{path}:{line}", (path, start, end) if text.place else None)
 
 
 class Differ:
@@ -177,36 +173,36 @@ class Differ:
     def __init__(self, former: Kind, kind: Kind, before: CheckedRun, after: CheckedRun) -> None:
         self.kind = kind
         sides = ((former, before), (kind, after))
-        self.configs = [next((config for config in run.configs if config.kind == each), None) for each, run in sides]
+        self.configs = [next((config for config in run.configs if config.kind == own), None) for own, run in sides]
         of_line = [kind == LAUNCH or (config is not None and config.documents[0].is_command) for config in self.configs]
         self.open = [of and not run.launch.is_closed for of, (_, run) in zip(of_line, sides, strict=True)]  # by what was not read
 
-    def changes(self) -> Iterator[SettingChange]:
-        """Every difference, in the order of the old file; new settings come last."""
-        yield from self._within((), (), *(config.values if config else NOWHERE for config in self.configs))
-
-    def _within(self, old_path: Path, new_path: Path, old: object, new: object) -> Iterator[SettingChange]:
-        """The differences of two mappings at their paths, which may differ in the spelling of keys."""
-        common = self._written(0, old_path, old).keys() & self._written(1, new_path, new).keys()
+    def changes(self, old_path: Path, new_path: Path, old: object, new: object) -> Iterator[SettingChange]:
+        """The differences of two mappings at their paths, which may differ in the spelling of keys, in the order of the old file; new
+        settings come last.
+        """
+        common = {*self._written(0, old_path, old)}.intersection(self._written(1, new_path, new))
         olds, news = (self._named(*side, common) for side in ((0, old_path, old), (1, new_path, new)))
         for name in dict.fromkeys((*olds, *news)):
             before_key, before = olds.get(name, (name, NOWHERE))
             after_key, after = news.get(name, (name, NOWHERE))
             before_path, after_path = (*old_path, before_key), (*new_path, after_key)
             if isinstance(before, dict) and isinstance(after, dict):
-                yield from self._within(before_path, after_path, before, after)
+                yield from self.changes(before_path, after_path, before, after)
                 continue
             states = self._state(0, before_path, before), self._state(1, after_path, after)
             if not self._same(before_path, after_path, before, after, states):
                 there = after_path if after is not NOWHERE else before_path
                 yield SettingChange(self.kind, ".".join(map(str, there)), *states)
 
-    def _written(self, side: int, path: Path, values: object) -> dict[Any, None]:
+    def _written(self, side: int, path: Path, values: object) -> Iterator[Any]:
         """The keys of a mapping that are written in a file."""
         config = self.configs[side]
-        if config is None or not isinstance(values, dict):
-            return {}
-        return {key: None for key in values if config.setting(*path, key).node is not None and config.setting(*path, key).written}
+        for key in values if config is not None and isinstance(values, dict) else ():
+            assert config is not None
+            setting = config.setting(*path, key)
+            if setting.node is not None and setting.written:
+                yield key
 
     def _named(self, side: int, path: Path, values: object, common: Collection[ConfigValue]) -> dict[Any, tuple[ConfigValue, ConfigValue]]:
         """The entries of a mapping that are written in a file, by the usual names of their keys: (key, value).
@@ -216,13 +212,12 @@ class Differ:
         config = self.configs[side]
         if config is None or not isinstance(values, dict):
             return {}
-        found: dict[Any, tuple[ConfigValue, ConfigValue]] = {}
+        entries: dict[Any, tuple[ConfigValue, ConfigValue]] = {}
         for key in self._written(side, path, values):
             node, value = config.setting(*path, key).node, values[key]
-            if node is not None:
-                filled = node.raw == AUTO and not isinstance(value, dict)
-                found[key if key in common else self._usual_name(config, path, key)] = (key, AUTO if filled else value)
-        return found
+            is_auto = node is not None and node.raw == AUTO and not isinstance(value, dict)
+            entries[key if key in common else self._usual_name(config, path, key)] = (key, AUTO if is_auto else value)
+        return entries
 
     def _usual_name(self, config: Config, path: Path, key: str | int) -> str | int:
         """The name of a key that has several in this release."""

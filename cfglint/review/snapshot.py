@@ -8,9 +8,8 @@ from os.path import basename
 from cfglint.explanation.summary import RunSummary, diagram_context
 from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.frameworks import framework
-from cfglint.frameworks.base import Config
 from cfglint.frameworks.summary import FILLED, Item
-from cfglint.launch.line import HOSTFILE, NamedFile
+from cfglint.launch.line import HOSTFILE
 from cfglint.rewrite.apply_fixes import Pass
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
@@ -54,21 +53,15 @@ class Side:
         """(name, kind, why, key) of the files that the run names and that were not read; a file in place of an option has no key."""
         run, line = self.run, self.run.launch.line
         there = {basename(document.path) for document in run.documents}
-        named = [each for document, kind in zip(run.documents, run.kinds, strict=True) for each in framework(kind).references(document)]
-        of_line = [file for file in line.files if file.path is None and (file.kind or file.known)] if line is not None else []
-        return [
-            *((name, kind, MISSING, str(path[-1])) for path, name, kind in named if basename(name) not in there),
-            *(
-                (
-                    file.word.string,
-                    file.kind,
-                    why_unread(file),
-                    "" if file.role == "positional" else file.role.rpartition(":")[2].lstrip("-"),
-                )
-                for file in of_line
-                if file.role != HOSTFILE and not file.is_written
-            ),
-        ]
+        named = [place for document, kind in zip(run.documents, run.kinds, strict=True) for place in framework(kind).references(document)]
+        missing = [(name, kind, MISSING, str(path[-1])) for path, name, kind in named if basename(name) not in there]
+        for file in line.files if line is not None else ():
+            is_named = file.path is None and (file.kind or file.known)
+            if is_named and file.role != HOSTFILE and not file.is_written:
+                why = MISSING if file.known and not file.outside else "is outside of the project"
+                key = "" if file.role == "positional" else file.role.rpartition(":")[2].lstrip("-")
+                missing.append((file.word.string, file.kind, why if file.word.known else "is not known", key))
+        return missing
 
     def number(self, name: str) -> int | None:
         """A resolved number of the run; None if it is unknown."""
@@ -90,7 +83,7 @@ def with_current_names(run: CheckedRun, other: CheckedRun | None) -> CheckedRun:
         refused = {
             key: diagnostic
             for key, diagnostic in refused.items()
-            if key in names or not any(has_key(config, key) for config in other.configs)
+            if key in names or not any(config.sets(key.lstrip("-/").replace("-", "_")) for config in other.configs)
         }
     return Pass(run, [*refused.values()]).run if refused else run
 
@@ -105,15 +98,3 @@ def refused_names(run: CheckedRun) -> dict[str, Diagnostic]:
         and (diagnostic.fix.safe or diagnostic.fix.by_release)
         and all(change.kind == RENAME for _, change in diagnostic.fix.changes)
     }
-
-
-def has_key(config: Config, key: str) -> bool:
-    """Whether a config sets a key at its top level, which is the argument `--KEY` of a line and `/KEY` in a file."""
-    return config.sets(key.lstrip("-/").replace("-", "_"))
-
-
-def why_unread(file: NamedFile) -> str:
-    """Why a file that a line names was not read."""
-    if not file.word.known:
-        return "is not known"
-    return MISSING if file.known and not file.outside else "is outside of the project"

@@ -68,20 +68,14 @@ def apply_fixes(run: CheckedRun, unsafe: bool = False, suppress: Callable[[Check
         done.changed += after.changed
         done.comments += after.comments
     done.run = run
-    done.skipped = [
-        _skipped(diagnostic, unsafe, harmful) for diagnostic in run.diagnostics if diagnostic.fix is not None and not diagnostic.suppressed
-    ]
+    for diagnostic in run.diagnostics:
+        if diagnostic.fix is not None and not diagnostic.suppressed:
+            code = harmful.get(diagnostic.identity)
+            reason = f"with it the run would fail ({code})" if code else "the file cannot be edited in place there"
+            if not diagnostic.fix.safe and not unsafe:
+                reason = "it changes what the run computes; pass --unsafe-fixes to apply it"
+            done.skipped.append(Skipped(diagnostic.code, diagnostic.place.file, reason))
     return done
-
-
-def _skipped(diagnostic: Diagnostic, unsafe: bool, harmful: dict[FindingKey, str]) -> Skipped:
-    """The reason why the fix of a remaining finding was not applied."""
-    if diagnostic.fix is not None and not diagnostic.fix.safe and not unsafe:
-        reason = "it changes what the run computes; pass --unsafe-fixes to apply it"
-    else:
-        code = harmful.get(diagnostic.identity)
-        reason = f"with it the run would fail ({code})" if code else "the file cannot be edited in place there"
-    return Skipped(diagnostic.code, diagnostic.place.file, reason)
 
 
 def _harmless(run: CheckedRun, chosen: list[Diagnostic], harmful: dict[FindingKey, str]) -> list[Diagnostic]:
@@ -109,9 +103,7 @@ def _chosen(run: CheckedRun, unsafe: bool, tried: set[FindingKey]) -> list[Diagn
     edited: dict[str, bool] = {}  # whether the file gets edits of what may be no document of the run, which are made alone
     for diagnostic in run.diagnostics:
         fix = diagnostic.fix
-        if fix is None or diagnostic.suppressed or not (fix.safe or unsafe):
-            continue
-        if diagnostic.identity in tried:
+        if fix is None or diagnostic.suppressed or not (fix.safe or unsafe) or diagnostic.identity in tried:
             continue
         spans = [(each.file, each.start, each.end) for each in fix.edits]
         if any(_is_taken(span, taken) or (span[0] in edited and (fix.of or edited[span[0]])) for span in spans):

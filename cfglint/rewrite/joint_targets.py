@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os.path import abspath
 
-from cfglint.findings.diagnostic import ERROR, WARNING, Diagnostic
+from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.rule import ARGUMENT, BATCH, LAUNCH, LAUNCHER_CONFIG
 from cfglint.findings.wording import first_few
 from cfglint.rewrite.own_sizes import reach_target
@@ -70,7 +70,9 @@ def reach(
     """
     aims = [Aimed(run) for run in runs]
     texts: dict[str, str] = {}
-    join_calls(aims)
+    calls = [document for aim in aims for document in aim.run.documents if isinstance(document, CallDocument)]
+    for call in calls:  # an edit changes all calls of a program that get the same target
+        call.partners = frozenset(document.number for document in calls if document.path == call.path)
     for aim in aims:
         try_one(aim, target, texts)
         texts.update(aim.texts)
@@ -112,13 +114,6 @@ def refuse_own_edits(aims: list[Aimed], named: Collection[str]) -> None:
 def absolute(paths: Iterable[str]) -> set[str]:
     """Paths, however they are spelled."""
     return set(map(abspath, paths))
-
-
-def join_calls(aims: list[Aimed]) -> None:
-    """Let an edit change all calls of a program that get the same target."""
-    calls = [document for aim in aims for document in aim.run.documents if isinstance(document, CallDocument)]
-    for call in calls:
-        call.partners = frozenset(document.number for document in calls if document.path == call.path)
 
 
 def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
@@ -221,10 +216,8 @@ def verify_others(groups: list[list[Aimed]], reading: Reading, texts: dict[str, 
     before, after = reading(texts, {}), reading(texts, texts)
     for place, run in enumerate(after):
         known = {diagnostic.identity for diagnostic in before[place].diagnostics} if len(before) == len(after) else set()
-        new = next(
-            (diagnostic for diagnostic in run.diagnostics if diagnostic.severity == ERROR and diagnostic.identity not in known), None
-        )
-        line = run.launch.line
+        errors = (diagnostic for diagnostic in run.diagnostics if diagnostic.severity == ERROR and diagnostic.identity not in known)
+        new, line = next(errors, None), run.launch.line
         for path in texts:
             editing = [aim for group in groups for aim in group if path in aim.texts]
             if abspath(path) not in absolute(run.read_paths) or not editing:
@@ -234,9 +227,8 @@ def verify_others(groups: list[list[Aimed]], reading: Reading, texts: dict[str, 
                     editing[-1].read_by.setdefault(path, []).append(run.written_at)
                 continue
             first = editing[0]
-            first.problem = (
-                f"{first.place}: not changed: {run.written_at} reads {path}, too, and `check` would report {new.code}: {new.message}"
-            )
+            reads = f"{run.written_at} reads {path}, too"
+            first.problem = f"{first.place}: not changed: {reads}, and `check` would report {new.code}: {new.message}"
             first.texts = {}
             withhold(next(group for group in groups if first in group))
 
@@ -253,10 +245,10 @@ def contradiction(before: CheckedRun, after: CheckedRun, aim: Aimed) -> str | No
     if batch not in (None, chosen.global_batch):
         return f"the edited files would resolve to a global batch of {batch}"
     known = {diagnostic.identity for diagnostic in before.diagnostics}
-    new = [diagnostic for diagnostic in after.diagnostics if diagnostic.identity not in known and concerns_sizes(diagnostic)]
+    new = [
+        diagnostic
+        for diagnostic in after.diagnostics
+        if diagnostic.severity == ERROR or (diagnostic.severity == WARNING and diagnostic.about in OF_SIZES)
+        if diagnostic.identity not in known
+    ]
     return f"with the edit `check` would report {new[0].code}: {new[0].message}" if new else None
-
-
-def concerns_sizes(diagnostic: Diagnostic) -> bool:
-    """Whether a finding says that the run would fail, or that GPU counts and batch sizes contradict each other."""
-    return diagnostic.severity == ERROR or (diagnostic.severity == WARNING and diagnostic.about in OF_SIZES)

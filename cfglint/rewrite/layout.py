@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import GPUS_OF_NODE, Size, fewest_nodes, node_size, not_whole
 from cfglint.run.checked import CheckedRun
-from cfglint.run.sizes import size_of
 from cfglint.source.record import Record
 
 
@@ -37,12 +36,17 @@ def layout_on(run: CheckedRun, gpus: int) -> Layout:
         return Layout(before, Size(gpus // nodes, nodes), max(gpus // nodes, 1))
     if before is not None and before.processes == gpus:
         return Layout(before, before, node_size(before))
-    if has_one_node(run):
-        return Layout(before, Size(gpus, 1), max(gpus, GPUS_OF_NODE))
+    line = run.launch.line
+    if line is not None and not (run.configs and run.configs[0].own_size is not None):
+        from cfglint.launch.launcher import launcher_of
+
+        # One machine, whatever number of GPUs that has: in one process, or in one for each of its GPUs.
+        if (launcher_of(line).is_one_process and not line.srun and not line.mpi) or (line.machine and line.nodes == 1):
+            return Layout(before, Size(gpus, 1), max(gpus, GPUS_OF_NODE))
     each = of_node(run, before)
     after = fewest_nodes(gpus, each)
-    is_launched = run.launch.line is not None or before is not None
-    return Layout(before, after, each, not_whole(gpus, each) if after is None and is_launched else "")
+    refusal = not_whole(gpus, each) if after is None and (line is not None or before is not None) else ""
+    return Layout(before, after, each, refusal)
 
 
 def spread_model(run: CheckedRun) -> str:
@@ -58,23 +62,12 @@ def spread_model(run: CheckedRun) -> str:
 def size_before(run: CheckedRun) -> Size | None:
     """The current nodes: also those whose processes srun starts, from the Slurm header."""
     line = run.launch.line
-    size = size_of(run)
+    size = run.size
     if size is not None or line is None or not line.srun:
         return size
     from cfglint.launch.resizing import tasks_of
 
     return tasks_of(line)
-
-
-def has_one_node(run: CheckedRun) -> bool:
-    """Whether a line starts on one machine, whatever number of GPUs that has: in one process, or in one for each of its GPUs."""
-    line = run.launch.line
-    if line is None or (run.configs and run.configs[0].own_size is not None):
-        return False
-    from cfglint.launch.launcher import launcher_of
-
-    starts_one = launcher_of(line).is_one_process and not line.srun and not line.mpi
-    return starts_one or (line.machine and line.nodes == 1)
 
 
 def of_node(run: CheckedRun, before: Size | None) -> int:
@@ -87,6 +80,5 @@ def of_node(run: CheckedRun, before: Size | None) -> int:
         return node_size(before)
     if "include" in line.options:
         return max(node_size(before), GPUS_OF_NODE)
-
     stated = before.per_node if before is not None else line.gpus_per_node
     return max(stated, line.header.gpus_per_node or 0) if stated else GPUS_OF_NODE

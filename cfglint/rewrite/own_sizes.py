@@ -33,19 +33,13 @@ def reach_target(
     edits: bool = True,
     now: CheckedRun | None = None,
 ) -> Retarget:
-    """`retarget`, or the target of a run whose framework chooses its sizes; raises what `retarget` does."""
+    """`retarget`, or for a run whose framework chooses its sizes these, and the edits that write them; raises what `retarget` does."""
     if not run.configs or not run.configs[0].chooses_sizes:
         return retarget(run, facts, gpus, batch, max_micro, edits=edits, now=now)
     refuse_unreadable(run)
     if edits:
         refuse_lost_arguments(run)
-    return with_own_sizes(run, facts, gpus, batch, max_micro, edits, now or run)
-
-
-def with_own_sizes(
-    run: CheckedRun, facts: LaunchFacts, gpus: int | None, batch: int | None, max_micro: int | None, edits: bool, now: CheckedRun
-) -> Retarget:
-    """The sizes that the framework chooses, and the edits that write them."""
+    now = now or run
     config, before = now.configs[0], now.batch
     current = before.layout.gpus if before is not None else None
     gpus, batch = gpus or current, batch or config.batch.global_batch.integer

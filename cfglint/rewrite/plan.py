@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(
-    (
-        *("warmup_steps", "warmup_num_steps", "total_num_steps", "max_steps", "train_iters", "lr_decay_iters"),
-        *("save_steps", "eval_steps", "logging_steps", "eval_interval", "checkpoint_factor"),
-    )
+    """
+    warmup_steps warmup_num_steps total_num_steps max_steps train_iters lr_decay_iters save_steps eval_steps logging_steps eval_interval
+    checkpoint_factor
+    """.split()
 )
 LINEAR = "linear rule, for SGD with warm-up (Goyal et al. 2017, arXiv 1706.02677)"
 SQUARE_ROOT = "square-root rule, for Adam and AdamW (Malladi et al. 2022, arXiv 2205.10287)"
@@ -89,15 +89,10 @@ class Plan:
         self.bugs = after.bug_reports if after is not None else []
         work = work_of(found, pace.gpus, alone, pace.share)
         self.scaled = work != 1 or (pace.gpus is not None and found.gpus != pace.gpus)
-        self.hours = None if work is None else self.time(pace, work)
+        self.hours = None if work is None else pace.hours(self.numbers, work)
+        if self.hours is not None and pace.seconds_per_step is None and pace.gpus is not None:  # a throughput is that of all GPUs together
+            self.hours *= pace.gpus / self.gpus
         self.cost = pace.cost(self.hours, found.gpus)
-
-    def time(self, pace: Pace, work: float) -> float | None:
-        """The hours of the run; a throughput is that of all GPUs together."""
-        hours = pace.hours(self.numbers, work)
-        if hours is None or pace.seconds_per_step is not None or pace.gpus is None:
-            return hours
-        return hours * pace.gpus / self.gpus
 
     @property
     def solution(self) -> Solution:
@@ -148,32 +143,30 @@ def plan(run: CheckedRun, gpu_counts: Sequence[int | None], global_batch: int | 
 
 def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
     """The plans as plain values, for reports; `pace` is the basis of the hours."""
-    before = current_batch(plans)
-    targets = {each.solution.problem.global_batch for each in plans}
+    batch = plans[0].retarget.before if plans else None
+    before = batch.global_batch.integer if batch is not None and batch.problem is None else None
+    targets = {plan.solution.problem.global_batch for plan in plans}
     after = targets.pop() if len(targets) == 1 else None
     notes = advice(plans[0].retarget.run, before, after) if plans and before and after else []
     line = plans[0].retarget.run if plans and plans[0].retarget.run.launch.line is not None else None
+    # What is refused on some of the cards, and not on all, is said of these.
+    everywhere = set.intersection(*(set(plan.refusals) for plan in plans)) if plans else set()
+    entries = [entry(plan) for plan in plans]
+    for plan, plan_entry in zip(plans, entries, strict=True):
+        refusals = [text for text in plan.refusals if text not in everywhere]
+        if refusals:
+            plan_entry["refused"] = refusals
     return {
         "gpus_before": line.facts.gpus if line is not None and not line.launch.machine else None,
         "before": before,
         "after": after,
         "pace": bases(plans, pace) if pace is not None else "",
-        "plans": with_refusals(plans),
+        "plans": entries,
         "advice": [
             {"key": note.setting.name, "place": note.setting.place, "value": note.setting.value, "advised": note.value, "rule": note.rule}
             for note in notes
         ],
     }
-
-
-def with_refusals(plans: list[Plan]) -> list[PlanEntry]:
-    """The entries of the plans; what is refused on some of the cards, and not on all, is said of these."""
-    everywhere = set.intersection(*(set(each.refusals) for each in plans)) if plans else set()
-    found = [(entry(each), [text for text in each.refusals if text not in everywhere]) for each in plans]
-    for each, refusals in found:
-        if refusals:
-            each["refused"] = refusals
-    return [each for each, _ in found]
 
 
 def joined(tables: list[PlanTable]) -> PlanTable:
@@ -190,12 +183,11 @@ def joined(tables: list[PlanTable]) -> PlanTable:
 
 def bases(plans: list[Plan], pace: Pace) -> str:
     """The basis of the hours, for each of several cards."""
-    of_card: dict[str | None, list[Plan]] = {}
-    for each in plans:
-        of_card.setdefault(each.card, []).append(each)
-    if len(of_card) < 2:
+    cards = dict.fromkeys(plan.card for plan in plans)
+    if len(cards) < 2:
         return basis(plans, pace)
-    return "; ".join(f"{card}: {found}" for card, group in of_card.items() if (found := basis(group, group[0].pace)))
+    groups = ((card, [plan for plan in plans if plan.card == card]) for card in cards)
+    return "; ".join(f"{card}: {text}" for card, group in groups if (text := basis(group, group[0].pace)))
 
 
 def basis(plans: list[Plan], pace: Pace) -> str:
@@ -272,27 +264,15 @@ def advice(run: CheckedRun, before: int, after: int) -> list[Advice]:
     """The values that published scaling rules suggest for settings tuned for the batch `before`."""
     ratio = after / before
     advices: list[Advice] = []
-    for setting in tuned(run):
-        value = _number(setting)
+    for setting in tuned(run) if ratio != 1 else ():
         name = str(setting.path[-1]).replace("-", "_")
-        if value is None or not value or ratio == 1:
+        try:
+            value = float(setting.value)
+        except (TypeError, ValueError):
             continue
-        if name in RATES:
+        if value and name in RATES:
             advices.append(Advice(setting, value * ratio, LINEAR))
             advices.append(Advice(setting, value * sqrt(ratio), SQUARE_ROOT))
         elif name in COUNTS and value >= 1:
             advices.append(Advice(setting, max(round(value / ratio), 1), "the same number of samples"))
     return advices
-
-
-def current_batch(plans: list[Plan]) -> int | None:
-    """The current global batch, if it is known."""
-    before = plans[0].retarget.before if plans else None
-    return before.global_batch.integer if before is not None and before.problem is None else None
-
-
-def _number(setting: Setting) -> float | None:
-    try:
-        return float(setting.value)
-    except (TypeError, ValueError):
-        return None

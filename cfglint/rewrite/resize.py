@@ -12,7 +12,7 @@ from cfglint.launch.resizing import size_places, tasks_of
 from cfglint.rewrite.layout import size_before
 from cfglint.rewrite.resized import Resized, count_changes, device_changes, keep_targeted, on, take, without_line
 from cfglint.rewrite.terms import assigned_numbers
-from cfglint.rewrite.value_change import ValueChange
+from cfglint.rewrite.value_change import ValueChange, count_in
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit
 from cfglint.source.annotations import Callable, Mapping
@@ -37,7 +37,16 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
     keep_targeted(run.launch, now.launch)
     before = size_before(run) or Size(line.gpus_per_node or 0, line.nodes or 0)
     places = size_places(line, wanted, before)
-    changes = [(document, file_changes(document, line, wanted)) for document in files_of_launcher(run, line)]
+    given = line.options.given
+    handed_on = any(option.in_file for option in given.values())  # the other keys of the file
+    named = {file.path for file in line.files if file.role.startswith("launcher:") or handed_on}
+    changes: list[tuple[Document, list[Change]]] = []
+    for document in run.documents[1:]:
+        if document.path in named:  # it gives options to the launcher: `num_processes` where no flag overrides it, and so on
+            counts = [("num_processes", gpus), ("num_machines", wanted.nodes)]
+            own = [count for count in counts if count[0] not in given or given[count[0]].in_file]
+            of_counts = [change for count in own for change in count_changes(document, *count)]
+            changes.append((document, of_counts + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))))
     if now.facts.gpus == gpus and not places and not any(made for _, made in changes):  # the number is given from outside
         return on(resized, [now.documents[0], *run.documents[1:]], run.facts.started_by(now).replace(gpus=gpus))
     for document, made in changes:
@@ -76,7 +85,7 @@ def edit_places(resized: Resized, command: CommandDocument, places: list[SizePla
                 f"line {command.position(span[0])[0]}: one number is used for several counts, which would be {counts}", span[0]
             )
         edits[span] = Edit(*span, after)
-        resized.changed.append(ValueChange(command.path, place.key, plain(place.text.string), plain(place.after)))
+        resized.changed.append(ValueChange(command.path, place.key, count_in(place.text.string), count_in(place.after)))
     if edits:
         resized.texts[command.path] = edit.edited(command.text, edits.values())
 
@@ -130,28 +139,6 @@ def computed(launched: Launched, wanted: Size) -> list[SizePlace]:
     ]
 
 
-def plain(text: str) -> int | str:
-    """A number as such, for reports."""
-    return int(text) if text.isdigit() else text
-
-
-def files_of_launcher(run: CheckedRun, line: LaunchLine) -> list[Document]:
-    """The files of a run that give options to its launcher: an accelerate config, or the file whose other keys a command hands on."""
-    handed_on = any(option.in_file for option in line.options.given.values())
-    named = {file.path for file in line.files if file.role.startswith("launcher:") or handed_on}
-    return [document for document in run.documents[1:] if document.path in named]
-
-
-def file_changes(document: Document, line: LaunchLine, wanted: Size) -> list[Change]:
-    """The changes of a launcher's file: `num_processes` and `num_machines` where no flag overrides them, and `gpu_ids`."""
-    given = line.options.given
-    changes: list[Change] = []
-    for key, count in (("num_processes", wanted.processes), ("num_machines", wanted.nodes)):
-        if key not in given or given[key].in_file:
-            changes += count_changes(document, key, count)
-    return changes + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))
-
-
 def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, trial: Callable[[str], Launched | None]) -> None:
     """Raise EditRefused if the edited launch has another number of nodes or processes, or if something still contradicts it; `trial`
     is the launch with another content of its script.
@@ -170,7 +157,12 @@ def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, trial
     if line.srun and launcher_of(line).is_one_process and tasks_of(line) == wanted:
         return
     if line.nodes is not None and line.nodes != wanted.nodes:
-        raise EditRefused(other_nodes(line, wanted), before.call.start)
+        add = launcher_of(line).for_nodes(line, wanted.nodes)
+        instead = f", or pass --nodes {line.nodes}" if line.nodes == 1 else ""
+        raise EditRefused(
+            f"{wanted.processes} GPUs are {wanted}, but this line starts on {counted(line.nodes or 1, 'node')}: {add}{instead}",
+            before.call.start,
+        )
     if after.facts.gpus != wanted.processes:
         raise EditRefused(launcher_of(line).why_fixed(line, wanted), before.call.start)
 
@@ -182,25 +174,17 @@ def refuse_other_size(run: CheckedRun, before: Mapping[str, str], after: Mapping
     relaunched, command = run.facts.relaunched, run.launch.command
     if relaunched is None or command is None or size is None or command.path not in after:
         return
-    kept, now = (counts_of(relaunched(texts, size), size) for texts in (before, after))
-    for key in now:
-        if now[key] != kept.get(key):
+    sides: list[dict[str, object]] = []
+    for texts in (before, after):
+        launched = relaunched(texts, size)
+        line = line_of(launched)
+        places = {f"`{place.key}`": place.text.string for place in size_places(line, size, size)}
+        tasks = tasks_of(line) if line.srun else None
+        counts = {"the tasks of `srun`": tasks, "the number of nodes": line.nodes, "the number of processes": launched.facts.gpus}
+        sides.append({**places, **counts})
+    for key, count in sides[1].items():
+        if count != sides[0].get(key):
             raise EditRefused(f"the edit would change {key} as well", command.roots[0].start)
-
-
-def counts_of(launched: Launched, size: Size) -> dict[str, object]:
-    """The counts of a launch: those that a size would change, the tasks of srun, nodes and processes."""
-    line = line_of(launched)
-    places = {f"`{size_place.key}`": size_place.text.string for size_place in size_places(line, size, size)}
-    tasks = tasks_of(line) if line.srun else None
-    return {**places, "the tasks of `srun`": tasks, "the number of nodes": line.nodes, "the number of processes": launched.facts.gpus}
-
-
-def other_nodes(line: LaunchLine, wanted: Size) -> str:
-    """Why a line whose number of nodes is not written does not get another one."""
-    add = launcher_of(line).for_nodes(line, wanted.nodes)
-    instead = f", or pass --nodes {line.nodes}" if line.nodes == 1 else ""
-    return f"{wanted.processes} GPUs are {wanted}, but this line starts on {counted(line.nodes or 1, 'node')}: {add}{instead}"
 
 
 def with_literal(launched: Launched, count: SizePlace) -> str:
@@ -223,4 +207,6 @@ def take_arguments(resized: Resized, run: CheckedRun, before: CommandDocument, a
         if name not in of_batch or then is None or now is None:
             message = f"`--{name}` is computed from the number of GPUs, so that the edit would change it; set both by hand"
             raise EditRefused(message, before.roots[0].start)
-        resized.changed.append(ValueChange(before.path, before.flags.get(name, f"--{name}"), plain(" ".join(then)), plain(" ".join(now))))
+        resized.changed.append(
+            ValueChange(before.path, before.flags.get(name, f"--{name}"), count_in(" ".join(then)), count_in(" ".join(now)))
+        )

@@ -8,12 +8,12 @@ from cfglint.findings.setting import OVERRIDE, Setting, integer
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.launch.continuations import CODE as BROKEN_CONTINUATION
+from cfglint.launch.findings import CODE as BROKEN_CONTINUATION
 from cfglint.launch.program import ProgramCall
 from cfglint.rewrite.layout import Layout, layout_on, spread_model
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line
 from cfglint.rewrite.terms import SourceTerm, Term, by_cost, sources_of, texts_of
-from cfglint.rewrite.value_change import ValueChange
+from cfglint.rewrite.value_change import ValueChange, count_in
 from cfglint.run.checked import CheckedRun
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
@@ -104,32 +104,22 @@ class Retarget(Record):
     def after(self) -> CheckedRun:
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
-            return CheckedRun(self.run.documents, self.run.kinds, self.planned_facts())
+            from cfglint.launch.overrides import Override
+
+            facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
+            by_key = self.values
+            if not by_key and chosen is not None:
+                sizes = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation}
+                by_key = {keys[role]: size for role, size in sizes.items() if role in keys}
+            overrides = tuple(Override(key, [str(value)]) for key, value in by_key.items())
+            facts = facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *overrides))
+            return CheckedRun(self.run.documents, self.run.kinds, facts)
         if self.values and self.texts and self.run.facts.relaunched is not None:
             launched = self.run.facts.relaunched(self.texts, None)
             facts = self.run.facts.started_by(launched)
             return CheckedRun([launched.documents[0], *self.run.documents[1:]], self.run.kinds, facts)
         documents = reread_all(self.run.documents, self.texts)
         return CheckedRun(documents, self.run.kinds, self.run.facts.replace(gpus=self.gpus))
-
-    def planned_facts(self) -> LaunchFacts:
-        """The facts on the new GPUs, with the chosen batch sizes as overrides."""
-        from cfglint.launch.overrides import Override
-
-        facts, keys, chosen = self.run.facts, self.run.configs[0].batch_keys, self.solution.chosen
-        values = {"micro_batch": chosen.micro_batch, "accumulation": chosen.accumulation} if chosen is not None else {}
-        by_key = {keys[role]: value for role, value in values.items() if role in keys} if not self.values else self.values
-        overrides = tuple(Override(key, [str(value)]) for key, value in by_key.items())
-        return facts.replace(gpus=self.gpus, overrides=(*facts.overrides, *overrides))
-
-
-def refuse_other_gpus(run: CheckedRun) -> None:
-    """Raise EditRefused if the given current GPU count is not the one that the launch line or a file of the run sets."""
-    facts, line = run.facts, run.launch.line
-    is_set = (not run.launch.machine) if line is not None else run.given.gpus is None
-    if facts.from_gpus is None or facts.gpus in (None, facts.from_gpus) or not is_set:
-        return
-    raise EditRefused(f"the current number of GPUs is {facts.gpus} ({facts.gpus_source}), not {facts.from_gpus} as given", 0)
 
 
 def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
@@ -171,7 +161,10 @@ def retarget(
     they do not have to be editable.
     """
     refuse_unreadable(run)
-    refuse_other_gpus(run)
+    is_set = (not run.launch.machine) if run.launch.line is not None else run.given.gpus is None  # by the launch line or a file
+    if is_set and run.facts.from_gpus is not None and run.facts.gpus not in (None, run.facts.from_gpus):
+        now_set = f"{run.facts.gpus} ({run.facts.gpus_source})"
+        raise EditRefused(f"the current number of GPUs is {now_set}, not {run.facts.from_gpus} as given", 0)
     if edits:
         refuse_lost_arguments(run)
     refuse_unknown_batch(run)
@@ -185,7 +178,10 @@ def retarget(
         raise EditRefused(spread_model(run), first.extent[0] if isinstance(first, Part) else 0)
     layout = layout_on(run, gpus)
     resized = resized_run(now or run, gpus, layout, edits)
-    let_batch_follow(resized.run)
+    command = resized.run.documents[0]
+    if isinstance(command, CommandDocument):  # an edit of the script changes all arguments of the batch that are computed from the value
+        batch_keys = [item for config in resized.run.configs for item in config.batch_keys.items()]
+        command.following = frozenset(key for role, key in batch_keys if role in TRAINER_KEYS)
     after = resized.run.batch
     if before is None or after is None:
         raise MissingFactError("the batch of these files cannot be computed; `check` reports why")
@@ -213,32 +209,20 @@ def retarget(
     return found
 
 
-def let_batch_follow(run: CheckedRun) -> None:
-    """Let an edit of the script change all arguments of the batch that are computed from the edited value."""
-    command = run.documents[0]
-    if isinstance(command, CommandDocument):
-        command.following = frozenset(key for config in run.configs for role, key in config.batch_keys.items() if role in TRAINER_KEYS)
-
-
 def resized_run(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resized:
     """The run on another number of GPUs; without `edits` as if its launch line offered them."""
-    return with_imposed_count(launched_on(run, gpus, layout, edits), gpus)
-
-
-def launched_on(run: CheckedRun, gpus: int, layout: Layout, edits: bool) -> Resized:
-    """The run with the launch that `resized_run` gives it."""
+    resized = Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus))) if layout.refusal else None
     try:
-        if layout.refusal:
-            return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
-        if run.facts.relaunched is None or layout.after is None:
-            return without_line(run, gpus, layout.after)
-        from cfglint.rewrite.resize import resize
+        if resized is None and (run.facts.relaunched is None or layout.after is None):
+            resized = without_line(run, gpus, layout.after)
+        elif resized is None and layout.after is not None:
+            from cfglint.rewrite.resize import resize
 
-        return resize(run, layout.after)
+            resized = resize(run, layout.after)
     except EditRefused:
         if edits:
             raise
-    return Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus)))
+    return with_imposed_count(resized or Resized(CheckedRun(run.documents, run.kinds, run.facts.replace(gpus=gpus))), gpus)
 
 
 def memory_bound(run: CheckedRun, facts: LaunchFacts) -> MicroBatchBound | None:
@@ -404,8 +388,12 @@ def problem_of(
             raise MissingFactError(f"a parallel size of {size} is not a positive integer; `check` reports why")
     micro, accumulation = before.micro_batch.integer, before.accumulation.integer
     bound = max_micro or (micro if micro and micro > 0 else None)
-    if bound is None:
-        bound = unbounded_micro(run, after, gpus, target, opened)
+    if bound is None:  # the quotient that the written accumulation allows; one that a trainer sets is only a suggestion, and a small one
+        key = run.configs[0].batch_keys.get("accumulation")
+        written = integer(run.configs[0].setting(*key.split(".")).value) if key and "accumulation" not in opened else None
+        per_replica = target // max(gpus // after.gpus_per_replica, 1)
+        bound = max(per_replica // (written or 1), 1) if written is None or written > 0 else per_replica
+        bound = min(bound, SUGGESTED_MICRO) if opened and written is None else bound
     if after.problem is None and after.global_batch.integer == target:
         there = after.micro_batch.integer
         if there and there <= bound:  # the files already reach the target, as after an earlier fix
@@ -420,19 +408,6 @@ def problem_of(
         pipeline_parallel=sizes.pipeline_parallel,
         rule=run.configs[0].split_rule(),
     )
-
-
-def unbounded_micro(run: CheckedRun, after: Batch, gpus: int, target: int, opened: list[str]) -> int:
-    """The largest micro batch to choose if no current one is known: the quotient that the written accumulation allows.
-
-    A micro batch that a trainer sets is only a suggestion, and a small one.
-    """
-    config = run.configs[0]
-    key = config.batch_keys.get("accumulation")
-    written = integer(config.setting(*key.split(".")).value) if key and "accumulation" not in opened else None
-    per_replica = target // max(gpus // after.gpus_per_replica, 1)
-    fitting = max(per_replica // (written or 1), 1) if written is None or written > 0 else per_replica
-    return min(fitting, SUGGESTED_MICRO) if opened and written is None else fitting
 
 
 def _rewrite(found: Retarget, resized: Resized, opened: list[str]) -> None:
@@ -554,13 +529,8 @@ def with_computed(made: list[ValueChange], found: Retarget, resized: Document, c
             continue
         made = [change for change in made if (change.file, change.key) != (before.path, flag)]
         if then != now:
-            made.append(ValueChange(before.path, flag, number(" ".join(then)), number(" ".join(now))))
+            made.append(ValueChange(before.path, flag, count_in(" ".join(then)), count_in(" ".join(now))))
     return made
-
-
-def number(text: str) -> int | str:
-    """A number as such, for reports."""
-    return int(text) if text.isdigit() else text
 
 
 def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
@@ -589,22 +559,19 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
         for role, key in config.batch_keys.items():
             setting = config.setting(*key.split("."))
             at = setting.at_value
+            # The command that starts the run may give a value of its launcher's file as an option.
+            line = setting.document if setting.origin == OVERRIDE else None
+            is_option = isinstance(line, CommandDocument) and setting.path in line.around
             place = (at.document or config.documents[0]).path, at.path
             if raw_text(setting) == AUTO:
                 found.held.append(setting)
             elif place in places:  # the launcher's own config and that of its file have the same number of processes
                 continue
-            elif (at.written and at.node is not None) or config is after.configs[0] or is_option(setting):
+            elif (at.written and at.node is not None) or config is after.configs[0] or is_option:
                 places.add(place)
                 yield Term(config, role, setting, values[role])
             elif role in config.insertable_auto and (role != "accumulation" or accumulation != 1):
                 yield Term(config, role, setting, AUTO)
-
-
-def is_option(setting: Setting) -> bool:
-    """Whether the command that starts the run gives a value of its launcher's file as an option."""
-    document = setting.document
-    return setting.origin == OVERRIDE and isinstance(document, CommandDocument) and setting.path in document.around
 
 
 def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen_terms: list[Term]) -> bool:
@@ -636,12 +603,12 @@ def computes(run: CheckedRun, found: Retarget) -> bool:
 
 def tuned(run: CheckedRun) -> list[Setting]:
     """Settings that depend on the batch size: learning rates, warm-up, step counts; the numbers that the files give for them."""
-    settings = []
-    for document in run.documents:
-        for path, key, node in document.walk():
-            if path and isinstance(path[-1], str) and path[-1].replace("-", "_") in TUNED and node.kind == "scalar" and is_tuned(node.raw):
-                settings.append(Setting(path, node.raw, "written", document, node, key))
-    return settings
+    return [
+        Setting(path, node.raw, "written", document, node, key)
+        for document in run.documents
+        for path, key, node in document.walk()
+        if path and isinstance(path[-1], str) and path[-1].replace("-", "_") in TUNED and node.kind == "scalar" and is_tuned(node.raw)
+    ]
 
 
 def is_tuned(raw: str) -> bool:

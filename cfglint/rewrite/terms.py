@@ -9,7 +9,7 @@ from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting, integer
 from cfglint.frameworks.base import Config
 from cfglint.rewrite.value_change import ValueChange, value_at
 from cfglint.source import edit
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.annotations import Iterator
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, Change
 from cfglint.source.document import SCALAR, Document, Node, Path, Written
 from cfglint.source.python.call import CallDocument
@@ -54,19 +54,15 @@ class Term:
         document = setting.document or self.config.documents[0]
         path = in_file(document, setting.path)
         if self.obsolete is not None:
-            return file_document(document), self.without_obsolete(document, path, in_file(document, self.obsolete.path))
+            text, obsolete = spell(self.value, document), in_file(document, self.obsolete.path)
+            if self.in_file:
+                return file_document(document), [Change(REPLACE, path, text=text), Change(DELETE, obsolete)]
+            return file_document(document), [Change(REPLACE, obsolete, text=text), Change(RENAME, obsolete, str(path[-1]))]
         if self.in_file:
             return file_document(document), [Change(REPLACE, path, text=spell(self.value, document, setting.node))]
         if setting.elsewhere is not None:
             document, path = setting.elsewhere.document, setting.elsewhere.path
         return file_document(document), [Change(INSERT, path[:-1], str(path[-1]), spell(self.value, document))]
-
-    def without_obsolete(self, document: Document, path: Path, obsolete: Path) -> list[Change]:
-        """The changes that set the key and remove the obsolete one."""
-        text = spell(self.value, document)
-        if self.in_file:
-            return [Change(REPLACE, path, text=text), Change(DELETE, obsolete)]
-        return [Change(REPLACE, obsolete, text=text), Change(RENAME, obsolete, str(path[-1]))]
 
     def value_changes(self) -> list[ValueChange]:
         """The values before and after."""
@@ -112,11 +108,13 @@ def sources_of(term: Term, batch: tuple[int, int | None]) -> Iterator[SourceTerm
         return
     name = str(term.setting.path[0])
     ratios = [(wanted, current), (current, wanted)]
-    places: Iterable[Written] = ()
+    places: list[Written] = []
     if isinstance(document, CallDocument):
-        places = document.computed.get(name, ())
+        places = [*document.computed.get(name, ())]
     elif isinstance(document, CommandDocument) and not document.edges.get(name):
-        places = variables_of(document)
+        for variable, start, end in assigned_numbers(document.text[: document.extent[1]]):
+            document.around[f"${variable}", start] = Node(SCALAR, start, end, document.text[start:end])
+            places.append(Written(document, (f"${variable}", start)))
         ratios = [(batch[0], batch[1] or 0), *ratios]
     for place in places:
         before = integer(value_at(place.document, place.path))
@@ -124,15 +122,6 @@ def sources_of(term: Term, batch: tuple[int, int | None]) -> Iterator[SourceTerm
             before * numerator // divisor for numerator, divisor in ratios if before and divisor and before * numerator % divisor == 0
         }
         yield from (SourceTerm(term, place, number) for number in sorted(numbers) if number not in (0, before))
-
-
-def variables_of(document: CommandDocument) -> list[Written]:
-    """The numbers that a script assigns to variables before a command."""
-    writtens: list[Written] = []
-    for name, start, end in assigned_numbers(document.text[: document.extent[1]]):
-        document.around[f"${name}", start] = Node(SCALAR, start, end, document.text[start:end])
-        writtens.append(Written(document, (f"${name}", start)))
-    return writtens
 
 
 def assigned_numbers(text: str) -> list[tuple[str, int, int]]:
@@ -153,16 +142,14 @@ def by_cost(there: list[Term], missing: list[Term]) -> Iterator[list[Term]]:
 
 
 def texts_of(chosen: list[Term]) -> dict[str, str]:
-    """The new contents of the files; raises EditRefused."""
-    changes: dict[str, dict[int, tuple[Document, list[Change]]]] = {}
+    """The new contents of the files; raises EditRefused. The calls of a program are documents of their own."""
+    of_files: dict[str, dict[int, tuple[Document, list[Change]]]] = {}
     for term in chosen:
-        document, made = term.changes()
-        changes.setdefault(document.path, {}).setdefault(id(document), (document, []))[1].extend(made)
-    return {path: edited_file([*each.values()]) for path, each in changes.items()}
-
-
-def edited_file(parts: list[tuple[Document, list[Change]]]) -> str:
-    """The new content of a file of which the calls of a program are documents of their own."""
-    if len(parts) == 1:
-        return edit.apply(*parts[0])
-    return edit.edited(parts[0][0].text, (each for part in parts for each in edit.edits(*part)))
+        document, changes = term.changes()
+        of_files.setdefault(document.path, {}).setdefault(id(document), (document, []))[1].extend(changes)
+    texts: dict[str, str] = {}
+    for path, parts in of_files.items():
+        first, *others = parts.values()
+        edits = (each for part in parts.values() for each in edit.edits(*part))
+        texts[path] = edit.edited(first[0].text, edits) if others else edit.apply(*first)
+    return texts

@@ -47,6 +47,11 @@ def combined_changes(changes: list[tuple[Document, Change]]) -> list[ValueChange
     return found
 
 
+def count_in(text: str) -> int | str:
+    """A number of a launch line as such."""
+    return int(text) if text.isdigit() else text
+
+
 def value_at(document: Document, path: Path) -> ConfigValue:
     """The value at a path as plain data; a list or mapping as its source."""
     node = document.find(path)[1]

@@ -9,7 +9,12 @@ from cfglint.source.files import BYTE_ORDER_MARK, Identity
 
 def edited(documents: list[Document], texts: dict[str, str]) -> list[writing.Edited]:
     """One write per document with a new content; it refuses a file that has changed since it was read."""
-    return [writing.Edited(document.path, *_bytes(document, texts[document.path])) for document in documents if document.path in texts]
+    writes: list[writing.Edited] = []
+    for document in documents:
+        if document.path in texts:
+            identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
+            writes.append(writing.Edited(document.path, identity, identity.encoded(texts[document.path])))
+    return writes
 
 
 def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
@@ -17,9 +22,3 @@ def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
     writes = edited(documents, texts)
     writing.write_all(writes)
     return [write.path for write in writes]
-
-
-def _bytes(document: Document, text: str) -> tuple[Identity, bytes]:
-    """The bytes of the file when it was read, and its new bytes."""
-    identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
-    return identity, identity.encoded(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
@@ -105,27 +107,33 @@ def _problem(config: Config, reason: BatchReason) -> Iterator[Finding]:
 
 
 def _remedy(config: Config, problem: BatchProblem) -> Remedy | str | None:
-    """The number to write, if it is certain."""
+    """The number to write, or those that come near to it."""
     setting, batch = problem.setting, config.batch
     if problem.reason == "type" and isinstance(setting.value, str) and len(setting.value) < LONGEST_NUMBER and setting.value.isdecimal():
         return set_key(setting.name, int(setting.value), ", without quotes")
-    if problem.reason == "type" and isinstance(setting.value, str):
-        return f"set `{setting.name}` to a positive integer"
+    if problem.reason == "type" and isinstance(setting.value, float) and setting.value > 0 and setting.value.is_integer():
+        return set_key(setting.name, int(setting.value))
     if problem.reason == "not-positive" and setting.path == batch.accumulation.path:
         return set_key(setting.name, 1, " for no accumulation")
+    if problem.reason in ("type", "not-positive"):
+        return f"set `{setting.name}` to a positive integer"
     if problem.reason == "elasticity" and setting.path != ("elasticity",):
         return remove_key(setting.name)
     if problem.reason == "missing":
         return f"set `{batch.micro_batch.name}`"
     if problem.reason == "mismatch" and setting.node is None and setting.path == batch.accumulation.path:
         return set_key(setting.name, "auto")
-    factors = (batch.micro_batch.value, batch.accumulation.value, batch.data_parallel.value)
     if problem.reason != "mismatch" or not setting.written or setting.path != batch.global_batch.path:
         return None
-    if not (batch.micro_batch.written and all(type(factor) is int and factor > 0 for factor in factors)):
+    factors = [term.value for term in (batch.micro_batch, batch.accumulation) if term.written] + [batch.data_parallel.value]
+    if not all(type(factor) is int and factor > 0 for factor in factors):
         return None
-    micro, accumulation, data_parallel = factors
-    return set_key(setting.name, micro * accumulation * data_parallel) | remove_key(setting.name)
+    unit = math.prod(factors)
+    if batch.micro_batch.written and batch.accumulation.value is not None:
+        return set_key(setting.name, unit) | remove_key(setting.name)
+    below = setting.value // unit * unit
+    above = set_key(setting.name, below + unit)
+    return set_key(setting.name, below) | above if below else above
 
 
 def _written_terms(batch: Batch) -> tuple[Setting, Setting, Setting] | None:

@@ -54,59 +54,45 @@ def judged(run: Run, found: list[Diagnostic]) -> list[Diagnostic]:
     packages = open_packages(run)
     if not packages:
         return found
-    search = Search(run, found, packages)
+    search = Search(run, packages)
     for diagnostic in found:
         if diagnostic.code != INTERNAL:
             since = search.since(diagnostic)
             if since:
-                weaken(diagnostic, since)
+                diagnostic.rest_on(map(unpinned, since))
+                if diagnostic.fix is not None and diagnostic.fix.safe:
+                    diagnostic.fix.safe, diagnostic.fix.by_release = False, True
+                diagnostic.since = since
     return found
 
 
-def weaken(diagnostic: Diagnostic, since: Target) -> None:
-    """Make a finding one of some allowed releases only: `since` is the first of each package that gives it."""
-    diagnostic.rest_on(map(unpinned, since))
-    if diagnostic.fix is not None and diagnostic.fix.safe:
-        diagnostic.fix.safe, diagnostic.fix.by_release = False, True
-    diagnostic.since = since
-
-
 def open_packages(run: Run) -> Open:
-    """The packages whose release decides about a run and is not known, with the allowed releases that are older than the one asked."""
+    """The packages whose release decides about a run and is not known, with the allowed releases that are older than the one asked.
+
+    Nobody states them, and no framework of the run requires exactly one.
+    """
+    from cfglint.frameworks.releases._modelled import RELEASES
+
     packages: Open = {}
+    given, facts = run.given, run.consumer_facts
     for package, chosen in run.target.items():
-        if not is_open(run, package, chosen):
+        is_free = package in facts.bounds or (RELEASES.get(package) == chosen and package not in facts.target)
+        if given.is_known(package) or package in given.outside or not is_free:
             continue
         from cfglint.project.allowed_releases import allowed_releases
 
-        releases = allowed_releases(package, run.consumer_facts.bounds.get(package, ()))
+        releases = allowed_releases(package, facts.bounds.get(package, ()))
         older = releases[: releases.index(chosen)] if chosen in releases else releases
         if older:
             packages[package] = older
     return packages
 
 
-def is_open(run: Run, package: str, chosen: str) -> bool:
-    """Whether nobody states the release of a package, and no framework of the run requires exactly one."""
-    given, facts = run.given, run.consumer_facts
-    if given.is_known(package) or package in given.outside:
-        return False
-    return package in facts.bounds or (is_newest(package, chosen) and package not in facts.target)
-
-
-def is_newest(package: str, version: str) -> bool:
-    """Whether a release is the newest modelled one."""
-    from cfglint.frameworks.releases._modelled import RELEASES
-
-    return RELEASES.get(package) == version
-
-
 class Search:
     """Finds the releases at which a run has its findings; each release is evaluated once."""
 
-    def __init__(self, run: Run, found: list[Diagnostic], packages: Open) -> None:
+    def __init__(self, run: Run, packages: Open) -> None:
         self.run = run
-        self.found = found
         self.packages = packages
         target = run.target
         self.asked = {package: target[package] for package in packages}
@@ -205,30 +191,28 @@ class Evaluation(Record):
     """
 
     run: Run
-    _of_rule: dict[str, Findings] = {}
-    _errors: Findings | None = None
+    _of_rule: dict[str, set[tuple[object, ...]]] = {}
+    _errors: set[tuple[object, ...]] | None = None
 
     def gives(self, diagnostic: Diagnostic) -> bool:
         """Whether there is such a finding; for an error, any error about the same key."""
         is_error, code = diagnostic.severity == ERROR, diagnostic.code
         if not is_error or self._errors is None:
             if code not in self._of_rule:
-                self._of_rule[code] = Findings(self.run.findings_of(code))
-            if not is_error or self._of_rule[code].include(diagnostic):
-                return self._of_rule[code].include(diagnostic)
-            self._errors = Findings(self.run.errors())
-        return self._errors.include(diagnostic)
+                self._of_rule[code] = identities(self.run.findings_of(code))
+            if not is_error or identity(diagnostic) in self._of_rule[code]:
+                return identity(diagnostic) in self._of_rule[code]
+            self._errors = identities(self.run.errors())
+        return identity(diagnostic) in self._errors
 
 
-class Findings:
-    """What identifies some findings at another release."""
+def identity(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """What identifies a finding at another release: of an error only its key."""
+    place = diagnostic.place
+    return (place.file, diagnostic.key) if diagnostic.severity == ERROR else (diagnostic.code, place.file, place.start, diagnostic.key)
 
-    def __init__(self, found: list[Diagnostic]) -> None:
-        self.places = {(diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) for diagnostic in found}
-        self.refused = {(diagnostic.place.file, diagnostic.key) for diagnostic in found if diagnostic.severity == ERROR}
 
-    def include(self, diagnostic: Diagnostic) -> bool:
-        """Whether there is such a finding; for an error, any error about the same key."""
-        if diagnostic.severity == ERROR:
-            return (diagnostic.place.file, diagnostic.key) in self.refused
-        return (diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) in self.places
+def identities(diagnostics: list[Diagnostic]) -> set[tuple[object, ...]]:
+    """What identifies findings; an error is there whatever its severity is at another release."""
+    others = {(diagnostic.code, diagnostic.place.file, diagnostic.place.start, diagnostic.key) for diagnostic in diagnostics}
+    return others | {*map(identity, diagnostics)}

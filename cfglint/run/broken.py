@@ -67,8 +67,12 @@ def keys_only(path: str, text: str, syntax: Syntax) -> Document:
     root = Node(MAPPING, 0, len(text), "", "block")
     document.roots.append(root)
     found = [*(json_keys(text) if syntax == "json" else yaml_keys(text))]
-    if begins_inside_line(text, found):
-        del found[0]
+    if len(found) >= ENOUGH_KEYS and "\n" not in text[: found[0][2]]:
+        # The first line may be incomplete: its key has only one quote, or it has less indentation than all others.
+        depth, name, place = found[0]
+        has_one_quote = text[place + len(name) : place + len(name) + 1] in ("'", '"') and not text[:place].strip()
+        if (has_one_quote or text[:1] == " ") and all(other > depth for other, _, _ in found[1:]):
+            del found[0]
     least = min((depth for depth, _, _ in found), default=0)
     levels: list[tuple[int, Node]] = [(least, root)]
     for depth, name, place in found:
@@ -83,16 +87,6 @@ def keys_only(path: str, text: str, syntax: Syntax) -> Document:
         parent.children.append((Node(SCALAR, place, place + len(name), name), value))
         levels.append((depth, value))
     return document
-
-
-def begins_inside_line(text: str, keys: list[tuple[int, str, int]]) -> bool:
-    """Whether the start of a content is missing: its first line has a key with only one quote, or less indentation than all others."""
-    if len(keys) < ENOUGH_KEYS or "\n" in text[: keys[0][2]]:
-        return False
-    depth, name, place = keys[0]
-    before, after = text[:place].strip(), text[place + len(name) : place + len(name) + 1]
-    is_cut = (after in ("'", '"') and not before) or text[:1] == " "
-    return is_cut and all(other > depth for other, _, _ in keys[1:])
 
 
 def yaml_keys(text: str) -> Iterator[tuple[int, str, int]]:
@@ -131,10 +125,13 @@ def key_names(document: Document) -> list[str]:
 
 def closest_kind(names: list[str]) -> str | None:
     """The kind with the most keys of a file, misspelt ones included; None if no kind has any."""
+    from difflib import get_close_matches
+
     best, most = None, 0
     for kind in kinds():
         known = known_names(kind)
-        number = sum(2 * (name.replace("-", "_") in known) for name in names) + sum(is_near(name, known) for name in names[:50])
+        near = [name for name in names[:50] if name not in known and get_close_matches(name, known, 1, 0.85)]
+        number = sum(2 * (name.replace("-", "_") in known) for name in names) + len(near)
         if number > most:
             best, most = kind, number
     return best
@@ -150,10 +147,3 @@ def known_names(kind: str) -> set[str]:
         except OSError:
             _known[kind] = set()
     return _known[kind]
-
-
-def is_near(name: str, known: set[str]) -> bool:
-    """Whether an unknown key is a misspelt known one."""
-    from difflib import get_close_matches
-
-    return name not in known and bool(get_close_matches(name, known, 1, 0.85))

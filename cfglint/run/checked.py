@@ -15,7 +15,7 @@ from cfglint.source.document import LIMIT, Document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.evaluate import Reason
-    from cfglint.findings.entries import AlternativeEntry, ResumeEntry
+    from cfglint.findings.entries import ResumeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
 Causes = dict[tuple[str, int], list[Diagnostic]]
@@ -32,6 +32,7 @@ class CheckedRun(LoadedRun):
     asks_other_releases = True
     incomplete_script = ""  # why further launch lines of its script are not known
     read_for: str | None = None  # the named file for which it was looked for, because it reads that
+    unless_named: str | None = None  # its file, if it only counts where no other file names that in the end
 
     @property
     def is_of_reader(self) -> bool:
@@ -54,7 +55,7 @@ class CheckedRun(LoadedRun):
 
     def findings(self) -> list[Diagnostic]:
         """What the rules of the frameworks find at the releases of the run."""
-        return self.attempt("the rules", self._inspected, [])
+        return self.attempt("the rules", lambda: self._without_consequences([inspect(config) for config in self.configs]), [])
 
     def judged(self, found: list[Diagnostic]) -> list[Diagnostic]:
         """Findings, each an error only if every allowed release gives it."""
@@ -81,14 +82,13 @@ class CheckedRun(LoadedRun):
             return consumer
         return self._without_consequences(found, inspect(self.configs[0], ERROR))
 
-    def _inspected(self) -> list[Diagnostic]:
-        """The diagnostics of all configs."""
-        return self._without_consequences([inspect(config) for config in self.configs])
-
     def _without_consequences(self, found: list[list[Diagnostic]], of_consumer: list[Diagnostic] | None = None) -> list[Diagnostic]:
         """The diagnostics of each config; what follows from an error of the consumer, the first one, is not a second one."""
         refused = [*filter(is_early, found[0] if of_consumer is None else of_consumer)] if found else []
-        causes = by_place(refused)
+        causes: Causes = {}
+        for cause in refused:
+            for place in {at(cause.place), *(at(place) for place, _ in cause.related)}:
+                causes.setdefault(place, []).append(cause)
         kept: list[Diagnostic] = []
         for number, of_config in enumerate(found):
             follows = uses if number else compares
@@ -101,22 +101,15 @@ class CheckedRun(LoadedRun):
 
         return without_consequences(line, kept)
 
-    @property
-    def alternative(self) -> AlternativeEntry | None:
-        """Which of the alternatives of one run this is; None if it has none."""
-        return self.launch.alternative
-
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages, of which only the places of the findings matter."""
         outside = {package: release for package, release in self.target.items() if package in self.given.outside}
         return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **outside, **target}))
 
     def with_facts(self, facts: LaunchFacts) -> CheckedRun:
-        """The same files with other facts."""
         return CheckedRun(self.documents, self.kinds, facts)
 
     def _of_the_project(self) -> list[Diagnostic]:
-        """The diagnostics of the project's own rules."""
         added: list[Diagnostic] = []
         if self.facts.expected_numbers or self.facts.policies:
             from cfglint.rules.project import inspect_run
@@ -142,7 +135,14 @@ class CheckedRun(LoadedRun):
         if any(diagnostic.severity == ERROR for diagnostic in self.diagnostics):
             return "reject"
         is_outside = not self.answered.issuperset(self.outside)
-        is_open = self.has_bugs or is_outside or self.beyond_limits or self.undecided_releases or self.unmodelled or self.not_read
+        is_open = (
+            any(diagnostic.code == INTERNAL for diagnostic in self.diagnostics)
+            or is_outside
+            or self.beyond_limits
+            or self.undecided_releases
+            or self.unmodelled
+            or self.not_read
+        )
         lacks_gpus = self.launch.line.lacks_gpus if self.launch.line is not None else ""
         return None if is_open or lacks_gpus else "accept"
 
@@ -194,11 +194,6 @@ class CheckedRun(LoadedRun):
         return [*dict.fromkeys(package for diagnostic in self.diagnostics for package in diagnostic.undecided_releases)]
 
     @property
-    def has_bugs(self) -> bool:
-        """Whether an internal error may hide problems of the run."""
-        return any(diagnostic.code == INTERNAL for diagnostic in self.diagnostics)
-
-    @property
     def bug_reports(self) -> list[str]:
         """The internal errors so far, one line each, for commands that show no findings."""
         diagnostics = [internal_error(doing, error, self.documents[0]) for doing, error in self.bugs]
@@ -228,51 +223,49 @@ class CheckedRun(LoadedRun):
     def outcome(self) -> Outcome:
         """The run as plain values, without its documents; a bug of ours leaves nothing but its report."""
         try:
-            return self._outcome()
+            # Computed first, because a bug found there belongs to the diagnostics.
+            resolved, _ = self.resolved, self.outside
+            target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
+            launch, extra = self.launch, self.launch.extra_files
+            has_nodes = launch.line is not None or any(config.stated_size is not None for config in self.configs)
+            return Outcome(
+                [*(document.path for document in self.documents), *extra],
+                [*self.kinds, *[OTHER] * len(extra)],
+                target,
+                self.facts.gpus,
+                self.verdict,
+                self.fails_at,
+                resolved,
+                self.diagnostics,
+                self.attempt("the sources of the target", lambda: self.target_from, dict[str, str]()),
+                own_consumer=self.configs[0].kind if self.configs else "",
+                launch=launch.entry,
+                alternative=launch.alternative,
+                machine=launch.machine or launch.line is None,
+                not_read=[
+                    {"what": reason.what, "file": reason.file or None, "line": reason.line or None, "why": reason.why}
+                    for reason in self.not_read
+                ],
+                unknown=launch.line.unknown if launch.line is not None else [],
+                assumed=[self.assumed] if self.assumed else [],
+                nodes=self._nodes() if has_nodes else None,
+                resume=self.attempt("the checkpoint", self._resume, None),
+                samples=self.facts.samples.entry() if self.facts.samples is not None else None,
+            )
         except Exception as error:
             bug = internal_error("the outcome of the run", error, self.documents[0])
             paths, unknown = [document.path for document in self.documents], dict.fromkeys(NUMBERS)
             return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
 
-    def _outcome(self) -> Outcome:
-        # Computed first, because a bug found there belongs to the diagnostics.
-        resolved, _ = self.resolved, self.outside
-        target = self.attempt("the target", lambda: self.target, dict(self.facts.target))
-        launch, extra = self.launch, self.launch.extra_files
-        return Outcome(
-            [*(document.path for document in self.documents), *extra],
-            [*self.kinds, *[OTHER] * len(extra)],
-            target,
-            self.facts.gpus,
-            self.verdict,
-            self.fails_at,
-            resolved,
-            self.diagnostics,
-            self.attempt("the sources of the target", lambda: self.target_from, dict[str, str]()),
-            own_consumer=self.configs[0].kind if self.configs else "",
-            launch=launch.entry,
-            alternative=launch.alternative,
-            machine=launch.machine or launch.line is None,
-            not_read=[
-                {"what": reason.what, "file": reason.file or None, "line": reason.line or None, "why": reason.why}
-                for reason in self.not_read
-            ],
-            unknown=launch.line.unknown if launch.line is not None else [],
-            assumed=[self.assumed] if self.assumed else [],
-            nodes=self._nodes() if launch.line is not None or any(config.stated_size is not None for config in self.configs) else None,
-            resume=self.attempt("the checkpoint", self._resume, None),
-            samples=self.facts.samples.entry() if self.facts.samples is not None else None,
-        )
-
     def _resume(self) -> ResumeEntry | None:
-        """The checkpoint that the run continues from."""
         resumption = self.configs[0].resumption if self.configs else None
         return resumption.entry() if resumption is not None else None
 
     def _nodes(self) -> int | None:
-        from cfglint.run.sizes import nodes_of
-
-        return nodes_of(self)
+        size, line = self.size, self.launch.line
+        if size is None and line is not None:
+            return line.nodes or (1 if line.processes == 1 else None)
+        return size.nodes if size is not None else None
 
 
 class RunAtOtherRelease(CheckedRun):
@@ -289,12 +282,14 @@ class RunAtOtherRelease(CheckedRun):
         return super().nested_configs(consumer) if self.has_nested_configs else []
 
     def errors(self) -> list[Diagnostic]:
-        """The errors of all configs."""
         self.attempt("the nested configs", self._load_nested, None)
         return super().errors()
 
     def _found_by(self, code: str) -> list[Diagnostic]:
-        if not all(rule.kinds and not any(map(may_be_nested, rule.kinds)) for rule in BY_CODE[code]):
+        if not all(
+            rule.kinds and not any(framework(kind).is_engine or framework(kind).is_launcher for kind in rule.kinds)
+            for rule in BY_CODE[code]
+        ):
             self._load_nested()
         return super()._found_by(code)
 
@@ -305,11 +300,6 @@ class RunAtOtherRelease(CheckedRun):
         for config in self.nested_configs(self.configs[0]):
             config.without_remedies = True
             self.configs.append(config)
-
-
-def may_be_nested(kind: str) -> bool:
-    """Whether configs of a kind are added to runs by those of other kinds."""
-    return framework(kind).is_engine or framework(kind).is_launcher
 
 
 def is_early(each: Diagnostic) -> bool:
@@ -334,15 +324,5 @@ def uses(each: Diagnostic, causes: Causes) -> bool:
     return any(each.key == cause.key or at(each.place) != at(cause.place) for cause in causes.get(at(each.place), ()))
 
 
-def by_place(refused: list[Diagnostic]) -> Causes:
-    """Errors by the places of the values that they are about."""
-    causes: Causes = {}
-    for cause in refused:
-        for place in {at(cause.place), *(at(place) for place, _ in cause.related)}:
-            causes.setdefault(place, []).append(cause)
-    return causes
-
-
 def at(place: Place) -> tuple[str, int]:
-    """The file and offset of a place."""
     return place.file, place.start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.findings.rule import LAUNCH
-from cfglint.launch.continuations import CODE, is_stray
+from cfglint.launch.findings import CODE, is_stray
 from cfglint.launch.line import LaunchLine
 from cfglint.source.record import changed
 
@@ -16,11 +16,16 @@ def without_consequences(line: LaunchLine, found: list[Diagnostic]) -> list[Diag
     place = next((number for number, diagnostic in enumerate(found) if diagnostic.code == CODE), None)
     if place is None:
         return found
-    cut, lost, spans = found[place], lost_names(line), spans_of_blanks(line)
+    cut, spans = found[place], spans_of_blanks(line)
+    words = (word.string.partition("=")[0] for lost_words, _ in line.call.lost for word in lost_words)
+    lost = {word.lstrip("-+~").replace("-", "_") for word in words} - {argument.name for argument in line.given or ()}
     lost |= {word.string for word in line.call.words if is_stray(word, line)}
-    caused = [
-        diagnostic for diagnostic in found if diagnostic is not cut and (name_of(diagnostic) in lost or is_within(diagnostic, line, spans))
-    ]
+    caused: list[Diagnostic] = []
+    for diagnostic in found:
+        name = diagnostic.key.strip("/").replace("/", ".").lstrip("-").replace("-", "_")
+        is_of_line = diagnostic.place.file == line.call.path
+        if name in lost or (is_of_line and any(start <= diagnostic.place.start <= end for start, end in spans)):
+            caused.append(diagnostic)
     refused = next((diagnostic for diagnostic in (cut, *caused) if diagnostic.severity == ERROR), None)
     if refused is not None:
         cut = changed(cut, severity=ERROR, exception=refused.exception, fails_at=refused.fails_at)
@@ -32,20 +37,8 @@ def without_consequences(line: LaunchLine, found: list[Diagnostic]) -> list[Diag
     return [
         cut if number == place else diagnostic
         for number, diagnostic in enumerate(found)
-        if not any(diagnostic is other for other in caused)
+        if number == place or not any(diagnostic is other for other in caused)
     ]
-
-
-def name_of(each: Diagnostic) -> str:
-    """The argument that a finding is about."""
-    return each.key.strip("/").replace("/", ".").lstrip("-").replace("-", "_")
-
-
-def lost_names(line: LaunchLine) -> set[str]:
-    """The arguments that do not reach the program, and that the line does not give otherwise."""
-    words = (word.string.partition("=")[0] for lost, _ in line.call.lost for word in lost)
-    names = {word.lstrip("-+~").replace("-", "_") for word in words}
-    return names - {argument.name for argument in line.given or ()}
 
 
 def spans_of_blanks(line: LaunchLine) -> list[tuple[int, int]]:
@@ -60,8 +53,3 @@ def spans_of_blanks(line: LaunchLine) -> list[tuple[int, int]]:
         elif word.string.startswith("-"):
             start = word.place[1]
     return spans
-
-
-def is_within(each: Diagnostic, line: LaunchLine, spans: list[tuple[int, int]]) -> bool:
-    """Whether a finding is about one of some parts of a line."""
-    return each.place.file == line.call.path and any(start <= each.place.start <= end for start, end in spans)

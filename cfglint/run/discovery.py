@@ -58,16 +58,16 @@ class Discovery:
 
     def runs_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
         """Yield (position, run) for the files of the paths."""
-        perhaps: list[tuple[int, CheckedRun, str]] = []
-        for index, run, path in self.looked_at(numbered):
-            if path is not None:
-                perhaps.append((index, run, path))
-                continue
-            self.request.stats.count(run)
-            yield index, run
+        waiting: list[tuple[int, CheckedRun]] = []
+        for index, run in self.looked_at(numbered):
+            if run.unless_named is None:
+                self.request.stats.count(run)
+                yield index, run
+            else:
+                waiting.append((index, run))
         taken = self.identities(self.taken)
-        for index, run, path in perhaps:
-            if not taken or self.source.identity(path) not in taken:
+        for index, run in waiting:
+            if run.unless_named is None or not taken or self.source.identity(run.unless_named) not in taken:
                 self.request.stats.count(run)
                 yield index, run
 
@@ -79,7 +79,11 @@ class Discovery:
         if by_hand is not None:
             runs = [by_hand]
         elif path is not None:
-            runs = self._chosen(path, [*(self.built_in(path) if is_program(path) else self.launches(path))])
+            runs = [*(self.built_in(path) if is_program(path) else self.launches(path))]
+            if path in self.request.stats.unreadable:
+                runs = [CheckedRun([self.source.document(line_of(path)[0])], [TRAINER], self.facts)]
+            elif len({first.extent if isinstance(first := run.documents[0], Part) else None for run in runs}) != 1:
+                raise LaunchChoiceError(path, [run.line for run in runs])
             runs = [self._with_files(run, [other for other in paths if other != path]) for run in runs]
         else:
             try:
@@ -90,27 +94,15 @@ class Discovery:
             self.request.stats.count(run)
         return runs
 
-    def _is_read_for_lines(self, path: str) -> bool:
-        return self.request.reads_lines and is_script(line_of(path)[0])
-
-    def _chosen(self, path: str, runs: list[CheckedRun]) -> list[CheckedRun]:
-        """The runs of a script or program if one command or call starts them."""
-        if path in self.request.stats.unreadable:
-            return [CheckedRun([self.source.document(line_of(path)[0])], [TRAINER], self.facts)]
-        if not runs or (len(runs) > 1 and not are_of_one_line(runs)):
-            raise LaunchChoiceError(path, [run.line for run in runs])
-        return runs
-
     def _with_files(self, run: CheckedRun, paths: list[str]) -> CheckedRun:
         """The run with further files that the user adds to it."""
-        for path in paths:
-            document = self.recognition.load(path, None)
-            if missing(document):
-                self.request.stats.unreadable.append(path)
-            kind = self.recognition.kind_in_run(document, run.kinds)
-            if all(self.source.identity(path) != self.source.identity(each.path) for each in run.documents):
-                run = CheckedRun([*run.documents, self.recognition.load(path, kind)], [*run.kinds, kind], run.facts)
+        for document, kind in zip(*self.recognition.declared(paths, run.kinds), strict=True):
+            if all(self.source.identity(document.path) != self.source.identity(other.path) for other in run.documents):
+                run = CheckedRun([*run.documents, document], [*run.kinds, kind], run.facts)
         return run
+
+    def _is_read_for_lines(self, path: str) -> bool:
+        return self.request.reads_lines and is_script(line_of(path)[0])
 
     def numbered(self, paths: list[str], readers: Collection[str] | None = None) -> list[tuple[int, str]]:
         """(position, file) for the files of the paths, including those in folders, and for the `readers`, which may read a named one: of
@@ -141,7 +133,7 @@ class Discovery:
         tools = [path for path in programs if not has_marks(content_of(path))]
         if not tools:
             return paths
-        from cfglint.run.imported_programs import Imports
+        from cfglint.run.readers import Imports
 
         imports = {root: Imports(filter(is_program, self.walk.around(root))) for root in dict.fromkeys(map(self.walk.root_of, tools))}
         useless = {path for path in tools if not imports[self.walk.root_of(path)].lead_to_training(path)}
@@ -162,74 +154,74 @@ class Discovery:
         self.mentions = dict.fromkeys(filter(is_markdown, found), readers.is_mentioned_in)
         return found
 
-    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """Yield (position, run, path) for every training config, without counting it.
+    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
+        """Yield (position, run) for every training config, without counting it; `taken` are the files that others name.
 
-        The path is set for a run that only counts if no other file names it in the end; `taken` are the named files.
+        Of a file that was not named only the runs that read a named one, at the position of the first of these.
         """
         for index, path in numbered:
-            yield from self._that_read_named(path) if path in self.readers else self._guarded(index, path)
+            if path not in self.readers:
+                yield from ((index, run) for run in self._runs_in(path))
+                continue
+            counted, self.request.stats = self.request.stats, ScanStats()
+            kept: list[tuple[int, CheckedRun]] = []
+            try:
+                for run in self._runs_in(path):
+                    named = [self.positions[identity] for identity in self.identities(run.read_paths) if identity in self.positions]
+                    if named:
+                        position, run.read_for = min(named)
+                        kept.append((position, run))
+            finally:
+                counted.unchecked.update(self.request.stats.unchecked)
+                self.request.stats = counted
+            yield from kept
 
-    def _that_read_named(self, path: str) -> list[tuple[int, CheckedRun, str | None]]:
-        """`looked_at` for a file that was not named: only its runs that read a named one, at the position of this."""
-        counted, self.request.stats = self.request.stats, ScanStats()
-        try:
-            found = [(self._named_by(run), run, alone) for _, run, alone in self._guarded(0, path)]
-        finally:
-            counted.unchecked.update(self.request.stats.unchecked)
-            self.request.stats = counted
-        kept = [(*named, run, alone) for named, run, alone in found if named is not None]
-        for _, named, run, _ in kept:
-            run.read_for = named
-        return [(position, run, alone) for position, _, run, alone in kept]
-
-    def _named_by(self, run: CheckedRun) -> tuple[int, str] | None:
-        """Position and path of the first named file that a run reads; None if it reads none of them."""
-        return min((self.positions[identity] for identity in self.identities(run.read_paths) if identity in self.positions), default=None)
-
-    def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
+    def _runs_in(self, path: str) -> Iterator[CheckedRun]:
+        """The runs of one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
         try:
             if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
-                yield from self._config(index, path)
+                yield from self._config(path)
                 return
             by_hand = self._by_hand([path])
             if by_hand is not None:
                 self.taken.update(document.path for document in by_hand.documents[1:] if document.path != path)
-                yield index, by_hand, None
+                yield by_hand
             elif not self.request.section and self._is_read_for_lines(path):
-                yield from ((index, run, None) for run in self.launches(path))
+                yield from self.launches(path)
             elif is_program(path) and not self.request.section:
-                yield from ((index, run, path) for run in self.built_in(path))
+                for run in self.built_in(path):
+                    run.unless_named = path
+                    yield run
             else:
-                yield from self._config(index, path)
+                yield from self._config(path)
         except Exception as error:
-            yield index, self._failed(path, error), None
+            yield self._failed(path, error)
 
-    def _config(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """(position, run, path) of a file that is not a script, if it is a training config."""
+    def _config(self, path: str) -> Iterator[CheckedRun]:
+        """The run of a file that is not a script, if it is a training config."""
         content = self.source.read_if_possible(path)
         text = content[0] if content is not None else ""
         if "\nrun:" in text and self.request.reads_lines:
             from cfglint.launch.skypilot import is_task
 
             if is_task(path, text):
-                yield from ((index, run, None) for run in self.launches(path))
+                yield from self.launches(path)
                 return
         if content is not None and self.recognition.is_unrelated(path, text):
             return
         document, kind = self.recognition.look(path, content)
-        if document is None or kind is None:
+        if kind is None:
             return
         if self.recognition.is_composed(path, text, kind):
             self.recognition.count_unrecognized(path, [])
             return
         documents, kinds = self.references.followed([document], [kind])
-        self.taken.update(each.path for each in documents[1:])
-        can_be_referenced = (
-            len(documents) == 1 and path not in self.source.texts and (self.request.kind or framework(kind).can_be_referenced)
-        )
-        yield index, self._run(documents, kinds, self.facts), path if can_be_referenced or self.scripts else None
+        self.taken.update(other.path for other in documents[1:])
+        run = self._run(documents, kinds, self.facts)
+        is_alone = len(documents) == 1 and path not in self.source.texts
+        if self.scripts or (is_alone and (self.request.kind or framework(kind).can_be_referenced)):
+            run.unless_named = path
+        yield run
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
         """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised
@@ -245,7 +237,6 @@ class Discovery:
 
     @property
     def launched(self) -> LaunchedRuns:
-        """The runs that scripts and programs start."""
         if self._launched is None:
             from cfglint.run.launched_runs import LaunchedRuns
 
@@ -355,7 +346,11 @@ class Discovery:
 
     def _run(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> CheckedRun:
         facts = self._facts(documents, kinds, facts)
-        if kinds[0] != LAUNCH and not is_program(documents[0].path) and any(map(may_be_template, documents)):
+        may_be_template = any(
+            any(mark in document.text for mark in TEMPLATE_MARKS) or any(what == "bare string" for _, _, what in document.relaxations)
+            for document in documents
+        )
+        if kinds[0] != LAUNCH and not is_program(documents[0].path) and may_be_template:
             from cfglint.run.templates import template_run
 
             found = template_run(documents, kinds, facts)
@@ -369,8 +364,12 @@ class Discovery:
         consumer = facts.launch.consumer
         read_by = [*kinds, consumer] if consumer in known_kinds() else kinds
         packages = [package for kind in dict.fromkeys(read_by) for package in framework(kind).packages()]
-        packages += steps_with(document, read_by)
-        packages += nested_in(documents, packages)
+        if ENGINE in read_by or document.find((ENGINE,))[1] is not None:
+            from cfglint.launch.kinds import is_trainer
+
+            packages += [LAUNCHER] if any(map(is_trainer, read_by)) else []  # which determines when the engine takes a step
+        # Its config may be written inside a file of another kind, as accelerate's `deepspeed_config` is.
+        packages += [ENGINE] if ENGINE not in packages and any(ENGINE in each.text for each in documents) else []
         packages += facts.launch.code.checked_packages if facts.launch.code is not None else ()
         for each, kind in zip(documents, kinds, strict=False) if facts.card is None else ():
             facts = facts.on_card(imported(framework(kind).parts["card"])(each) if "card" in framework(kind).parts else None)
@@ -396,35 +395,8 @@ class Discovery:
 
     @property
     def repositories(self) -> Repositories:
-        """The releases that the repositories around the files state."""
         if self._repositories is None:
             from cfglint.project.pinned_versions import Repositories
 
             self._repositories = Repositories(self.folders, self.source.disk)
         return self._repositories
-
-
-def are_of_one_line(runs: list[CheckedRun]) -> bool:
-    """Whether the same command starts all of these runs, as in a loop."""
-    return len({first.extent if isinstance(first := run.documents[0], Part) else None for run in runs}) == 1
-
-
-def steps_with(document: Document, kinds: list[str]) -> list[str]:
-    """The package that determines when DeepSpeed's engine takes a step: accelerate, if a Trainer has a DeepSpeed config."""
-    if ENGINE not in kinds and document.find((ENGINE,))[1] is None:
-        return []
-    from cfglint.launch.kinds import is_trainer
-
-    return [LAUNCHER] if any(map(is_trainer, kinds)) else []
-
-
-def nested_in(documents: list[Document], packages: list[str]) -> list[str]:
-    """The package of an engine whose config is written inside a file of another kind, as accelerate's `deepspeed_config` is."""
-    return [] if ENGINE in packages or not any(ENGINE in document.text for document in documents) else [ENGINE]
-
-
-def may_be_template(document: Document) -> bool:
-    """Whether a content may contain a placeholder; fast, because it is called for every file."""
-    if any(what == "bare string" for _, _, what in document.relaxations):
-        return True
-    return any(mark in document.text for mark in TEMPLATE_MARKS)

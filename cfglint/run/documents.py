@@ -10,13 +10,14 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.registered import ENGINE, LAUNCH
 from cfglint.run.paths import SECTIONS, MissingSectionError, Request, UnknownKindError, is_script
 from cfglint.source import files
+from cfglint.source.annotations import Sequence
 from cfglint.source.document import MAPPING, SCALAR, Document, Path
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.source.hydra.groups import ConfigGroups
+    from cfglint.source.hydra.folders import ConfigGroups
 
 OPENED = (("accelerator_config",), ("fsdp_config",), ("accelerate_config",))  # keys whose string is opened as a file, whatever its suffix
 WRITES = (".dump(", ".write(", ".write_text(", "%%writefile")  # what a program or notebook calls to write a file
@@ -44,7 +45,7 @@ class Recognition:
             return False
         if path in self.request.named and "defaults:" not in text:
             return False
-        from cfglint.source.hydra.groups import ConfigGroups, groups_of
+        from cfglint.source.hydra.folders import ConfigGroups, groups_of
 
         if groups_of(path, text):
             return True
@@ -59,25 +60,17 @@ class Recognition:
         """Whether a file is certainly of no kind, decided without parsing it; such a file is counted."""
         if self.request.kind or self.request.section or self.request.kind_by_pattern(path) is not None:
             return False
-        one_of_few = path in self.request.named and len(self.request.named) <= FEW
-        names = self._unrelated_keys(path, text, WORTHWHILE if one_of_few else 0)
-        if names is None or (one_of_few and not names):
+        is_named, is_long = path in self.request.named, len(text) > SHORT  # else it may be what is left of one
+        one_of_few = is_named and len(self.request.named) <= FEW
+        if not (WORTHWHILE if one_of_few else 0) <= len(text) <= MAX_SIZE:
+            return False
+        from cfglint.run.quick_scan import unrelated_keys
+
+        names = unrelated_keys(path, text, files.syntax_by_name(path), SECTIONS, is_long and not is_named)
+        if names is None or (not names and (one_of_few or not is_long)):
             return False
         self.count_unrecognized(path, names)
         return True
-
-    def _unrelated_keys(self, path: str, text: str, least: int) -> list[str] | None:
-        """The top-level keys of a file that is certainly of no kind; None for any other, and for one with fewer than `least` characters.
-
-        Empty for a file that was not named on the command line and cannot be parsed.
-        """
-        if not least <= len(text) <= MAX_SIZE:
-            return None
-        from cfglint.run.quick_scan import unrelated_keys
-
-        is_long = len(text) > SHORT  # else it may be what is left of one
-        names = unrelated_keys(path, text, files.syntax_by_name(path), SECTIONS, is_long and path not in self.request.named)
-        return names if names or is_long else None
 
     def count_unrecognized(self, path: str, names: list[str]) -> None:
         """Count a file of no kind, with its keys if it was named on the command line; files of a branch comparison are not counted."""
@@ -112,9 +105,11 @@ class Recognition:
         if kind is None:
             self._pass_over(document, clarity)
             return document, None
-        if framework(kind).syntax(path) != document.syntax:
-            document = self.load(path, kind, content)
-        return document, kind
+        return self.parsed_as(kind, document, content), kind
+
+    def parsed_as(self, kind: str, document: Document, content: tuple[str, bool] | None = None) -> Document:
+        """The document, loaded once more if files of its kind have another syntax than its name tells."""
+        return document if framework(kind).syntax(document.path) == document.syntax else self.load(document.path, kind, content)
 
     def _is_of_own_program(self, path: str) -> bool:
         """Whether a program beside a file, or in a folder above it, loads it by its name, and trains without a trainer."""
@@ -150,17 +145,14 @@ class Recognition:
             return document, None, clarity
         from cfglint.run.broken import kind_of_text
 
-        kind, clear = kind_of_text(document.path, self._full_text(document), document.syntax)
+        text = document.text
+        if any(problem.kind in ("encoding", "control") for problem in document.problems):
+            try:  # also what is behind a byte that is not UTF-8
+                text = self.source.read_bytes(document.path).decode("utf-8", "replace")
+            except files.FileProblem:
+                text = document.text
+        kind, clear = kind_of_text(document.path, text, document.syntax)
         return document, kind, max(clarity, clear)
-
-    def _full_text(self, document: Document) -> str:
-        """The complete content of a file, even after a byte that is not UTF-8."""
-        if not any(problem.kind in ("encoding", "control") for problem in document.problems):
-            return document.text
-        try:
-            return self.source.read_bytes(document.path).decode("utf-8", "replace")
-        except files.FileProblem:
-            return document.text
 
     def _pass_over(self, document: Document, clarity: int) -> None:
         """Count a file that is not checked."""
@@ -175,7 +167,7 @@ class Recognition:
             self.request.stats.related_tools[name] = self.request.stats.related_tools.get(name, 0) + 1
         elif clarity == MAYBE:
             self.request.stats.unclear.append(path)
-        elif self.request.are_named and is_remnant(document):
+        elif self.request.are_named and (document.root is None or bool(document.problems) or document.root.kind == SCALAR):
             self.request.stats.remnants.append(path)
         else:
             self.count_unrecognized(path, [])
@@ -184,33 +176,25 @@ class Recognition:
         document = self.source.document(path, framework(kind).syntax(path) if kind else None, content)
         return in_section(document, self.request.section) if self.request.section else document
 
-    def declared(self, paths: list[str]) -> tuple[list[Document], list[str]]:
+    def declared(self, paths: list[str], before: Sequence[str] = ()) -> tuple[list[Document], list[str]]:
+        """The documents of paths that are declared to be one run, and their kinds; `before` are the kinds of files that the run has."""
         documents: list[Document] = []
-        kinds: list[str] = []
+        kinds = [*before]
         for path in paths:
             document = self.load(path, self.request.kind if not kinds else None)
             if missing(document):
                 self.request.stats.unreadable.append(path)
             elif self.request.section and document.root is None and not document.problems:
                 raise MissingSectionError(path, self.request.section)
-            kind = self.kind_in_run(document, kinds)
-            if framework(kind).syntax(path) != document.syntax:
-                document = self.load(path, kind)
-            documents.append(document)
+            if not kinds and self.request.kind:
+                kind: str | None = self.request.kind if self.request.kind != LAUNCH or is_script(path) else None
+            else:
+                kind = detect(document)[0] or next(iter(kinds), None)
+            if kind is None:
+                raise UnknownKindError(path)
+            documents.append(self.parsed_as(kind, document))
             kinds.append(kind)
-        return documents, kinds
-
-    def kind_in_run(self, document: Document, before: list[str]) -> str:
-        if not before and self.request.kind:
-            if self.request.kind == LAUNCH and not is_script(document.path):
-                raise UnknownKindError(document.path)
-            return self.request.kind
-        kind = detect(document)[0]
-        if kind:
-            return kind
-        if before:
-            return before[0]
-        raise UnknownKindError(document.path)
+        return documents, kinds[len(before) :]
 
 
 class References:
@@ -223,7 +207,19 @@ class References:
 
     def followed(self, documents: list[Document], kinds: list[str]) -> tuple[list[Document], list[str]]:
         """(documents, kinds) with the files that the documents name, each after the first one that names it."""
-        of_line = self._named_by_arguments(documents[0], kinds[0])
+        of_line = ""  # the DeepSpeed file that `--args` passes to the program of a trainer file
+        if self.facts.arguments and takes_arguments(kinds[0]):
+            from cfglint.launch.overrides import ARGS
+
+            passed = [override for override in self.facts.overrides if override.origin == ARGS and override.key == ENGINE]
+            names = [override.texts[0] for override in passed if len(override.texts) == 1]
+            if (
+                names
+                and names[-1]
+                and self.source.is_file(names[-1])
+                and not self.source.leads_out(names[-1], documents[0].path, self.named)
+            ):
+                of_line = names[-1]
         for document in [*documents]:  # no framework follows references in a file that is itself referenced
             self._follow(document, documents, kinds, bool(of_line) and document is documents[0])
         if of_line and all(self.source.identity(of_line) != self.source.identity(each.path) for each in documents):
@@ -255,30 +251,20 @@ class References:
         """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
         path = self._locate(name, document.path)
         if path is None:
-            if must_exist(key, name) and not may_write(document, name):
+            if key in DEEPSPEED:
+                from cfglint.launch.deepspeed_argument import refused_config
+
+                is_required = bool(refused_config(name))
+            else:
+                is_required = key in OPENED or name[-5:].lower() in (".json", ".yaml", "hjson")
+            # A relative path without placeholders and variables is in the project.
+            is_in_project = not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
+            if is_required and is_in_project and not may_write(document, name):
                 document.missing.append((key, name))
-        elif self.is_foreign(path, document.path):
+        elif self.source.leads_out(path, document.path, self.named):
             document.outside.append((key, name))
             return None
         return path
-
-    def _named_by_arguments(self, document: Document, kind: str) -> str:
-        """The DeepSpeed file that `--args` passes to the program of a trainer file; empty without one."""
-        if not self.facts.arguments or not takes_arguments(kind):
-            return ""
-        from cfglint.launch.overrides import ARGS
-
-        given = [
-            override.texts[0]
-            for override in self.facts.overrides
-            if override.origin == ARGS and override.key == ENGINE and len(override.texts) == 1
-        ]
-        name = given[-1] if given else ""
-        return name if name and self.source.is_file(name) and not self.is_foreign(name, document.path) else ""
-
-    def is_foreign(self, path: str, origin: str) -> bool:
-        """Whether a file is outside the project of the file that names it, and was not named on the command line itself."""
-        return self.source.leads_out(path, origin, self.named)
 
     def _locate(self, name: str, origin: str) -> str | None:
         """The path of a file that another file names: relative to that file, to a parent folder in the project, or to the working
@@ -297,34 +283,10 @@ class References:
         return name if self.source.is_file(name) else None
 
 
-def must_exist(key: Path, name: str) -> bool:
-    """Whether a run fails if the file that a key names does not exist."""
-    if key in DEEPSPEED:
-        from cfglint.launch.deepspeed_argument import refused_config
-
-        return is_in_project(name) and bool(refused_config(name))
-    return is_in_project(name) if key in OPENED else is_config_name(name)
-
-
 def may_write(document: Document, name: str) -> bool:
     """Whether a program may write a file that it names: it names the file elsewhere, too, and writes files."""
     text = document.text if document.is_call else ""
     return text.count(name.rpartition("/")[2]) > 1 and any(mark in text for mark in WRITES)
-
-
-def is_config_name(name: str) -> bool:
-    """Whether a string names a file that must be in the project: a relative path without placeholders and variables."""
-    return name[-5:].lower() in (".json", ".yaml", "hjson") and is_in_project(name)
-
-
-def is_in_project(name: str) -> bool:
-    """Whether a string is a relative path without placeholders and variables."""
-    return not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
-
-
-def is_remnant(document: Document) -> bool:
-    """Whether a file of no kind has no content, cannot be parsed, or is only a string: it may be what is left of a config."""
-    return document.root is None or bool(document.problems) or document.root.kind == SCALAR
 
 
 def in_section(document: Document, section: tuple[str, ...]) -> Document:

@@ -13,8 +13,14 @@ from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.arguments import further_arguments
 from cfglint.launch.command import command_document, not_known, summary
-from cfglint.launch.continuations import refused_blanks, refused_joined_words
-from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
+from cfglint.launch.findings import (
+    missing_file,
+    offered_gpus,
+    refused_blanks,
+    refused_deepspeed_word,
+    refused_joined_words,
+    unknown_without_value,
+)
 from cfglint.launch.kinds import fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
@@ -25,10 +31,10 @@ from cfglint.launch.programs.context import with_texts
 from cfglint.launch.reader import ScriptEvaluations
 from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.launch.scripts import Scripts, read_found, refuse_sourced, same_line
-from cfglint.run.consumer import choose_consumer, has_own_arguments, has_own_files, is_strict, parses_command, program_kind, unread
+from cfglint.run.consumer import choose_consumer, has_own_arguments, is_strict, parses_command, program_kind, unread
 from cfglint.run.paths import BY_HAND
 from cfglint.source import files
-from cfglint.source.annotations import Any, ConfigTable, Container, Mapping, Sequence
+from cfglint.source.annotations import Any, Container, Mapping, Sequence
 from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.edited_source import EditedSource
 from cfglint.source.file_source import FileSource
@@ -40,6 +46,7 @@ from cfglint.source.shell.placed_text import unknown_value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.nodes import Size
+    from cfglint.findings.entries import AlternativeEntry
     from cfglint.launch.programs.built_arguments import BuiltArguments
     from cfglint.launch.programs.context import Context
 
@@ -60,7 +67,7 @@ class LaunchedRuns:
         self.facts = facts
         self.named = named
         self.scripts = Scripts(source, Machine(facts.gpus, facts.nodes, facts.here), dict(facts.environment), named, evaluations)
-        self._with_others: dict[tuple[Any, ...], LaunchedRuns] = {}
+        self._with_others: dict[tuple[Any, ...], LaunchedRuns] = {}  # by machines and contents, for many launches of a script
 
     def runs(self, path: str, only: int | None = None, again: bool = True) -> list[Launched]:
         """The runs that a script starts; see `Scripts.to_check`. Raises FileProblem."""
@@ -82,10 +89,9 @@ class LaunchedRuns:
         launched: list[Launched] = []
         for group in groups(program.built, evaluation_of(program, self.scripts.context(line))):
             runs = [self.run(line, text, lines, which=which) if which else first for which in group]
-            for number, run in enumerate(runs, 1) if len(runs) > 1 else ():
+            for run, alternative in zip(runs, alternatives([run.documents[1] for run in runs]), strict=True) if len(runs) > 1 else ():
                 assert run.launch.entry is not None
-                run.launch.alternative = {"number": number, "of": len(runs), "built_at": place_of(run.documents[1])}
-                run.launch.entry["alternative"] = run.launch.alternative
+                run.launch.alternative = run.launch.entry["alternative"] = alternative
             launched.extend(runs)
         return launched
 
@@ -103,25 +109,21 @@ class LaunchedRuns:
         """
         if line.call.path in texts and line.call.path not in self.named:
             refuse_sourced(line)
-        others = self.with_others(texts, size, line.script_path)
-        text = others.source.content(line.script_path) or text if texts else text
-        now = others.scripts.lines(line.script_path, text)
-        return others.run(same_line(line, lines, now), text, now, which=which)
-
-    def with_others(self, texts: Mapping[str, str], size: Size | None, script: str) -> LaunchedRuns:
-        """The runs with other contents and on other machines, which many launches of a script share."""
         gpus, nodes = (size.processes, size.nodes) if size is not None else (None, self.facts.nodes)
         key = (gpus, nodes, *sorted(texts.items()))
-        if key not in self._with_others:
+        others = self._with_others.get(key)
+        if others is None:
             source = EditedSource(self.source, texts) if texts else self.source
-            reads_others = any(path != script for path in texts)  # the script may read these
+            reads_others = any(path != line.script_path for path in texts)  # the script may read these
             evaluations = None if reads_others else self.scripts.evaluations
             others = LaunchedRuns(source, self.facts.replace(gpus=gpus, nodes=nodes), self.named, evaluations)
             others.scripts.checked, others.scripts.mentions = self.scripts.checked, self.scripts.mentions
             self._with_others[key] = others
             if len(self._with_others) > MOST_READERS:
                 del self._with_others[next(iter(self._with_others))]
-        return self._with_others[key]
+        text = others.source.content(line.script_path) or text if texts else text
+        now = others.scripts.lines(line.script_path, text)
+        return others.run(same_line(line, lines, now), text, now, which=which)
 
     def run(
         self, line: LaunchLine, text: str, lines: list[LaunchLine], given: Sequence[tuple[Document, str]] = (), which: int = 0
@@ -135,28 +137,36 @@ class LaunchedRuns:
         documents: list[Document] = [command]
         kinds = [LAUNCH]
         for file in line.files:
-            self.add(file, launch, documents, kinds)
+            if file.path is None or file.role == HOSTFILE or any(document.path == file.path for document in documents):
+                continue
+            kind = self.kind_of(file, launch)
+            if kind:
+                documents.append(self.source.document(file.path, framework(kind).syntax(file.path)))
+                kinds.append(kind)
+            elif file.path not in launch.extra_files:
+                launch.extra_files += (file.path,)
         for document, kind in given:
             if all(each.path != document.path for each in documents):
                 documents.append(document)
                 kinds.append(kind)
         if launch.parser is not None:
-            launch.parser = self.with_engines(line, launch)
+            if launch.parser.engines:  # which the words of the line decide
+                from cfglint.launch.programs.built_arguments import with_engines
+
+                launch.parser = with_engines(launch.parser, self.scripts.context(line))
             leave_out_configs_of_program(launch, launch.parser, documents, kinds)
-            self.add_files_of_program(line, launch, documents, kinds)
+            if not parses_command(launch):
+                from cfglint.launch.programs.checks import match_arguments
+
+                match_arguments(line, command, launch.parser)
+            named = self.named_by_program(line, command, launch.parser)
+            documents += [self.source.document(path, "json") for path in named]
+            kinds += [ENGINE] * len(named)
         built = self.built(line, launch, kinds, which)
         if built is not None:
             documents.insert(1, built.document)
             kinds.insert(1, built.kind)
-        self.choose_consumer(line, launch, kinds, built)
-        leave_out_unread(launch, documents, kinds)
-        if launch.is_main:
-            for path in framework(launch.consumer).config_files(launch):
-                documents.append(self.source.document(path, "yaml"))
-                kinds.append(launch.consumer)
-        if launch.is_main:
-            open_config(line, launch, command)
-        launch.not_read = unread(launch, line, built.program if built is not None else None)
+        self.choose_consumer(launch, documents, kinds, built)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
         unknown_without_value(line, command)
@@ -164,15 +174,15 @@ class LaunchedRuns:
         refused_blanks(line, launch)
         refused_deepspeed_word(line, launch)
         launch.flags = launcher_flags(line, command)
-        launch.program = launch.code = self.with_trainers(line, launch) if built is None else built.program
-        launch.not_known = built.not_known if built is not None else unknown_arguments(launch, command)
         facts = self.launch_facts(line, launch, documents, built)
         facts.again = lambda edited: self.again(written, lines, edited, which)
         if line.launcher != BY_HAND:
             facts.relaunched = lambda texts, size: self.relaunched(texts, size, written, text, lines, which)
         for key, unknown in command.unknown.items():
             line.unsure(f"arguments.{key}", *unknown.reasons)
-        launch.entry = summary(line, typed(command, facts))
+        values = framework(TRAINER).loader(command, facts).read(command).value
+        typed = {key: None if isinstance(value, Unknown) else value for key, value in values.items()} if isinstance(values, dict) else {}
+        launch.entry = summary(line, typed)
         return Launched(documents, kinds, facts)
 
     def launch(self, line: LaunchLine, text: str, lines: list[LaunchLine], which: int = 0) -> Launch:
@@ -190,30 +200,25 @@ class LaunchedRuns:
         command.partners = [position for position, (index, _) in enumerate(others) if index in checked]
         return launch
 
-    def add_files_of_program(self, line: LaunchLine, launch: Launch, documents: list[Document], kinds: list[str]) -> None:
-        """Add the files that the code of the program of a line names, and match its arguments, if no framework does."""
-        from cfglint.launch.programs.arguments import match_arguments
-
-        command, program = launch.command, launch.parser
-        assert command is not None
-        assert program is not None
-        if not parses_command(launch):
-            match_arguments(line, command, program)
-        for path in self.named_by_program(line, command, program):
-            documents.append(self.source.document(path, "json"))
-            kinds.append(ENGINE)
-
-    def choose_consumer(self, line: LaunchLine, launch: Launch, kinds: list[str], built: BuiltArguments | None) -> None:
-        """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args."""
-        choose_consumer(launch, *line_and_command(launch), kinds, is_built=built is not None)
-        if built is not None and built.kind == ENGINE:
-            launch.consumer, launch.is_main, launch.doubts = ENGINE, False, ()
-        if built is not None and built.kind == LAUNCH and built.document.has_loop:
-            launch.consumer, launch.is_main, launch.doubts = LAUNCH, False, ()
+    def choose_consumer(self, launch: Launch, documents: list[Document], kinds: list[str], built: BuiltArguments | None) -> None:
+        """Decide whose parser takes the arguments if a program may build them in code and the user may give them with --args; only the
+        files that it reads stay.
+        """
+        line, command = line_and_command(launch)
+        choose_consumer(launch, line, command, kinds, is_built=built is not None)
+        if built is not None and (built.kind == ENGINE or (built.kind == LAUNCH and built.document.has_loop)):
+            launch.consumer, launch.is_main, launch.doubts = built.kind, False, ()
         if line.launcher == BY_HAND and (self.facts.complete or self.facts.kind_given):
             launch.doubts = ()
         if built is not None and built.kind != LAUNCH:
             launch.doubts += built.doubts
+        leave_out_unread(launch, documents, kinds)
+        if launch.is_main:
+            for path in framework(launch.consumer).config_files(launch):
+                documents.append(self.source.document(path, "yaml"))
+                kinds.append(launch.consumer)
+            open_config(line, launch, command)
+        launch.not_read = unread(launch, line, built.program if built is not None else None)
 
     def built(self, line: LaunchLine, launch: Launch, kinds: list[str], which: int) -> BuiltArguments | None:
         """The arguments that the program of a line builds in code, if no file supplies them."""
@@ -229,23 +234,6 @@ class LaunchedRuns:
             return with_engines(again, context.changed(read=with_texts(context.read, texts))) if again is not None else None
 
         return BuiltArguments(program, which, reread, context)
-
-    def with_engines(self, line: LaunchLine, launch: Launch) -> ProgramFacts:
-        """The facts about the program of a line, with the engines that the words of the line decide."""
-        assert launch.parser is not None
-        if not launch.parser.engines:
-            return launch.parser
-        from cfglint.launch.programs.built_arguments import with_engines
-
-        return with_engines(launch.parser, self.scripts.context(line))
-
-    def with_trainers(self, line: LaunchLine, launch: Launch) -> ProgramFacts | None:
-        """The facts about the program that gets the arguments of a line, with the trainers that it builds."""
-        if launch.parser is None or not launch.parser.arguments:
-            return launch.parser
-        from cfglint.launch.programs.built_arguments import with_trainers
-
-        return with_trainers(launch.parser, self.scripts.context(line))
 
     def named_by_program(self, line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> list[str]:
         """The DeepSpeed file that the code of the program names, if the line names none."""
@@ -275,10 +263,11 @@ class LaunchedRuns:
         parsed = parsed_arguments(program, reread, context)
         calls = [parsed] if parsed is not None else []
         for group in groups(program.built, evaluation_of(program, context)) if program.built and parsed is None else ():
-            alternatives = [BuiltArguments(program, which, reread, context) for which in group]
-            for number, built in enumerate(alternatives, 1) if len(alternatives) > 1 else ():
-                built.alternative = {"number": number, "of": len(alternatives), "built_at": place_of(built.document)}
-            calls += alternatives
+            built_calls = [BuiltArguments(program, which, reread, context) for which in group]
+            places = [built.document for built in built_calls]
+            for built, alternative in zip(built_calls, alternatives(places), strict=True) if len(places) > 1 else ():
+                built.alternative = alternative
+            calls += built_calls
         is_training = any(BACKWARD in module.text for module in program.modules.known())
         kept = [built for built in calls if built.kind != LAUNCH or is_training or (built.document.loop and built.document.loop.loader)]
         if not kept:
@@ -308,7 +297,7 @@ class LaunchedRuns:
 
     def by_hand(self, text: str, given: list[tuple[Document, str]]) -> Launched | None:
         """The run of arguments given on the command line, with further files; None if they are not one list of words."""
-        from cfglint.launch.by_hand import line_by_hand
+        from cfglint.launch.reader import line_by_hand
 
         gpus = self.facts.gpus
         for document, kind in given:
@@ -322,19 +311,6 @@ class LaunchedRuns:
         self.facts = self.facts.replace(overrides=set_by_hand, arguments="")
         return self.run(line, text, [line], given)
 
-    def add(self, file: NamedFile, launch: Launch, documents: list[Document], kinds: list[str]) -> None:
-        if file.path is None or file.role == HOSTFILE:
-            return
-        if any(document.path == file.path for document in documents):
-            return
-        kind = self.kind_of(file, launch)
-        if not kind:
-            if file.path not in launch.extra_files:
-                launch.extra_files += (file.path,)
-            return
-        documents.append(self.source.document(file.path, framework(kind).syntax(file.path)))
-        kinds.append(kind)
-
     def kind_of(self, file: NamedFile, launch: Launch) -> str:
         """The kind of a named file: by its role and the program's parser, else by its content; empty if all are unknown."""
         if file.kind:
@@ -344,13 +320,22 @@ class LaunchedRuns:
         if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
             return ""
         document = self.source.document(file.path)
-        if document.problems:
-            return ""
-        return detect(document)[0] or ""
+        return "" if document.problems else detect(document)[0] or ""
 
     def launch_facts(self, line: LaunchLine, launch: Launch, documents: list[Document], built: BuiltArguments | None = None) -> LaunchFacts:
         """The facts of a launch: its processes, and that its files and arguments are the whole run."""
         launcher, gpus, command = launcher_of(line), line.processes, line_and_command(launch)[1]
+        launch.program = launch.code = built.program if built is not None else launch.parser
+        if built is None and launch.parser is not None and launch.parser.arguments:
+            from cfglint.launch.programs.built_arguments import with_trainers
+
+            launch.program = launch.code = with_trainers(launch.parser, self.scripts.context(line))
+        if built is None:  # the important arguments whose final values are unknown, also those that the program sets itself
+            program = launch.parser
+            known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
+            launch.not_known = not_known(command.unknown, program.changed if program is not None else (), known)
+        else:
+            launch.not_known = built.not_known
         offered_gpus(line, self.facts.gpus, self.facts.gpus_source, self.facts.here)
         launch.sets_rank = launcher.sets_rank
         plain = launcher.is_one_process and line.processes == 1 and not line.srun
@@ -360,10 +345,7 @@ class LaunchedRuns:
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
             gpus = seen if seen is None or seen > 0 else 1
-            own_loop = any(
-                isinstance(document, ProgramCall) and document.has_loop for document in documents
-            )  # nothing spreads a batch over GPUs then
-            if own_loop:
+            if any(isinstance(document, ProgramCall) and document.has_loop for document in documents):  # nothing spreads a batch then
                 gpus = 1
             elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
                 from cfglint.launch.programs.built_arguments import spreads_model
@@ -391,24 +373,23 @@ class LaunchedRuns:
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
+        # A program that gets an engine or the launcher's file may pass it anything: it was not read, or accelerate fills "auto".
+        by_accelerate = launch.loop is not None and line.launcher == LAUNCHER
+        is_fed_by_unread = launch.consumer in (ENGINE, LAUNCHER) and (
+            by_accelerate or any(reason.what != OF_LAUNCHER for reason in launch.not_read)
+        )
         return self.facts.replace(
             launch=launch,
             gpus=gpus,
             gpus_source=f"{line.call.path}:{line.call.line}",
             trainer=self.facts.trainer or (built.trainer if built is not None else None),
             strict_keys=self.facts.strict_keys or (is_strict(launch) if built is None else built.program.complete),
-            complete=(closed and not launch.doubts and not launch.further) or (self.facts.complete and not is_fed_by_unread(launch)),
+            complete=(closed and not launch.doubts and not launch.further) or (self.facts.complete and not is_fed_by_unread),
             kind_given=self.facts.kind_given
             or ((launch.is_main or built is not None) and not launch.doubts)
             or own_parser
-            or has_own_files(line),
+            or launcher.kind in known_kinds(),
         ).on_card(line.header.requested_card(line.srun) if line.header or line.srun else "")
-
-
-def is_fed_by_unread(launch: Launch) -> bool:
-    """Whether a program gets an engine or the launcher's file, and may pass it anything: it was not read, or accelerate fills "auto"."""
-    by_accelerate = launch.loop is not None and launch.line is not None and launch.line.launcher == LAUNCHER
-    return launch.consumer in (ENGINE, LAUNCHER) and (by_accelerate or any(reason.what != OF_LAUNCHER for reason in launch.not_read))
 
 
 def facts_without_line(built: BuiltArguments, facts: LaunchFacts) -> LaunchFacts:
@@ -446,9 +427,10 @@ def line_and_command(launch: Launch) -> tuple[LaunchLine, CommandDocument]:
     return launch.line, launch.command
 
 
-def place_of(call: Document) -> str:
-    """The place of the call that builds the arguments of a run: `train.py:10`."""
-    return f"{call.path}:{call.position(call.roots[0].start)[0]}"
+def alternatives(calls: Sequence[Document]) -> list[AlternativeEntry]:
+    """The entries of calls that build the arguments of one run in different branches of a condition, each with its place: `train.py:10`."""
+    places = [f"{call.path}:{call.position(call.roots[0].start)[0]}" for call in calls]
+    return [{"number": number, "of": len(calls), "built_at": place} for number, place in enumerate(places, 1)]
 
 
 def reads_config(launch: Launch) -> bool:
@@ -475,22 +457,16 @@ def leave_out_unread(launch: Launch, documents: list[Document], kinds: list[str]
     """Leave out the further files of trainers: one parser takes one of them, so they are in no run of this line. The same holds for a
     DeepSpeed file that the program takes by an argument of its own: no trainer reads it.
     """
-    own = own_files(launch)
+    own: set[str | None] = set()  # the files that it takes by arguments of its own
+    program, line = launch.parser, launch.line
+    if launch.is_main and program is not None and line is not None and program_kind(launch) and ENGINE not in program.changed:
+        own = {file.path for file in line.files if file.kind == ENGINE and file.role.removeprefix("--") in program.fields}
     first = kinds.index(launch.consumer) if not launch.is_main and launch.consumer in kinds[1:] else 0
     for place in reversed(range(1, len(documents))):
         is_read = place == first or not framework(kinds[place]).argument_classes() or isinstance(documents[place], CallDocument)
         if not is_read or documents[place].path in own:
             launch.extra_files += (documents.pop(place).path,)
             kinds.pop(place)
-
-
-def own_files(launch: Launch) -> set[str]:
-    """The DeepSpeed files that a program with a trainer's arguments takes by arguments of its own, and does not hand to its trainer."""
-    program, line = launch.parser, launch.line
-    if not launch.is_main or program is None or line is None or not program_kind(launch) or ENGINE in program.changed:
-        return set()
-    named = ((file.path, file.role.removeprefix("--")) for file in line.files if file.kind == ENGINE)
-    return {path for path, name in named if path is not None and name in program.fields}
 
 
 def open_config(line: LaunchLine, launch: Launch, command: CommandDocument) -> None:
@@ -523,17 +499,3 @@ def launcher_flags(line: LaunchLine, command: CommandDocument) -> tuple[Override
         override.unknown = Unknown(MACHINE) if line.processes is None else None
         overrides.append(override)
     return tuple(overrides)
-
-
-def unknown_arguments(launch: Launch, command: CommandDocument) -> tuple[Reason, ...]:
-    """The important arguments whose final values are unknown: those of the line, and those that the program sets itself."""
-    program = launch.parser
-    known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
-    set_later = program.changed if program is not None else ()
-    return not_known(command.unknown, set_later, known)
-
-
-def typed(command: CommandDocument, facts: LaunchFacts) -> ConfigTable:
-    """The arguments with the types that the parser gives them, None for unknown ones."""
-    values = framework(TRAINER).loader(command, facts).read(command).value
-    return {key: None if isinstance(value, Unknown) else value for key, value in values.items()} if isinstance(values, dict) else {}

@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeVar
 
+    from cfglint.batch.nodes import Size
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.setting import Batch, Layout
     from cfglint.frameworks.training_data.samples import Samples
@@ -28,23 +29,11 @@ if TYPE_CHECKING:
 
 UNSTATED = "newest known"  # the source of a version that nothing states
 OF_LINE = "the newest with the arguments of the line"
-NUMBERS = (
-    "micro_batch",
-    "accumulation",
-    "data_parallel",
-    "tensor_parallel",
-    "pipeline_parallel",
-    "context_parallel",
-    "sequence_parallel",
-    "global_batch",
-    "consumed_batch",
-    "seq_length",
-    "tokens_per_step",
-    "steps_per_epoch",
-    "total_steps",
-    "warmup_steps",
-    "generation_batch_size",
-    "steps_per_generation",
+NUMBERS = tuple(
+    """
+    micro_batch accumulation data_parallel tensor_parallel pipeline_parallel context_parallel sequence_parallel global_batch
+    consumed_batch seq_length tokens_per_step steps_per_epoch total_steps warmup_steps generation_batch_size steps_per_generation
+    """.split()
 )
 
 
@@ -57,7 +46,7 @@ class LoadedRun:
 
     def __init__(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> None:
         self.documents, self.kinds = consumer_first(documents, kinds)
-        self.facts = facts = with_own_program(self.documents, with_own_launch(self.documents[0], facts))
+        self.facts = facts = with_own_launch(self.documents, facts)
         self.given = facts  # before they were completed
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
@@ -92,6 +81,19 @@ class LoadedRun:
     def nested_configs(self, consumer: Config) -> list[Config]:
         """The configs that the consumer's adds to the run."""
         return consumer.nested_configs()
+
+    @property
+    def size(self) -> Size | None:
+        """The nodes of a launch and the processes on each: those of its line, else of a config; None if they are unknown."""
+        line = self.launch.line
+        size = self.configs[0].own_size if self.configs else None
+        if size is not None or line is None:
+            return size or next((config.stated_size for config in self.configs if config.stated_size is not None), None)
+        if line.gpus_per_node is None or line.nodes is None:
+            return None
+        from cfglint.batch.nodes import Size
+
+        return Size(line.gpus_per_node, line.nodes)
 
     @property
     def launch(self) -> Launch:
@@ -180,23 +182,25 @@ class LoadedRun:
 
     @property
     def target_from(self) -> dict[str, str]:
-        """Where the version of each package comes from: `--target`, a file, another package of the run, or nothing."""
-        target = self.target
-        return {package: self._origin(package, target) for package in target}
-
-    def _origin(self, package: str, target: dict[str, str]) -> str:
-        """The source of one version, with what was requested if that is not modelled."""
-        facts = self.consumer_facts
-        requested = facts.outside.get(package)
-        is_given = package in self.given.target and package not in self.given.outside
-        source = self.given.target_from.get(package, "--target" if is_given else "")
-        if requested and requested != target[package]:
-            return f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
-        if source or (package not in facts.target and RELEASES.get(package, target[package]) == target[package]):
-            return source or UNSTATED
-        deciding = next((each for each in target if each in self.given.target), next(iter(target)))
-        own = UNSTATED if RELEASES.get(package) == target[package] else OF_LINE
-        return f"required by {deciding} {target[deciding]}" if deciding != package else own
+        """Where the version of each package comes from, with what was requested if that is not modelled: `--target`, a file, another
+        package of the run, or nothing.
+        """
+        target, facts, given = self.target, self.consumer_facts, self.given
+        deciding = next((package for package in target if package in given.target), next(iter(target), ""))
+        origins: dict[str, str] = {}
+        for package, version in target.items():
+            requested, is_newest = facts.outside.get(package), RELEASES.get(package, version) == version
+            is_given = package in given.target and package not in given.outside
+            source = given.target_from.get(package, "--target" if is_given else "")
+            if requested and requested != version:
+                origins[package] = f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
+            elif source or (package not in facts.target and is_newest):
+                origins[package] = source or UNSTATED
+            elif deciding != package:
+                origins[package] = f"required by {deciding} {target[deciding]}"
+            else:
+                origins[package] = UNSTATED if RELEASES.get(package) == version else OF_LINE
+        return origins
 
     @property
     def resolved(self) -> dict[str, int | None]:
@@ -227,19 +231,15 @@ class LoadedRun:
         return numbers
 
 
-def with_own_launch(document: Document, facts: LaunchFacts) -> LaunchFacts:
-    """The facts with the launch of a document; that is another one if the document is another version of the script."""
-    if facts.again is None or document is facts.launch.command:
-        return facts
-    from cfglint.source.shell.command import CommandDocument
+def with_own_launch(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
+    """The facts with the launch of the script, or the program of a call, that the documents are: they may be other versions of these."""
+    if facts.again is not None and documents[0] is not facts.launch.command:
+        from cfglint.source.shell.command import CommandDocument
 
-    assert isinstance(document, CommandDocument)
-    found = facts.started_by(facts.again(document.text))
-    return found.replace(launch=changed(found.launch, command=document))
-
-
-def with_own_program(documents: list[Document], facts: LaunchFacts) -> LaunchFacts:
-    """The facts with those about the program of a call; that is another version of it if the call was read again."""
+        command = documents[0]
+        assert isinstance(command, CommandDocument)
+        facts = facts.started_by(facts.again(command.text))
+        facts = facts.replace(launch=changed(facts.launch, command=command))
     if not any(document.is_call for document in documents):
         return facts
     from cfglint.launch.program import ProgramCall
@@ -252,15 +252,12 @@ def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Do
     """The files in order, with those of a launcher after those of the script: the script is the consumer of the run."""
     if len(kinds) == 1 or kinds[0] == LAUNCH or not framework(kinds[0]).is_launcher:
         return documents, kinds
-    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: file_order(pair[1]))
-    if file_order(pairs[0][1]):
+    # Files that consume a run come first, then those that they name, then a launcher's.
+    order = [2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced) for kind in kinds]
+    if 0 not in order:
         return documents, kinds
-    return [document for document, _ in pairs], [kind for _, kind in pairs]
-
-
-def file_order(kind: str) -> int:
-    """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
-    return 2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced)
+    places = sorted(range(len(kinds)), key=order.__getitem__)
+    return [documents[place] for place in places], [kinds[place] for place in places]
 
 
 def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:
@@ -277,20 +274,18 @@ def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) ->
 def modelled(facts: LaunchFacts, path: str) -> LaunchFacts:
     """The facts with the nearest modelled release in place of an unmodelled one; `outside` keeps the requested release.
 
-    An unmodelled release whose source is in the project stays the target: its fields are those of the source.
+    An unmodelled release whose source is installed, or in the checkout of the file, stays the target: its fields are those of the source.
     """
     nearest = {package: nearest_modelled(package, version) for package, version in facts.target.items()}
     other = {package: release for package, release in nearest.items() if release is not None}
     if not other:
         return facts
+    from cfglint.project.installed import PLACES, folders, may_open
+
     asked = {package: facts.target[package] for package in other}
-    known = {package: version for package, version in asked.items() if has_learned(package, version, path, facts)}
-    return facts.replace(target={**facts.target, **other, **known}, outside={**asked, **facts.outside})
-
-
-def has_learned(package: str, version: str, path: str, facts: LaunchFacts) -> bool:
-    """Whether the fields of an unmodelled release are those of its source, which is installed or in the checkout of a file."""
-    from cfglint.project.package_source import PLACES, folders, may_open
-
-    own = [os.path.join(facts.copies[package], each) for each in PLACES] if package in facts.copies else []
-    return any(learn(package, version, folder, may_open) for folder in (*own, *folders(package, version, path, facts.installed)))
+    for package, version in asked.items():
+        own = [os.path.join(facts.copies[package], place) for place in PLACES] if package in facts.copies else []
+        sources = (*own, *folders(package, version, path, facts.installed))
+        if any(learn(package, version, folder, may_open) for folder in sources):
+            other[package] = version
+    return facts.replace(target={**facts.target, **other}, outside={**asked, **facts.outside})

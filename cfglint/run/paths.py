@@ -132,8 +132,11 @@ class Walk:
             elif (self.request.are_named and not self.request.exclude_named) or not is_one_of(path, self.request.exclude):
                 if self.request.are_named:
                     self.request.named.add(path)
-                elif self._is_foreign_link(line_of(path)[0]):
-                    continue
+                else:
+                    name = line_of(path)[0]
+                    if self.source.leads_out(name, name, self.request.named):
+                        self.request.stats.foreign[name] = None
+                        continue
                 yield path
 
     def around(self, root: str, deep: bool = True) -> Iterator[str]:
@@ -162,13 +165,6 @@ class Walk:
                     self.request.stats.foreign[path] = None
             elif not is_one_of(path, self.request.exclude):
                 yield path
-
-    def _is_foreign_link(self, path: str) -> bool:
-        """Whether a file that was not named is a link out of the project; it is counted."""
-        if not self.source.leads_out(path, path, self.request.named):
-            return False
-        self.request.stats.foreign[path] = None
-        return True
 
     def is_looked_at(self, path: str) -> bool:
         """Whether a file of a folder may be a config or a script, by its name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks import detect, file_kinds, framework, related_tool
 from cfglint.frameworks.base import Framework
 from cfglint.source import outline
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.annotations import Iterator
 from cfglint.source.files import JSON_EXTENSIONS
 
 TYPE_CHECKING = False
@@ -58,14 +58,9 @@ def may_be_ours(names: list[str], path: str) -> bool:
     """Whether some framework may recognise a file with these top-level keys: not a vocabulary, which has all words."""
     if len(names) > MOST_KEYS and path.lower().endswith(JSON_EXTENSIONS) and len({*names}) > MOST_KEYS:
         return False
-    if telling_keys().isdisjoint(with_underscores(names)):
+    if telling_keys().isdisjoint("\n".join(names).replace("-", "_").split("\n")):
         return any(each.has_typical_name(path) for each in _named)
     return any(framework(kind).may_be(names, path) for kind in file_kinds())
-
-
-def with_underscores(names: list[str]) -> Iterable[str]:
-    """Names spelled as `telling_keys` has them, with underscores."""
-    return "\n".join(names).replace("-", "_").split("\n")
 
 
 def telling_keys() -> set[str]:
@@ -86,14 +81,9 @@ def has_no_known_word(path: str, text: str, sections: tuple[str, ...] = ()) -> b
     if not known.isdisjoint(words) or any(name.encode() in words for name in sections):
         return False
     last = words[-1] if words else b""
-    return len(last) < CUT or not is_alone_on_line(last, text) or not any(name.startswith(last) for name in known)
-
-
-def is_alone_on_line(word: bytes, text: str) -> bool:
-    """Whether the last word of a content is alone on its line, as a truncated key is."""
     end = text.rstrip()
     line = end[end.rfind("\n") + 1 :].strip(" \t{\"'")
-    return len(line) == len(word) and line.isascii()
+    return len(last) < CUT or not (len(line) == len(last) and line.isascii()) or not any(name.startswith(last) for name in known)
 
 
 def known_words() -> set[bytes]:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from bisect import bisect_right
 from itertools import accumulate
 
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script
+from cfglint.run.program_scan import content_of, has_marks
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.file_source import FileSource
 from cfglint.source.files import JSON_EXTENSIONS
 from cfglint.source.shell import MARKDOWN, is_markdown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.launch.console_scripts import ConsoleScript
 
 LARGEST = 1 << 20  # bytes; a config or script that names another file is smaller
 ROUNDS = 6  # a script starts another one, which starts a program, which imports a package, whose module imports another one
@@ -37,9 +43,6 @@ MOST_JOINED = 16_000_000  # bytes of contents that are searched together
 SEPARATOR = b"\0"
 MOST_READERS = 20  # files of one round whose own readers are searched for: a name that more files mention is searched for once
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.console_scripts import ConsoleScript
 
 _encoded: dict[str, tuple[bytes, bytes | None]] = {}
 
@@ -92,8 +95,11 @@ class Readers:
                     while place >= 0:
                         index = bisect_right(ends, place)
                         path, content = part[index]
-                        if is_markdown(path):
-                            content = in_blocks(self.content(path))
+                        if is_markdown(path):  # nothing but the blocks of a page that may contain commands names a file of a run
+                            from cfglint.launch.markdown import blocks
+
+                            page = self.content(path).decode("utf-8", "replace")
+                            content = b"\n".join(block.text.encode() for block in blocks(page))
                             content = content if folder is None else lines_with_imports(content, *import_words(path))
                         if is_in(name, folder, content):
                             yield path, mark
@@ -123,7 +129,7 @@ class Readers:
 
     def is_mentioned_in(self, block: str) -> bool:
         """Whether a block of a page mentions one of the names of the last search."""
-        return any(marks_in(self.marks, block.encode(), MARKDOWN[0]).values())
+        return any(mentions(block.encode(), MARKDOWN[0], mark) for mark in self.marks)
 
     def is_test(self, path: str) -> bool:
         """Whether a file is a module of tests, which no other one imports and no launch line starts."""
@@ -183,29 +189,23 @@ def parts(paths: Iterable[str], text: Callable[[str], bytes]) -> Iterator[list[t
     yield part
 
 
-def in_blocks(content: bytes) -> bytes:
-    """The fenced blocks of a page that may contain commands: nothing else of it names a file of a run."""
-    from cfglint.launch.markdown import blocks
-
-    return b"\n".join(block.text.encode() for block in blocks(content.decode("utf-8", "replace")))
-
-
 def marks_of(paths: Iterable[str]) -> list[str]:
-    """The names by which other files mention some files; nothing that runs reads a page of Markdown."""
-    return [*dict.fromkeys(mark for path in paths if not is_markdown(path) for mark in names_of(path))]
+    """The names by which other files mention some files; nothing that runs reads a page of Markdown.
 
-
-def names_of(path: str) -> list[str]:
-    """The file name; for a module of Python also the name by which it is imported, with that of its folder (`import FOLDER.NAME`), for a
-    YAML those by which Hydra finds it, alone or as an option of a group.
+    Of a module of Python also the name by which it is imported, with that of its folder (`import FOLDER.NAME`), of a YAML those by which
+    Hydra finds it, alone or as an option of a group.
     """
-    name = os.path.basename(path)
-    if name.endswith(".yaml"):
-        stem = name.removesuffix(".yaml")
-        return [name, f"{HYDRA}{stem}", f"{os.path.basename(os.path.dirname(os.path.abspath(path)))}={stem}"]
-    if not name.endswith(".py"):
-        return [name]
-    return [name, f"{IMPORT}{'.'.join(imported_as(path))}"]
+    marks: dict[str, None] = {}
+    for path in paths:
+        name = os.path.basename(path)
+        if not is_markdown(path):
+            marks[name] = None
+        if name.endswith(".yaml"):
+            stem = name.removesuffix(".yaml")
+            marks[f"{HYDRA}{stem}"] = marks[f"{os.path.basename(os.path.dirname(os.path.abspath(path)))}={stem}"] = None
+        elif name.endswith(".py"):
+            marks[f"{IMPORT}{'.'.join(imported_as(path))}"] = None
+    return [*marks]
 
 
 def imported_as(path: str) -> tuple[str, str]:
@@ -214,61 +214,39 @@ def imported_as(path: str) -> tuple[str, str]:
     return os.path.basename(os.path.dirname(module)), os.path.basename(module)
 
 
-def marks_in(marks: Iterable[str], content: bytes, path: str) -> dict[str, bool]:
-    """Whether the content of a file mentions each file name, or imports a module or runs it with `-m`."""
-    lines: bytes | None = None
-    found = dict.fromkeys(marks, False)
-    words, names_programs = import_words(path), starts_programs(path)
-    for mark in found:
-        if (mark.startswith(IMPORT) and not words) or (mark.endswith(".py") and not names_programs):
-            continue
-        if mark.startswith(HYDRA) and not chooses_configs(content):
-            continue
-        if mark.startswith(COMPOSED):
-            found[mark] = may_compose(content, mark)
-            continue
-        name, folder = _encoded.get(mark) or encoded(mark)
-        if name not in content:
-            continue
-        if folder is None:
-            found[mark] = is_in(name, None, content)
-            continue
-        if lines is None:
-            lines = lines_with_imports(content, *words)
-        found[mark] = is_in(name, folder, lines)
-    return found
+def mentions(content: bytes, path: str, mark: str) -> bool:
+    """Whether the content of a file mentions a file name, or imports a module or runs it with `-m`."""
+    if mark.startswith(COMPOSED):
+        return may_compose(content, mark)
+    words = import_words(path)
+    if (mark.startswith(IMPORT) and not words) or (mark.endswith(".py") and not starts_programs(path)):
+        return False
+    if mark.startswith(HYDRA) and not chooses_configs(content):
+        return False
+    name, folder = _encoded.get(mark) or encoded(mark)
+    return name in content and is_in(name, folder, content if folder is None else lines_with_imports(content, *words))
 
 
 def may_compose(content: bytes, mark: str) -> bool:
     """Whether a script has a word with variables that may be a file: by what is written of its name, and of its folder."""
     import re
 
-    folder, name = (os.fsencode(each) for each in mark.removeprefix(COMPOSED).split("/"))
+    folder, name = (os.fsencode(part) for part in mark.removeprefix(COMPOSED).split("/"))
     ending = os.path.splitext(name)[1]
-    if b"$" not in content or not ending or ending not in content:
-        return False
-    for word in composed_words(content, ending):
-        above, _, last = word.rpartition(b"/")
+    place = content.find(ending) if b"$" in content and ending else -1
+    while place >= 0:
+        end = place + len(ending)
+        word = content[max(0, place - FURTHEST) : end].split()[-1]
+        place = content.find(ending, end)
+        composed = re.search(COMPOSING + rb"\Z", word) if b"$" in word else None
+        above, _, last = composed.group().rpartition(b"/") if composed else (b"", b"", b"")
         written = re.split(VARIABLE, last)
-        if not re.fullmatch(b".*".join(map(re.escape, written)), name):
+        if b"$" not in last or not re.fullmatch(b".*".join(map(re.escape, written)), name):
             continue
         above = above.rpartition(b"/")[2]
         if above == folder if above and above.strip(b".") and b"$" not in above else len(b"".join(written)) >= LEAST_WRITTEN + len(ending):
             return True
     return False
-
-
-def composed_words(content: bytes, ending: bytes) -> Iterator[bytes]:
-    """The words of a script that have a variable in their last part and an ending."""
-    import re
-
-    place = content.find(ending)
-    while place >= 0:
-        end = place + len(ending)
-        word = content[max(0, place - FURTHEST) : end].split()[-1]
-        if b"$" in word and (composed := re.search(COMPOSING + rb"\Z", word)) and b"$" in composed.group().rpartition(b"/")[2]:
-            yield composed.group()
-        place = content.find(ending, end)
 
 
 def chooses_configs(content: bytes) -> bool:
@@ -318,13 +296,64 @@ def is_in(name: bytes, folder: bytes | None, content: bytes) -> bool:
     place = content.find(name)
     while place >= 0:
         end = place + len(name)
-        match = None if is_word(content[end : end + 1]) else before(content, max(0, place - FURTHEST), place)
+        following = content[end : end + 1]
+        match = None if following.isalnum() or following == b"_" else before(content, max(0, place - FURTHEST), place)
         if match and (folder is None or b"".join(match.groups(b"")).strip(b".").rpartition(b".")[2] in (b"", folder)):
             return True
         place = content.find(name, end)
     return False
 
 
-def is_word(char: bytes) -> bool:
-    """Whether a byte continues a name."""
-    return char.isalnum() or char == b"_"
+MOST_MODULES = 60  # that are followed from one program: what lies behind more is a package of its own, not the program's training
+IMPORTS = re.compile(
+    rb"^[ \t]*(?:from[ \t]+\.*([\w.]*)[ \t]+import[ \t]+([\w., \t(]*(?:\n[\w., \t]+)*)|import[ \t]+([\w., \t]+))", re.MULTILINE
+)
+
+
+class Imports:
+    """The modules of a project by their names, and what each imports."""
+
+    def __init__(self, programs: Iterable[str]) -> None:
+        self.modules: dict[str, list[tuple[str, str]]] = {}  # name -> (package, path)
+        for path in programs:
+            package, name = imported_as(path)
+            self.modules.setdefault(name, []).append((package, path))
+        self._read: dict[str, tuple[bool, list[str]]] = {}
+
+    def lead_to_training(self, path: str) -> bool:
+        """Whether a program imports a module that may build the arguments of a trainer, itself or by others."""
+        seen = {path: None}
+        queue = [path]
+        while queue and len(seen) <= MOST_MODULES:
+            for module in self.read(queue.pop(0))[1]:
+                if module not in seen:
+                    if self.read(module)[0]:
+                        return True
+                    seen[module] = None
+                    queue.append(module)
+        return False
+
+    def read(self, path: str) -> tuple[bool, list[str]]:
+        """Whether a module may build the arguments of a trainer, and the modules of the project that it may import: those of a name in
+        the folder that the import has, if it has one.
+        """
+        if path not in self._read:
+            content = content_of(path)
+            imported = [
+                module
+                for package, name in dict.fromkeys(imported_names(content))
+                for folder, module in self.modules.get(name, ())
+                if package in ("", folder) and module != path
+            ]
+            self._read[path] = has_marks(content), imported
+        return self._read[path]
+
+
+def imported_names(content: bytes) -> Iterator[tuple[str, str]]:
+    """(last part of the package or empty, name) of each module that a program may import: `from a.b import c` names b and c."""
+    for package, members, modules in IMPORTS.findall(content):
+        for module in modules.split(b",") if modules else [package]:
+            above, _, name = module.split(b" as ")[0].strip().decode("utf-8", "replace").rpartition(".")
+            yield above.rpartition(".")[2], name
+            for member in re.findall(rb"\w+", members):
+                yield name, member.decode("utf-8", "replace")

@@ -10,6 +10,7 @@ from cfglint.source.record import Record
 
 ONLY_KEYS = " only the keys are known"
 LIKELY = " is likely, not certain: findings about it are warnings"
+LISTS = ("unrecognized_named", "templates", "unclear", "remnants", "beyond_limits", "unreadable", "unchosen", "unknown_kind")
 OWN_FILES = ": its own config files and checks are read"
 
 
@@ -41,12 +42,9 @@ class ScanStats(Record):
         """The number of files that were checked, each counted once."""
         return len(self.files)
 
-    def add_files(self, run: CheckedRun) -> None:
-        self.files.update(os.path.abspath(document.path) for document in run.documents)
-
     def count(self, run: CheckedRun) -> None:
         """Count the files of a run, and record the sources of its versions."""
-        self.add_files(run)
+        self.files.update(os.path.abspath(document.path) for document in run.documents)
         if run.is_of_reader:
             self.files.update(map(os.path.abspath, run.read_paths))
             self.readers[run.written_at] = None
@@ -60,7 +58,8 @@ class ScanStats(Record):
         outside = run.outside
         for package, said_by in run.facts.target_from.items():
             if package not in outside:
-                self.give_version(f"{package} {run.facts.target[package]}", str(said_by))
+                sources = self.targets.setdefault(f"{package} {run.facts.target[package]}", [])
+                sources += [str(said_by)] if str(said_by) not in sources else []
         for package, version in outside.items():
             source = f" ({run.facts.target_from[package]})" if package in run.facts.target_from else ""
             if version and version == run.target[package]:
@@ -74,12 +73,6 @@ class ScanStats(Record):
                 likely = version.startswith(f"{nearest} ")  # it is modelled, and no command installs it
                 self.give_outside(f"{package} {version}{source}", LIKELY if likely else f" is not modelled, {nearest} is checked instead")
 
-    def give_version(self, version: str, source: str) -> None:
-        """Count a source of a version, once."""
-        sources = self.targets.setdefault(version, [])
-        if source not in sources:
-            sources.append(source)
-
     def give_outside(self, release: str, instead: str) -> None:
         """Say what is checked in the place of a release that is not modelled; files of the project itself come first."""
         if self.outside.get(release) != OWN_FILES:
@@ -87,27 +80,16 @@ class ScanStats(Record):
 
     def add(self, other: ScanStats) -> None:
         """Add the counts of further files."""
-        self.files |= other.files
+        for name in ("files", "unchecked", "not_read", "readers", "foreign"):
+            getattr(self, name).update(getattr(other, name))
+        for name in LISTS:
+            getattr(self, name).extend(getattr(other, name))
+        for name in ("unmodelled", "related_tools"):
+            numbers = getattr(self, name)
+            numbers.update({what: numbers.get(what, 0) + number for what, number in getattr(other, name).items()})
         self.unrecognized += other.unrecognized
-        self.unrecognized_named += other.unrecognized_named
-        self.templates += other.templates
-        self.unclear += other.unclear
-        self.remnants += other.remnants
-        self.beyond_limits += other.beyond_limits
-        self.unchecked.update(other.unchecked)
-        self.not_read.update(other.not_read)
-        self.unreadable += other.unreadable
-        self.unchosen += other.unchosen
-        self.unknown_kind += other.unknown_kind
-        for version, sources in other.targets.items():
-            for source in sources:
-                self.give_version(version, source)
-        self.readers.update(other.readers)
         self.unsearched = max(self.unsearched, other.unsearched)
-        self.foreign.update(other.foreign)
+        for version, sources in other.targets.items():
+            self.targets[version] = [*dict.fromkeys((*self.targets.get(version, ()), *sources))]
         for release, instead in other.outside.items():
             self.give_outside(release, instead)
-        for name, number in other.unmodelled.items():
-            self.unmodelled[name] = self.unmodelled.get(name, 0) + number
-        for name, number in other.related_tools.items():
-            self.related_tools[name] = self.related_tools.get(name, 0) + number

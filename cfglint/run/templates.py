@@ -11,7 +11,7 @@ import re
 from cfglint.findings.diagnostic import ERROR, Diagnostic
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.annotations import Iterator
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Path, pointer
 from cfglint.source.parse import parse
 from cfglint.source.sections import reread
@@ -52,10 +52,15 @@ def placeholders(document: Document, kind: str, bare: set[int]) -> dict[Path, Fi
     """The paths of a document's placeholders with values that they may be filled with; `bare` are the places of those in JSON."""
     found: dict[Path, Fillings] = {}
     for path, _, node in document.walk():
-        if not path or (node.kind == SCALAR and node.start not in bare and not is_candidate(document, node)):
-            continue
-        if node.kind == SCALAR or is_braces(document, node):
-            fillings = fillings_of(kind, path, node.start in bare or is_bare(document, node), is_whole(node))
+        is_mark = is_bare(document, node)
+        if node.kind == SCALAR:
+            has_form = node.start in bare or is_mark or has_interpolation(node.raw) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
+        else:  # `{{ name }}` without quotes in YAML
+            has_form = node.kind == MAPPING and node.style == "flow" and document.text.startswith("{{", node.start)
+        if path and has_form:
+            # Others contain a placeholder, as the path `${HOME}/ds.json` does.
+            is_whole = not has_interpolation(node.raw) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
+            fillings = fillings_of(kind, path, node.start in bare or is_mark, node.kind != SCALAR or is_whole)
             if fillings is not None and not refers_to_key(document, node.raw, path):
                 found[path] = fillings
     return found
@@ -84,13 +89,7 @@ def masked(document: Document) -> tuple[Document, set[int]]:
     return reread(document, text), places
 
 
-def is_candidate(document: Document, node: Node) -> bool:
-    """Whether a scalar has the form of a placeholder, or contains an interpolation."""
-    return is_bare(document, node) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None or has_interpolation(node.raw)
-
-
 def has_interpolation(text: str) -> bool:
-    """Whether a string contains `${...}`."""
     begin = text.find("${")
     return begin >= 0 and "}" in text[begin:]
 
@@ -104,11 +103,6 @@ def is_bare(document: Document, node: Node) -> bool:
         and len(node.raw) >= BARE_LEAST
         and BARE.fullmatch(node.raw) is not None
     )
-
-
-def is_braces(document: Document, node: Node) -> bool:
-    """Whether a flow mapping of YAML is `{{ name }}` without quotes."""
-    return node.kind == MAPPING and node.style == "flow" and document.text.startswith("{{", node.start)
 
 
 def refers_to_key(document: Document, raw: str, path: Path, seen: tuple[Path, ...] = ()) -> bool:
@@ -125,11 +119,6 @@ def refers_to_key(document: Document, raw: str, path: Path, seen: tuple[Path, ..
     node = node.resolved()
     is_reference = node.kind == SCALAR and has_interpolation(node.raw)
     return not is_reference or refers_to_key(document, node.raw, target, (*seen, path))
-
-
-def is_whole(node: Node) -> bool:
-    """Whether a node is nothing but a placeholder; others contain one, as the path `${HOME}/ds.json` does."""
-    return node.kind != SCALAR or not has_interpolation(node.raw) or PLACEHOLDER.fullmatch(node.raw.strip()) is not None
 
 
 def fillings_of(kind: str, path: Path, bare: bool, whole: bool) -> Fillings | None:
@@ -166,7 +155,7 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
     fresh, places = masked(document)
     if not places:
         fresh = reread(document, document.text)
-    fresh.missing = [each for each in document.missing if each[0] not in found]
+    fresh.missing = [reference for reference in document.missing if reference[0] not in found]
     spans: list[tuple[int, int]] = []
     for path, fillings in found.items():
         parent = fresh.find(path[:-1])[1]
@@ -174,15 +163,13 @@ def filled(document: Document, found: dict[Path, Fillings], world: int) -> Docum
             continue
         fill(parent.resolved(), path[-1], fillings[world % len(fillings)], spans)
         fresh.forget_places()
+    # hjson may have taken the comma right behind a placeholder for a part of it.
     fresh.relaxations[:] = [
-        relaxation for relaxation in fresh.relaxations if not any(is_in_placeholder(fresh.text, relaxation[0], *span) for span in spans)
+        relaxation
+        for relaxation in fresh.relaxations
+        if not any(start <= relaxation[0] and not fresh.text[end : relaxation[0]].strip() for start, end in spans)
     ]
     return fresh
-
-
-def is_in_placeholder(text: str, place: int, start: int, end: int) -> bool:
-    """Whether a place lies in a placeholder or right behind it, where hjson has taken the comma for a part of it."""
-    return start <= place <= end or (place > end and not text[end:place].strip())
 
 
 def fill(parent: Node, step: str | int, text: str | None, spans: list[tuple[int, int]]) -> None:
@@ -276,9 +263,12 @@ class TemplateRun(CheckedRun):
         self.bugs.clear()  # caused by the placeholders; real ones appear in the fillings
         self.is_unreadable_template = not any(found)
         self.placeholders = {(document.path, pointer(path)) for document, paths in zip(documents, found, strict=True) for path in paths}
+        # The first of all worlds with the same fillings: those of a string or a boolean are soon repeated.
+        fillings = [filling for paths in found for filling in paths.values()]
+        worlds = {tuple(filling[world % len(filling)] for filling in fillings): world for world in reversed(range(WORLDS))}
         self.worlds = [
-            Filling([filled(*each, world) for each in zip(documents, found, strict=True)], kinds, facts)
-            for world in (different_worlds(found) if self.placeholders else ())
+            Filling([filled(*pair, world) for pair in zip(documents, found, strict=True)], kinds, facts)
+            for world in (sorted(worlds.values()) if fillings else ())
         ]
 
     def with_facts(self, facts: LaunchFacts) -> TemplateRun:
@@ -293,29 +283,23 @@ class TemplateRun(CheckedRun):
             common = [
                 diagnostic
                 for diagnostic in (self.worlds[0].diagnostics if self.worlds else [])
-                if all(signature(diagnostic) in others for others in everywhere) and not self.is_placeholder(diagnostic)
+                if all(signature(diagnostic) in others for others in everywhere)
+                and (diagnostic.place.file, diagnostic.key) not in self.placeholders
             ]
             for world in self.worlds:
                 undecided = common if world is self.worlds[0] else [diagnostic for diagnostic in common if diagnostic.severity == ERROR]
                 world.judged(undecided)
             self._diagnostics = common
-            self._show_originals(self._diagnostics)
+            from cfglint.source.quoted_line import quoted_line
+
+            # The lines of the files are shown as they are, not as their placeholders are read.
+            texts = {document.path: document for document in self.documents}
+            for place in [place for diagnostic in common for place in (diagnostic.place, *(related for related, _ in diagnostic.related))]:
+                if place.file in texts:
+                    original = texts[place.file]
+                    is_there = original.position(place.start)[0] == place.line
+                    place.source = quoted_line(original, place.start, place.end) if is_there else original.line(place.line)
         return self._diagnostics
-
-    def _show_originals(self, found: list[Diagnostic]) -> None:
-        """Show the lines of the files as they are, not as their placeholders are read."""
-        from cfglint.source.quoted_line import quoted_line
-
-        texts = {document.path: document for document in self.documents}
-        for place in [place for diagnostic in found for place in (diagnostic.place, *(related for related, _ in diagnostic.related))]:
-            if place.file in texts:
-                original = texts[place.file]
-                is_there = original.position(place.start)[0] == place.line
-                place.source = quoted_line(original, place.start, place.end) if is_there else original.line(place.line)
-
-    def is_placeholder(self, each: Diagnostic) -> bool:
-        """Whether a finding is about a placeholder, or refers to one."""
-        return (each.place.file, each.key) in self.placeholders
 
     @property
     def verdict(self) -> Verdict | None:
@@ -329,15 +313,6 @@ class TemplateRun(CheckedRun):
         if not found:
             return dict.fromkeys(super().resolved)
         return {name: value if all(each.get(name) == value for each in found) else None for name, value in found[0].items()}
-
-
-def different_worlds(found: list[dict[Path, Fillings]]) -> Iterable[int]:
-    """The first of all worlds with the same fillings: those of a string or a boolean are soon repeated."""
-    fillings = [each for paths in found for each in paths.values()]
-    first: dict[tuple[str | None, ...], int] = {}
-    for world in range(WORLDS):
-        first.setdefault(tuple(filling[world % len(filling)] for filling in fillings), world)
-    return first.values()
 
 
 def signature(each: Diagnostic) -> tuple[str, str, str, str]:

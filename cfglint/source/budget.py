@@ -40,5 +40,4 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether an evaluation was stopped."""
         return self.left < 0 or (self.within is not None and self.within.is_spent)

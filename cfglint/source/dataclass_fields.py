@@ -53,7 +53,6 @@ def declares_field(path: str, name: str) -> bool:
 
 
 def declared_below(folder: str) -> set[str]:
-    """The fields of all dataclasses below a folder."""
     if folder not in _declared:
         texts = map(text_of, islice((path for path in walk(folder) if path.endswith(".py")), MOST_FILES))
         _declared[folder] = {field for text in texts if "dataclass" in text for field in fields_of_text(text)}
@@ -103,7 +102,6 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def is_dataclass(node: ast.ClassDef) -> bool:
-    """Whether a class has a decorator that makes it a dataclass."""
     return any("dataclass" in ast.dump(each) for each in node.decorator_list)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from os.path import normpath
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import Any, Callable, Iterator, Mapping, TypeAlias
+from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, TypeAlias
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -78,7 +78,6 @@ class Node:
         self.children: Any = NOTHING if kind == SCALAR else []  # pairs or items, by kind
 
     def pairs(self) -> list[tuple[Node, Node]]:
-        """The (key, value) pairs of a mapping in file order, duplicates included."""
         children: list[tuple[Node, Node]] = self.children if self.kind == MAPPING else []
         return children
 
@@ -119,6 +118,9 @@ class Document:
     those outside its project, which are not read: (path, name).
     """
 
+    elsewhere: Mapping[str, Written] = {}  # the places in other documents that the values of keys come from
+    set_later: Collection[str] = ()  # keys that a program sets on the object, after the class has checked what it was constructed with
+
     def __init__(self, path: str, text: str, syntax: Syntax, bom: bool = False) -> None:
         self.path = path
         self.text = text
@@ -153,7 +155,6 @@ class Document:
 
     @property
     def root(self) -> Node | None:
-        """The first document's node; None for an empty or unparsable file."""
         return self.roots[0] if self.roots else None
 
     def position(self, offset: int) -> tuple[int, int]:
@@ -209,7 +210,7 @@ class Document:
 
     def source_of(self, key: str) -> Written | None:
         """The place in another document that the value of a key comes from; None if that is this document."""
-        return None
+        return self.elsewhere.get(key)
 
     def key_text(self, path: Path) -> str:
         """A key for people: as a JSON pointer into the file, or an option as its line spells it."""
@@ -220,8 +221,7 @@ class Document:
         return True
 
     def is_set_later(self, key: str) -> bool:
-        """Whether a program sets a key on the object, after the class has checked what it was constructed with."""
-        return False
+        return key in self.set_later
 
     def default_of(self, path: Path) -> Written | None:
         """Where the default of a missing key is written, or where the key could be added; None if that is this document."""
@@ -265,6 +265,7 @@ class Part(Document):
         self.extent = (start, end)
         self.unknown: dict[str, Unknown] = {}
         self.again: Callable[[str], Document] | None = None
+        self.files = frozenset((path,))
         self.roots = [Node(MAPPING, start, end, style="block")]
 
     @property
@@ -275,7 +276,7 @@ class Part(Document):
     @property
     def read_files(self) -> frozenset[str]:
         """The paths of all files that its values come from."""
-        return frozenset((self.path,))
+        return self.files
 
     def reread(self, texts: Mapping[str, str]) -> Document:
         """The part in other versions of its files, by their normal paths."""

@@ -111,7 +111,6 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 
 
 def splice(pieces: list[tuple[str, int]], edit: Edit) -> None:
-    """Apply an edit of the current content to its pieces."""
     first = cut(pieces, edit.start)
     last = cut(pieces, edit.end)
     pieces[first:last] = [(edit.text, -1)] if edit.text else []

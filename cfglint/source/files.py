@@ -52,7 +52,6 @@ class Identity:
         self.bom = data.startswith(BYTE_ORDER_MARK)
 
     def same(self, data: bytes) -> bool:
-        """Whether these bytes are the ones that were read."""
         return self.size == len(data) and self.digest == hash(data)
 
     def encoded(self, text: str) -> bytes:

@@ -28,7 +28,6 @@ SLOW = 0.002
 
 
 def walk(folder: str) -> Iterator[str]:
-    """The paths of the files below a folder."""
     return (entry.path for entry in walk_entries(folder))
 
 
@@ -41,7 +40,20 @@ def walk_entries(
     `unreadable`. With `tracked`, no rule excludes what git has tracked.
     """
     looked_at = Walk(tracked, [] if unreadable is None else unreadable)
-    open_folders = [looked_at.entries(folder, parent_rules(folder))]
+    parents: list[IgnoreFile] = []  # of the folders around it up to the repository's, those that do not exclude the folder itself
+    below, above = "", os.path.abspath(folder)
+    while above != below:
+        rules_file = os.path.join(above, ".gitignore")
+        if below and os.path.isfile(rules_file) and not os.path.islink(rules_file):  # git follows no link to ignore rules
+            rule = IgnoreFile(above)
+            if not rule.decides(rule.relative(folder).rstrip("/"), is_folder=True):
+                parents.append(rule)
+        if os.path.exists(os.path.join(above, ".git")):
+            break
+        below, above = above, os.path.dirname(above)
+    else:
+        parents = []  # not in a repository
+    open_folders = [looked_at.entries(folder, parents)]
     while open_folders:
         entry, rules = next(open_folders[-1], (None, []))
         if entry is None:
@@ -186,19 +198,3 @@ def spec_of(lines: list[str]) -> GitIgnoreSpec:
                 continue
             valid.append(line)
         return GitIgnoreSpec.from_lines(valid)
-
-
-def parent_rules(folder: str) -> list[IgnoreFile]:
-    """The rules of the parent folders, up to the repository's, that do not exclude the folder itself."""
-    rules: list[IgnoreFile] = []
-    below, above = "", os.path.abspath(folder)
-    while above != below:
-        rules_file = os.path.join(above, ".gitignore")
-        if below and os.path.isfile(rules_file) and not os.path.islink(rules_file):  # git follows no link to ignore rules
-            rule = IgnoreFile(above)
-            if not rule.decides(rule.relative(folder).rstrip("/"), is_folder=True):
-                rules.append(rule)
-        if os.path.exists(os.path.join(above, ".git")):
-            return rules
-        below, above = above, os.path.dirname(above)
-    return []

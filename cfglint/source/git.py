@@ -105,7 +105,6 @@ class GitRepository:
     # ---- trees
 
     def tree(self, commit: str) -> dict[str, TreeEntry]:
-        """The files of a commit by path."""
         found: dict[str, TreeEntry] = {}
         for record in self._records("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit):
             head, _, path = record.partition("\t")
@@ -179,7 +178,6 @@ class GitRepository:
         return os.path.relpath(os.path.join(self.top, path))
 
     def path(self, name: str) -> str | None:
-        """The path in the repository of a file that is named relative to the working directory; None for one outside."""
         path = os.path.relpath(os.path.abspath(name), self.top).replace(os.sep, "/")
         return None if path == ".." or path.startswith("../") else path
 
@@ -222,7 +220,6 @@ def complaint(stderr: bytes) -> str:
 
 
 def hexadecimal(answer: bytes) -> str | None:
-    """The id in an answer of git; None for anything else."""
     text = answer.strip().decode("ascii", "replace")
     return text if text and not text.strip("0123456789abcdef") else None
 
@@ -253,7 +250,6 @@ class Snapshot(FileSource):
         return os.path.abspath(path)
 
     def read_bytes(self, path: str) -> bytes:
-        """The bytes of a file; raises FileProblem."""
         entry = self._entry(path)
         if entry is not None:
             try:

@@ -14,12 +14,10 @@ MOST_FOR_PYTHON = 250_000  # characters of YAML, three seconds of PyYAML's parse
 
 
 def too_many() -> Problem:
-    """The problem of a content with more nodes than the limit."""
     return Problem(0, 0, f"more than {MOST_PARTS:,} keys, values and comments are too many", LIMIT)
 
 
 def too_deep(place: int) -> Problem:
-    """The problem of a content with deeper nesting than the limit."""
     return Problem(place, place + 1, f"nested deeper than {MAX_DEPTH} levels", LIMIT)
 
 

@@ -32,19 +32,16 @@ class Unloadable(Exception):
 
 
 def refused(node: Node, exception: str, kind: ProblemKind = "value") -> Unloadable:
-    """The error at a node, with the exception that the library would raise."""
     what = exception.split(": ", 1)[1]
     return Unloadable(Problem(node.head, node.end, what, kind, exception))
 
 
 def too_long(node: Node) -> Unloadable:
-    """The error for an integer that exceeds cfglint's own limit."""
     message = f"a number of {len(node.raw):,} digits; the limit is {MOST_DIGITS}"
     return Unloadable(Problem(node.head, node.end, message, LIMIT))
 
 
 def constructor_error(text: str) -> str:
-    """PyYAML's exception for a value that it cannot construct."""
     return f"yaml.constructor.ConstructorError: {text}"
 
 

@@ -92,7 +92,6 @@ class YamlLoader(Loader):
         return YamlConstruction(self).value(node)
 
     def bare(self, node: Node) -> ConfigValue:
-        """The value of a scalar without quotes and tag."""
         raw = node.raw
         if raw and raw[0] not in SPECIAL:
             return raw
@@ -162,7 +161,6 @@ class YamlConstruction(Record):
         return self.shared[id(node)]
 
     def fresh(self, node: Node) -> ConfigValue:
-        """The value of a node that is not an alias."""
         if node.tag is not None:
             from cfglint.source import tags
 
@@ -180,7 +178,6 @@ class YamlConstruction(Record):
             raise Unloadable(Problem(node.start, node.end, message, LIMIT))
 
     def sequence(self, node: Node) -> list[ConfigValue]:
-        """The values of a sequence's items."""
         self.entries += len(node.children)
         return [self.value(item) for item in node.children]
 
@@ -238,7 +235,6 @@ MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
 def is_merge(key: Node) -> bool:
-    """Whether a key is YAML's `<<`."""
     if key.kind == ALIAS:
         key = key.resolved()
     if key.tag is None:
@@ -326,7 +322,6 @@ class HjsonLoader(Loader):
 
 
 def json_number(node: Node) -> int | float:
-    """A number of JSON's grammar."""
     raw = node.raw
     try:
         return float(raw) if "." in raw or "e" in raw or "E" in raw else printable(int(raw), raw)

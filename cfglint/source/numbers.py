@@ -20,7 +20,6 @@ def is_number(value: object) -> bool:
 
 
 def is_positive(value: object) -> bool:
-    """Whether a value is a number above zero."""
     return isinstance(value, (int, float)) and value > 0
 
 
@@ -152,7 +151,6 @@ def split_exponent(body: str) -> tuple[str, str | None]:
 
 
 def unsigned(raw: str) -> str:
-    """A string without its sign."""
     return raw[1:] if raw[:1] in ("+", "-") else raw
 
 

@@ -26,7 +26,6 @@ class OmegaYamlLoader(YamlLoader):
     """Loads a file with the YAML loader of OmegaConf, before a container is made of its values."""
 
     def read(self, document: Document) -> LoadResult:
-        """The values of a document, parsed by libyaml."""
         return Loader.read(self, document)
 
     def refusals(self, document: Document) -> list[Problem]:
@@ -69,7 +68,6 @@ class OmegaConfLoader(OmegaYamlLoader):
     """Loads a file as `OmegaConf.load`, `merge` and `to_container` do: interpolations remain strings."""
 
     def construct(self, document: Document) -> ConfigValue:
-        """The values of a document, parsed by libyaml; an empty file is an empty mapping."""
         return container(super().construct(document), document)
 
 
@@ -92,7 +90,6 @@ def container(value: object, document: Document) -> ConfigMapping:
 
 
 def check_types(value: object, node: Node) -> None:
-    """Refuse keys and values that OmegaConf containers do not support."""
     if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, KEY_TYPES):

@@ -34,7 +34,6 @@ def of_json(path: str, text: str, value: object) -> Document:
 
 
 def json_keys(value: object) -> list[str]:
-    """The keys of a JSON object; empty for another value."""
     return [name for name, _ in value] if value.__class__ is tuple else []
 
 
@@ -117,19 +116,14 @@ def keys_of_lines(lines: list[str]) -> list[str] | None:
         elif line[:2] in ("-", "- "):
             begun = True
         elif first != "#" and line.rstrip() != "---":
-            name = key_of(line)
-            if name is None:
+            if first in "\"'":
+                end = line.find(first, 1)
+                name, is_key = line[1:end], "\\" not in line and end > 0 and line[end + 1 :].lstrip().startswith(":")
+            else:
+                name, colon, rest = line.partition(":")
+                name, is_key = name.rstrip(), bool(colon) and rest[:1] in " \t" and (first.isalnum() or first in NAME_MARKS)
+            if not is_key:
                 return None
             names.append(name)
             begun = True
     return names if begun else None
-
-
-def key_of(line: str) -> str | None:
-    """The key that a line at the first column begins with, unquoted or quoted; None if it begins with anything else."""
-    quote = line[0]
-    if quote in "\"'":
-        end = line.find(quote, 1)
-        return line[1:end] if "\\" not in line and end > 0 and line[end + 1 :].lstrip().startswith(":") else None
-    name, colon, rest = line.partition(":")
-    return name.rstrip() if colon and rest[:1] in " \t" and (quote.isalnum() or quote in NAME_MARKS) else None

@@ -45,13 +45,10 @@ class Project:
         self.root = root
         self._is_file = is_file
         self._read = read
-        self._leads_out = leads_out or self.is_above
+        top = root or os.curdir
+        self._leads_out = leads_out or (lambda path: os.path.relpath(path, top).split(os.sep, 1)[0] == os.pardir)  # by its spelling
         self._names = names
         self.outside: dict[str, None] = {}
-
-    def is_above(self, path: str) -> bool:
-        """Whether the spelling of a path leads above the top folder."""
-        return os.path.relpath(path, self.root or os.curdir).split(os.sep, 1)[0] == os.pardir
 
     def is_file(self, path: str) -> bool:
         return self._is_file(path) and not self.is_outside(path)
@@ -64,7 +61,6 @@ class Project:
         return False
 
     def read(self, path: str) -> str | None:
-        """The content of a file of the project; None if there is none."""
         return self._read(path) if self.is_file(path) else None
 
     def names(self, folder: str) -> list[str]:
@@ -86,7 +82,6 @@ class Project:
         return None if (above or is_linked) and self._leads_out(full) else full
 
     def text(self, path: str) -> str | None:
-        """The content of a file of the project."""
         real = self.real(path)
         return self.read(real) if real is not None else None
 

@@ -34,7 +34,6 @@ def root_of(path: str) -> str:
 
 
 def top_of(folder: str, mark: str) -> str | None:
-    """The nearest folder from here upwards that has an entry of this name."""
     while not os.path.exists(os.path.join(folder, mark)):
         above = os.path.dirname(folder)
         if above == folder:

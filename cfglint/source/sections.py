@@ -23,7 +23,6 @@ class Section(Document):
         self.roots = [node] if node is not None else []
 
     def key_text(self, path: Path) -> str:
-        """A key as a JSON pointer into the file."""
         return pointer((*self.prefix, *path))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Iterable
+from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False
@@ -47,7 +47,6 @@ def near(key: str, names: Names) -> list[Candidate]:
 
 
 def plain(key: str) -> str:
-    """A key in lower case with underscores instead of dashes."""
     return key.lower().replace("-", "_")
 
 
@@ -111,30 +110,21 @@ def typos(spelling: Spelling, other: Spelling) -> int | None:
     count = limit + 1
     if (spelling.letters ^ other.letters).bit_count() <= 2 * limit:  # each typo removes one letter and adds another
         count = edits(spelling.plain, other.plain, limit)
-    if count > 2 and differ_by_words(spelling, other):
-        return 2
+    if count <= 2:
+        return count if count <= limit else None
+    short, long = (spelling, other) if len(spelling.plain) <= len(other.plain) else (other, spelling)
+    if not short.letters & ~long.letters:  # the end is cut, a word left out, or words are abbreviated: that only removes letters
+        pairs = zip(short.words, long.words, strict=False)
+        is_short = len(short.words) == len(long.words) > 1 and all(
+            word == full or (len(word) > 1 and word[0] == full[:1] and is_part(word, full)) for word, full in pairs
+        )
+        is_close = len(short.plain) >= 4 and 5 * len(short.plain) >= 3 * len(long.plain)
+        if is_short or (is_close and (long.plain.startswith(short.plain) or is_part(short.words, long.words))):
+            return 2
     return count if count <= limit else None
 
 
-def differ_by_words(spelling: Spelling, other: Spelling) -> bool:
-    """Whether one key is the other with its end cut, with a word left out, or with words abbreviated."""
-    short, long = (spelling, other) if len(spelling.plain) <= len(other.plain) else (other, spelling)
-    if short.letters & ~long.letters:  # each of these differences only removes letters
-        return False
-    if len(short.words) == len(long.words) > 1 and all(map(is_short_for, short.words, long.words)):
-        return True
-    if len(short.plain) < 4 or 5 * len(short.plain) < 3 * len(long.plain):
-        return False
-    return long.plain.startswith(short.plain) or is_part(short.words, long.words)
-
-
-def is_short_for(word: str, full: str) -> bool:
-    """Whether a word is another one or an abbreviation of it."""
-    return word == full or (len(word) > 1 and word[0] == full[:1] and is_part(list(word), list(full)))
-
-
-def is_part(words: list[str], more: list[str]) -> bool:
-    """Whether some words, or letters, occur among others in the same order."""
+def is_part(words: Sequence[str], more: Sequence[str]) -> bool:
     rest = iter(more)
     return all(word in rest for word in words)
 

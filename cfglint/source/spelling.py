@@ -45,7 +45,16 @@ def spell(value: ConfigValue, document: Document, node: Node | None = None) -> s
 
 def spell_number(value: float, document: Document, bare: str) -> str:
     """A number in the format of the author's, if that represents the same number."""
-    plain = str(value) if isinstance(value, int) else spell_float(value, document)
+    is_yaml = document.syntax == "yaml"
+    plain = repr(value)
+    if isinstance(value, float):  # the shortest spelling; in YAML 1.1 with the required point and sign of the exponent
+        special = {"nan": (".nan", "NaN"), "inf": (".inf", "Infinity"), "-inf": ("-.inf", "-Infinity")}.get(plain)
+        digits, mark, power = plain.partition("e")
+        if special is not None:
+            plain = special[document.syntax == "json"]
+        elif mark:
+            point = ".0" if is_yaml and "." not in digits else ""
+            plain = f"{digits}{point}e{power[0] if power[0] in '+-' else '+'}{power.lstrip('+-0')}"
     mantissa, mark, exponent = unsigned(bare).lower().partition("e")
     candidates = []
     if exponent.lstrip("+-").isdecimal() and len(exponent) < 5:  # with the author's exponent: 2.5e8 for 250000000 next to 5e8
@@ -54,7 +63,7 @@ def spell_number(value: float, document: Document, bare: str) -> str:
         candidates.append(digits + point + bare[-len(mark + exponent) :])
     if "_" in bare and isinstance(value, int):
         candidates.append(f"{value:_}")
-    loader = YAML11 if document.syntax == "yaml" else HJSON
+    loader = YAML11 if is_yaml else HJSON
     if candidates and type(loader.scalar(Node(SCALAR, 0, 0, bare))) is not type(value):
         return plain  # a fraction's format is not used for an integer
     for text in candidates:
@@ -62,19 +71,6 @@ def spell_number(value: float, document: Document, bare: str) -> str:
         if read == value and type(read) is type(value):
             return text
     return plain
-
-
-def spell_float(value: float, document: Document) -> str:
-    """The shortest spelling of a float; in YAML 1.1 with the required point and sign of the exponent."""
-    special = {"nan": (".nan", "NaN"), "inf": (".inf", "Infinity"), "-inf": ("-.inf", "-Infinity")}.get(repr(value))
-    if special is not None:
-        return special[document.syntax == "json"]
-    mantissa, mark, exponent = repr(value).partition("e")
-    if not mark:
-        return mantissa
-    if document.syntax == "yaml" and "." not in mantissa:
-        mantissa += ".0"
-    return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-0')}"
 
 
 def shifted(text: str, places: int) -> str:

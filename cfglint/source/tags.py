@@ -19,24 +19,19 @@ if TYPE_CHECKING:
 
         python_tags: bool
 
-        def bare(self, node: Node) -> ConfigValue:
-            """The value of a scalar without quotes and tag."""
+        def bare(self, node: Node) -> ConfigValue: ...
 
     class TreePass(Protocol):
         """The pass over the tree in which a tag occurs."""
 
         @property
-        def loader(self) -> TagLoader:
-            """The loader."""
+        def loader(self) -> TagLoader: ...
 
-        def value(self, node: Node) -> ConfigValue:
-            """The value of any node."""
+        def value(self, node: Node) -> ConfigValue: ...
 
-        def mapping(self, node: Node) -> ConfigMapping:
-            """A mapping's values by key."""
+        def mapping(self, node: Node) -> ConfigMapping: ...
 
-        def sequence(self, node: Node) -> list[ConfigValue]:
-            """The values of a sequence's items."""
+        def sequence(self, node: Node) -> list[ConfigValue]: ...
 
 
 YAML = "tag:yaml.org,2002:"
@@ -74,15 +69,22 @@ def construct(construction: TreePass, node: Node) -> ConfigValue:
         name = short if tag.startswith(YAML) and (short in SHAPES or short in SCALARS) else None
     if name is None:
         raise refused(node, constructor_error(f"could not determine a constructor for the tag {node.tag!r}"))
+    if name in ("omap", "pairs"):
+        return pairs(construction, node, name)
     if name in SHAPES or name == "tuple":
-        return collection(construction, node, name)
+        expected = SHAPES.get(name, SEQUENCE)
+        if node.kind != expected:
+            raise refused(node, constructor_error(f"expected a {expected} node, but found {node.kind}"))
+        if expected == MAPPING:
+            return set(construction.mapping(node)) if name == "set" else construction.mapping(node)
+        items = construction.sequence(node)
+        return tuple(items) if name == "tuple" else items
     if node.kind != SCALAR:
         raise refused(node, constructor_error(f"expected a scalar node, but found {node.kind}"))
     return scalar(node, name)
 
 
 def scalar(node: Node, name: str) -> ConfigValue:
-    """A scalar as the type that its tag names."""
     raw = node.raw
     if name == "str":
         return raw
@@ -112,21 +114,6 @@ def scalar(node: Node, name: str) -> ConfigValue:
         raise refused(node, constructor_error(f"failed to convert base64 data into ascii: {error}")) from None
     except Error as error:
         raise refused(node, constructor_error(f"failed to decode base64 data: {error}")) from None
-
-
-def collection(construction: TreePass, node: Node, name: str) -> ConfigValue:
-    """A collection as the type that its tag names."""
-    expected = SHAPES.get(name, SEQUENCE)
-    if name in ("omap", "pairs"):
-        return pairs(construction, node, name)
-    if node.kind != expected:
-        raise refused(node, constructor_error(f"expected a {expected} node, but found {node.kind}"))
-    if name == "set":
-        return set(construction.mapping(node))
-    if expected == MAPPING:
-        return construction.mapping(node)
-    items = construction.sequence(node)
-    return tuple(items) if name == "tuple" else items
 
 
 def pairs(construction: TreePass, node: Node, name: str) -> list[ConfigValue]:

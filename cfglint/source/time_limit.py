@@ -36,5 +36,4 @@ class TimeLimit:
 
 
 def give_up(*_: object) -> None:
-    """The signal handler."""
     raise TimeLimitExceeded

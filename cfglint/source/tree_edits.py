@@ -56,7 +56,6 @@ class Step:
             self.rename(change)
 
     def refuse(self, message: str, node: Node) -> EditRefused:
-        """The refusal of a change at a node."""
         return EditRefused(message, node.start)
 
     # finding the place
@@ -79,7 +78,6 @@ class Step:
         return node
 
     def index(self, node: Node, step: str | int, occurrence: int | None) -> int:
-        """The index of a child, -1 if there is none."""
         if node.kind == SEQUENCE:
             return step if isinstance(step, int) and 0 <= step < len(node.children) else -1
         if node.kind != MAPPING:
@@ -89,7 +87,6 @@ class Step:
         return wanted[-1] if wanted else -1
 
     def missing(self, node: Node, step: str | int) -> EditRefused:
-        """The refusal of a path without a node at a step."""
         source = brought_in(node, step)
         if source is not None:
             return self.refuse(f"`{step}` comes from a merge key, it is written on {self.line(source)}", source)
@@ -99,7 +96,6 @@ class Step:
         return self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
 
     def line(self, node: Node) -> str:
-        """The line of a node: `line 12`."""
         return f"line {self.document.position(node.start)[0]}"
 
     def refuse_shared(self, node: Node, anchors: list[str | None]) -> None:
@@ -113,7 +109,6 @@ class Step:
     # the four changes
 
     def replace(self, change: Change) -> None:
-        """Replace the source of a value."""
         if not change.path:
             raise EditRefused("the document itself is not replaced", 0)
         container = self.container(change.path[:-1])
@@ -152,7 +147,6 @@ class Step:
         self.edits.append(Edit(node.start, end, text))
 
     def rename(self, change: Change) -> None:
-        """Replace the name of a key."""
         container, index = self.member(change)
         key = container.children[index][0]
         self.place = key.start
@@ -165,7 +159,6 @@ class Step:
         self.edits.append(Edit(key.start, key.end, text))
 
     def member(self, change: Change) -> tuple[Node, int]:
-        """The mapping that holds the key at a path, and the key's index."""
         if not change.path:
             raise EditRefused("the document itself is not a key", 0)
         container = self.container(change.path[:-1])
@@ -177,13 +170,11 @@ class Step:
         return container, index
 
     def refuse_taken(self, container: Node, key: str) -> None:
-        """Refuse a key that the mapping already has."""
         index = self.index(container, key, None)
         if index >= 0:
             raise self.refuse(f"`{key}` exists already", container.children[index][0])
 
     def insert(self, path: Path, key: str, text: str) -> None:
-        """Add a key after the others of a mapping."""
         if self.document.root is None and not path and self.document.syntax == "yaml":
             name = spell_key(key, self.document)  # the first key, after the comments of the file
             added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
@@ -252,7 +243,6 @@ class Step:
             self.edits += [Edit(value.end, value.end, ","), Edit(after, after, member)]
 
     def delete(self, change: Change) -> None:
-        """Remove a key and its value, with their lines."""
         container, index = self.member(change)
         key, value = container.children[index]
         self.place = key.start
@@ -272,7 +262,6 @@ class Step:
         self.may_lose = [span for span in self.document.comments if key.head <= span[0] and span[1] <= own_line]
 
     def delete_line(self, container: Node, index: int) -> None:
-        """Remove a key of a block mapping."""
         key, value = container.children[index]
         start = line_start(self.text, key.head)
         end = self.layout.value_end(value)
@@ -330,38 +319,31 @@ class Step:
     # parsing a value or key alone
 
     def when_partial(self, text: str) -> Shape:
-        """The tree of a value's source alone."""
         syntax = self.document.syntax
         if syntax == "yaml" and text.isascii() and text[:1].isalnum() and text.translate(SIGNS).isalnum():
             return [SCALAR, None, None, text, ""]  # unquoted in every context: letters, digits, and signs without special meaning
-        root = value_node(text, syntax)
+        key = (text, syntax)
+        if key in _value_nodes:
+            root = _value_nodes[key]
+        else:
+            parsed = parse("", text if syntax == "yaml" else f"[{text}]", syntax)
+            root = parsed.root
+            if syntax == "json" and root is not None and len(root.children) == 1:
+                root = root.children[0]
+            root = None if parsed.problems or parsed.comments else root
+            if len(text) <= SHORT and len(_value_nodes) < MOST_KEPT:
+                _value_nodes[key] = root
         if root is None:
             raise EditRefused(f"{text!r} is not the source of a single value", self.place)
         return shape(root)
 
     def key_shape(self, text: str) -> Shape:
-        """The tree of a key's source alone."""
         if self.document.syntax == "json" and text[:1] not in "\"'":
             return [SCALAR, None, None, text, ""]
         return self.when_partial(text)
 
 
 _value_nodes: dict[tuple[str, Syntax], Node | None] = {}  # the fixes of a rule write the same short values in many files
-
-
-def value_node(text: str, syntax: Syntax) -> Node | None:
-    """The tree of a value's source alone; None if it is not the source of a single value."""
-    key = (text, syntax)
-    if key in _value_nodes:
-        return _value_nodes[key]
-    parsed = parse("", text if syntax == "yaml" else f"[{text}]", syntax)
-    root = parsed.root
-    if syntax == "json" and root is not None and len(root.children) == 1:
-        root = root.children[0]
-    node = None if parsed.problems or parsed.comments else root
-    if len(text) <= SHORT and len(_value_nodes) < MOST_KEPT:
-        _value_nodes[key] = node
-    return node
 
 
 def entry_value(node: Node, index: int) -> Node:

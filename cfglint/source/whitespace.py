@@ -49,11 +49,9 @@ class Whitespace:
         return next((span[1] for span in self.document.comments if span[0] == position), start)
 
     def owns_line(self, node: Node) -> bool:
-        """Whether only spaces are before a node on its line."""
         return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
 
     def ends_line(self, end: int) -> bool:
-        """Whether only spaces follow on the line."""
         return not self.text[end : self.line_end(end)].strip(" \t")
 
     def next_on_line(self, start: int) -> int:

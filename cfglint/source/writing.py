@@ -12,6 +12,7 @@ some network file systems) temporary files of killed processes remain. The targe
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,6 +25,8 @@ PREFIX, SUFFIX = ".cfglint-", ".tmp"
 OPEN_FILES = "/proc/self/fd"
 LOCK_TIMEOUT = 10.0  # seconds to wait for the lock of a folder: cfglint holds it only briefly, unless it was stopped
 PAUSE = 0.005  # seconds between two tries
+BARRED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
+NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 GROUP_BITS, OTHER_BITS = 0o070, 0o007
 
 swept: set[str] = set()  # folders that were searched for leftover files: once per process is enough
@@ -57,10 +60,14 @@ def write_report(path: str, data: bytes) -> None:
             try:
                 write_all([report])
                 return
-            except FileProblem as error:
-                if report.status is None or not isinstance(error.__cause__, OSError) or not rename_is_barred(error.__cause__):
+            except FileProblem as error:  # one that cannot be replaced may still be written into
+                barred = isinstance(error.__cause__, OSError) and error.__cause__.errno in BARRED
+                if report.status is None or not barred:
                     raise
-        with open(path, "wb", opener=open_without_waiting) as file:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | NOT_WAITING, 0o666)  # refuses a pipe that nobody reads
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(descriptor, True)
+        with open(descriptor, "wb") as file:
             file.write(data)
     except OSError as error:
         raise FileProblem(path, reason(error), "unwritable") from error
@@ -70,14 +77,6 @@ def refuse_outside(path: str) -> None:
     """Raise FileProblem for a path that a link, which may be of the project, leads out of the project."""
     if not is_inside(path, root_of(path)):
         raise FileProblem(path, "leads out of the project, or into its `.git`; nothing is written there", "unwritable")
-
-
-def open_without_waiting(path: str, flags: int) -> int:
-    """Open a file for writing; a pipe that nobody reads is refused."""
-    descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
-    if hasattr(os, "set_blocking"):
-        os.set_blocking(descriptor, True)
-    return descriptor
 
 
 def write_all(writes: Sequence[Write]) -> None:
@@ -101,22 +100,17 @@ def write_all(writes: Sequence[Write]) -> None:
                 each.attempt(each.commit)
                 done.append(each)
         except FileProblem as error:
-            undo_writes(done, error)
+            try:
+                while done:
+                    done[-1].attempt(done[-1].undo)
+                    done.pop().written = False
+            except FileProblem as again:
+                stay = ", ".join(each.path for each in done)
+                raise FileProblem(error.path, f"{error.message}; already written: {stay} ({again.message})", "unwritable") from again
             raise
         for folder in folders:
             with suppress(OSError):  # not every file system supports it
                 os.fsync(folder)
-
-
-def undo_writes(done: list[Write], error: FileProblem) -> None:
-    """Undo writes because a later one failed; the returned FileProblem names those that remain."""
-    try:
-        while done:
-            done[-1].attempt(done[-1].undo)
-            done.pop().written = False
-    except FileProblem as again:
-        stay = ", ".join(each.path for each in done)
-        raise FileProblem(error.path, f"{error.message}; already written: {stay} ({again.message})", "unwritable") from again
 
 
 class Write:
@@ -175,7 +169,13 @@ class Write:
     def name(self) -> None:
         """Give the staged file a temporary name, if it has none."""
         if self.temporary is None:
-            self.temporary = named(self.descriptor, self.folder)
+            name = free_name(self.folder)
+            within = os.open(self.folder, os.O_PATH)
+            try:  # only with a folder's descriptor does Python follow the link to the open file
+                os.link(f"{OPEN_FILES}/{self.descriptor}", os.path.basename(name), dst_dir_fd=within, follow_symlinks=True)
+            finally:
+                os.close(within)
+            self.temporary = name
         self.close()
 
     def commit(self) -> None:
@@ -269,23 +269,12 @@ class New(Write):
 
 
 def reason(error: OSError) -> str:
-    """A system error in words."""
-    import errno
-
     if error.errno == errno.ENXIO:
         return "is a pipe that no process reads"
     return (error.strerror or str(error)).lower()
 
 
-def rename_is_barred(error: OSError) -> bool:
-    """Whether a file cannot be replaced for a reason that does not prevent writing into it."""
-    import errno
-
-    return error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY)
-
-
 def free_name(folder: str) -> str:
-    """A free path for a temporary file in a folder."""
     return os.path.join(folder, f"{PREFIX}{os.urandom(8).hex()}{SUFFIX}")
 
 
@@ -297,17 +286,6 @@ def unnamed(folder: str, mode: int) -> int | None:
         return os.open(folder, os.O_WRONLY | os.O_TMPFILE, mode)
     except OSError:
         return None
-
-
-def named(descriptor: int | None, folder: str) -> str:
-    """The name that an unnamed file gets."""
-    name = free_name(folder)
-    within = os.open(folder, os.O_PATH)
-    try:  # only with a folder's descriptor does Python follow the link to the open file
-        os.link(f"{OPEN_FILES}/{descriptor}", os.path.basename(name), dst_dir_fd=within, follow_symlinks=True)
-    finally:
-        os.close(within)
-    return name
 
 
 def copy_ownership(file: int | str, old: str, status: os.stat_result) -> None:
@@ -322,20 +300,15 @@ def copy_ownership(file: int | str, old: str, status: os.stat_result) -> None:
             mode = mode & ~GROUP_BITS | (mode & OTHER_BITS) << 3
     if hasattr(os, "listxattr"):
         with suppress(OSError):
-            copy_attributes(file, old)
+            kept = os.listxattr(old)
+            for attribute in os.listxattr(file):
+                if attribute not in kept:  # inherited from the folder
+                    with suppress(OSError):
+                        os.removexattr(file, attribute)
+            for attribute in kept:
+                with suppress(OSError):
+                    os.setxattr(file, attribute, os.getxattr(old, attribute))
     os.chmod(file, mode)
-
-
-def copy_attributes(file: int | str, old: str) -> None:
-    """Give a new file the extended attributes of an old one, and remove those inherited from its folder."""
-    kept = os.listxattr(old)
-    for attribute in os.listxattr(file):
-        if attribute not in kept:
-            with suppress(OSError):
-                os.removexattr(file, attribute)
-    for attribute in kept:
-        with suppress(OSError):
-            os.setxattr(file, attribute, os.getxattr(old, attribute))
 
 
 @contextmanager
@@ -353,49 +326,37 @@ def locked(folders: Iterable[str]) -> Iterator[list[int]]:
             if not lock(descriptor, 0 if folder in given_up else LOCK_TIMEOUT):
                 given_up.add(folder)
             elif folder not in swept:
-                remove_leftovers(folder)
                 swept.add(folder)
+                with suppress(OSError):
+                    for name in os.listdir(folder):
+                        if name.startswith(PREFIX) and name.endswith(SUFFIX):
+                            with suppress(OSError):
+                                os.unlink(os.path.join(folder, name))
         yield descriptors
 
 
 def lock(descriptor: int, timeout: float) -> bool:
-    """Lock an open folder within some seconds; return False if that fails."""
     try:
         import fcntl
     except ImportError:
         return False
     import time
 
-    def held_elsewhere() -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        return False
-
     until = time.monotonic() + timeout
     try:
-        while held_elsewhere():
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
             if time.monotonic() > until:
                 return False
             time.sleep(PAUSE)
     except OSError:  # a file system without locks
         return False
-    return True
-
-
-def remove_leftovers(folder: str) -> None:
-    """Remove the temporary files of killed processes from a locked folder."""
-    with suppress(OSError):
-        for name in os.listdir(folder):
-            if name.startswith(PREFIX) and name.endswith(SUFFIX):
-                with suppress(OSError):
-                    os.unlink(os.path.join(folder, name))
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delay signals that would end the process."""
     import signal
 
     if not hasattr(signal, "pthread_sigmask"):

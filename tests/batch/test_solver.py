@@ -21,7 +21,6 @@ from cfglint.batch.solver import (
     Split,
     SplitProblem,
     SplitRule,
-    allowed,
     bubble,
     filled,
     solve,
@@ -180,7 +179,7 @@ def searched(problem: SplitProblem, target: int, gpus: int) -> list[tuple[int, i
         (micro, accumulation)
         for micro in range(1, problem.cap + 1)
         for accumulation in range(1, target // (micro * replicas) + 1)
-        if micro * accumulation * replicas == target and allowed(problem, (micro, accumulation))
+        if micro * accumulation * replicas == target and (problem.rule is None or problem.rule.accepts(micro, accumulation, problem.gpus))
     ]
 
 

@@ -9,7 +9,7 @@ from cfglint.findings.setting import NoSuchField
 from cfglint.frameworks.deepspeed.models import ZERO, read_section
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.llamafactory.arguments import default_of
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.parse import parse
@@ -22,7 +22,7 @@ from cfglint.source.parse import parse
         lambda: Arguments({}, (5, 23, 0))["learning_rat"],
         lambda: TrlConfig([parse("a.yaml", "{}\n", "yaml")], LaunchFacts(trainer="sft")).arguments["packin"],
         lambda: NeoXConfig([parse("a.yml", "{}\n", "yaml")], LaunchFacts()).argument("comet"),
-        lambda: default_of("finetuning_typ", (0, 9, 5)),
+        lambda: LlamaFactoryConfig([parse("a.yaml", "{}\n", "yaml")], LaunchFacts()).own("finetuning_typ"),
     ],
 )
 def test_a_field_of_no_release_cannot_be_looked_up(look_up):

@@ -247,7 +247,7 @@ ASKED = {"transformers": "4.43.0", "trl": "0.9.0"}
     ],
 )
 def test_since_which_releases_a_finding_is_given(given, packages, since):
-    search = allowed_releases.Search(SimpleNamespace(target=ASKED), [], packages)
+    search = allowed_releases.Search(SimpleNamespace(target=ASKED), packages)
     search.at = lambda target: SimpleNamespace(gives=lambda diagnostic: given(**{**ASKED, **target}))
     finding = Diagnostic("HFT006", "strategies", "warning", Place("a.yaml", 1, 1, 1, 1, 0, 0, ""), "/eval_strategy", "do not match")
     assert search.since(finding) == since

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cfglint.run.imported_programs import MOST_MODULES, Imports
+from cfglint.run.readers import MOST_MODULES, Imports
 
 TRAINS = "from transformers import TrainingArguments\nargs = TrainingArguments('out')\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from cfglint.cli import fix, main
 from cfglint.frameworks.base import Config, Framework
-from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
+from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project import suppression
 from cfglint.review import compare, consequences
@@ -29,7 +29,7 @@ STAGES = {
     "facts": (discovery.Discovery, "_facts"),
     "launcher": (loaded, "launched"),
     "config": (Framework, "config"),
-    "values": (DeepSpeedSections, "read"),
+    "values": (DeepSpeedConfig, "read"),
     "batch": (Config, "batch"),
     "numbers": (Config, "numbers"),
     "fork": (Config, "is_for_fork"),

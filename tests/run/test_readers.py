@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cases import each_case
-from cfglint.run.readers import Readers, marks_in, marks_of, may_compose
+from cfglint.run.readers import Readers, marks_of, may_compose, mentions
 from cfglint.source.file_source import FileSource
 
 FILE, MODULE, CONFIG = "ds.json", "import bench.tables", "hydra ds"
@@ -46,7 +46,7 @@ FILE, MODULE, CONFIG = "ds.json", "import bench.tables", "hydra ds"
     ],
 )
 def test_a_file_is_mentioned_by_its_whole_name(mark, content, path, expected):
-    assert marks_in([mark], content.encode(), path) == {mark: expected}
+    assert mentions(content.encode(), path, mark) == expected
 
 
 def test_the_marks_of_files():

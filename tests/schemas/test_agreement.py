@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases import each_case
 from cfglint.frameworks.deepspeed import models
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
-from cfglint.frameworks.deepspeed.releases import KEY_HISTORY
+from cfglint.frameworks.deepspeed.models import KEY_HISTORY
 from cfglint.frameworks.huggingface import fields
 from cfglint.frameworks.neox.fields import fields_of_release
 from cfglint.frameworks.releases.versions import dotted, parse_version

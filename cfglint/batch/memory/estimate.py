@@ -57,7 +57,6 @@ class Estimate(Record):
 
     @property
     def total(self) -> float:
-        """Bytes at the peak."""
         return self.peak.total
 
 
@@ -81,13 +80,18 @@ def estimate(shape: Shape, run: Settings, *others: Settings) -> Estimate:
 def single(shape: Shape, run: Settings) -> Estimate:
     """The memory of one rank with the given settings."""
     moments = moments_of(shape, run)
-    classification, (low, high) = certainty(shape, run)
+    classification = certainty(shape, run)
+    low, high = BANDS[classification]
     narrowest = widest = 0.0
-    if stream_undecided(run):
+    # FSDP with adapters and mixed precision: the residual stream is 16-bit or fp32, depending on release and adapter kernels.
+    if run.sharded == FSDP and run.lora is not None and run.autocast is not None and run.residual is None:
         narrow, wide = (moments_of(shape, changed(run, residual=width)) for width in (2, 4))
-        narrowest, widest = peak_of(narrow).total, peak_of(wide).total
-        moments = [middle(*pair) for pair in zip(narrow, wide, strict=True)]
-    peak = peak_of(moments)
+        narrowest, widest = (max(moment.total for moment in moments) for moments in (narrow, wide))
+        moments = [
+            Moment(first.name, **{name: (getattr(first, name) + getattr(second, name)) / 2 for name in TERMS})
+            for first, second in zip(narrow, wide, strict=True)
+        ]
+    peak = max(moments, key=lambda moment: moment.total)
     below = narrowest * low if narrowest else peak.total * low
     above = max(peak.total * high, widest * FP32_STREAM_MARGIN)
     overhead = GIB * (CONTEXT + (COMMUNICATION if run.ranks * run.tensor_parallel * run.pipeline_parallel > 1 else 0))
@@ -108,48 +112,22 @@ def single(shape: Shape, run: Settings) -> Estimate:
 
 
 def moments_of(shape: Shape, run: Settings) -> list[Moment]:
-    """The moments of the ranks that may need the most memory."""
-    return [moment for part, settings in stages(shape, run) for moment in TrainingStep(part, settings).moments()]
-
-
-def peak_of(moments: list[Moment]) -> Moment:
-    """The moment with the most bytes."""
-    return max(moments, key=lambda moment: moment.total)
-
-
-def stream_undecided(run: Settings) -> bool:
-    """Whether the residual stream may be 16-bit or fp32: FSDP with adapters and mixed precision, depending on release and adapter
-    kernels.
-    """
-    return run.sharded == FSDP and run.lora is not None and run.autocast is not None and run.residual is None
-
-
-def middle(first: Moment, second: Moment) -> Moment:
-    """The mean of a moment in two runs, term by term."""
-    return Moment(first.name, **{name: (getattr(first, name) + getattr(second, name)) / 2 for name in TERMS})
-
-
-def stages(shape: Shape, run: Settings) -> list[tuple[Shape, Settings]]:
-    """The ranks that may need the most memory: with pipeline parallelism the first stage (most micro batches in flight) and the last
-    (the loss).
+    """The moments of the ranks that may need the most memory: with pipeline parallelism the first stage (most micro batches in flight) and
+    the last (the loss).
     """
     part = shape.divided(run.tensor_parallel, run.pipeline_parallel)
     if run.pipeline_parallel == 1:
-        return [(part, run)]
+        return TrainingStep(part, run).moments()
     part = changed(part, tied=True)  # one of embedding and head
-    in_flight = min(run.pipeline_parallel, run.accumulation)
-    return [(part, changed(run, loss=LOSS_NONE, in_flight=in_flight)), (part, run)]
+    first = changed(run, loss=LOSS_NONE, in_flight=min(run.pipeline_parallel, run.accumulation))
+    return [*TrainingStep(part, first).moments(), *TrainingStep(part, run).moments()]
 
 
-def certainty(shape: Shape, run: Settings) -> tuple[Certainty, tuple[float, float]]:
-    """The class of a run's estimate and the factors of its band, as validated on recorded and measured runs."""
-    if not shape.known or run.own_code:
-        return CLASS_C, BANDS[CLASS_C]
-    if run.unmeasured and run.lora is None:
-        return CLASS_C, BANDS[CLASS_C]
-    if run.unmeasured or run.strategy in (FSDP, ZERO) or run.quantization != NONE or shape.experts:
-        return CLASS_B, BANDS[CLASS_B]
-    return CLASS_A, BANDS[CLASS_A]
+def certainty(shape: Shape, run: Settings) -> Certainty:
+    """The class of a run's estimate, as validated on recorded and measured runs."""
+    if not shape.known or run.own_code or (run.unmeasured and run.lora is None):
+        return CLASS_C
+    return CLASS_B if run.unmeasured or run.strategy in (FSDP, ZERO) or run.quantization != NONE or shape.experts else CLASS_A
 
 
 def verdict(found: Estimate, available: float) -> Fit:
@@ -173,20 +151,12 @@ def largest_micro_batch(
     shape: Shape, available: float, runs: Sequence[Settings], condition: Callable[[Estimate, float], bool] = surely_fits
 ) -> int:
     """The largest micro batch that certainly fits, or that satisfies another condition; 0 if there is none. Memory only grows with it."""
-
-    def holds(size: int) -> bool:
-        return condition(estimate(shape, *(changed(run, micro_batch=size) for run in runs)), available)
-
-    return largest(holds)
+    return largest(lambda size: condition(estimate(shape, *(changed(run, micro_batch=size) for run in runs)), available))
 
 
 def longest_row(shape: Shape, available: float, runs: Sequence[Settings]) -> int:
     """The tokens per row that certainly fit; 0 if there are none."""
-
-    def holds(length: int) -> bool:
-        return surely_fits(estimate(shape, *(changed(run, sequence=length) for run in runs)), available)
-
-    return largest(holds)
+    return largest(lambda length: surely_fits(estimate(shape, *(changed(run, sequence=length) for run in runs)), available))
 
 
 def largest(holds: Callable[[int], bool]) -> int:

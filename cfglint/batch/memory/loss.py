@@ -34,31 +34,27 @@ def implementation(version: tuple[int, ...]) -> str:
 
 
 def bytes_of_loss(shape: Shape, run: Settings, element: int) -> tuple[int, int]:
-    """Bytes allocated at the end of the forward and in the backward of the loss. `element` is the bytes per logit."""
+    """Bytes allocated at the end of the forward and in the backward of the loss. `element` is the bytes per logit.
+
+    Per logit: logits, their fp32 copy where they are 16-bit (with all copies that a release makes), and the log-softmax; in the backward
+    the log-softmax, its gradient and that of the negative log-likelihood, 4 bytes each.
+    """
     if run.loss == LOSS_FUSED:
         return fused(shape, run, element)
     if run.loss == LOSS_CHUNKED:
         return chunked(shape, run, element)
     if run.loss == LOSS_NONE:  # another pipeline stage computes it
         return 0, 0
-    each = shape.vocabulary * run.tokens
-    forward, backward = per_logit(run.loss, element)
+    if run.loss == LOSS_IN_PLACE:
+        forward, backward = element, 2 * element
+    elif run.loss == LOSS_MEGATRON:
+        forward, backward = 6, 8
+    else:
+        shifted = {LOSS_COPY: 4, LOSS_FLOAT: element}.get(run.loss, 0)
+        forward, backward = (8 if element == 4 else 10) + shifted, 12
+    logits = shape.vocabulary * run.tokens
     softcap = element if shape.architecture.softcap else 0  # tanh keeps its output
-    return (forward + softcap) * each, (backward + softcap) * each
-
-
-def per_logit(loss: str, element: int) -> tuple[int, int]:
-    """Bytes per logit at the end of the forward and in the backward.
-
-    Logits, their fp32 copy where they are 16-bit (with all copies that a release makes), and the log-softmax; in the backward the
-    log-softmax, its gradient and that of the negative log-likelihood, 4 bytes each.
-    """
-    if loss == LOSS_IN_PLACE:
-        return element, 2 * element
-    if loss == LOSS_MEGATRON:
-        return 6, 8
-    shifted = {LOSS_COPY: 4, LOSS_FLOAT: element}.get(loss, 0)
-    return (8 if element == 4 else 10) + shifted, 12
+    return (forward + softcap) * logits, (backward + softcap) * logits
 
 
 def fused(shape: Shape, run: Settings, element: int) -> tuple[int, int]:

@@ -28,11 +28,9 @@ class Moment(Record):
 
     @property
     def total(self) -> float:
-        """All bytes."""
         return self.weights + self.gradients + self.optimizer + self.activations + self.logits + self.buffers
 
     def terms(self) -> dict[str, float]:
-        """Map the name of each term to its bytes."""
         return {name: getattr(self, name) for name in TERMS}
 
 
@@ -85,91 +83,71 @@ class TrainingStep:
         self.head_cast = 2 * shape.head_matrix if self.casts else 0
         self.trained_width = widths.weights if self.full else 0
 
-    def moment(self, name: str, *, gradients: float, activations: float, logits: float = 0, buffers: float = 0) -> Moment:
+    def moment(self, name: str, gradients: float, activations: float, *, logits: float = 0, buffers: float = 0) -> Moment:
         """A moment of forward or backward: the bytes that the rank always holds, plus the given ones."""
         state = self.held
         return Moment(name, state.weights, gradients, state.optimizer, activations, logits, state.buffers + self.mask + buffers)
 
     def moments(self) -> list[Moment]:
         """The moments in chronological order."""
-        found = [self.forward_end(), self.loss_gradient()]
-        if self.full and self.run.loss not in (LOSS_FUSED, LOSS_CHUNKED, LOSS_NONE):
-            found.append(self.head_gradient())
-        return [*found, self.top_layer(), self.bottom_layer(), self.backward_end(), self.step()]
-
-    @property
-    def fp32_head_input(self) -> float:
-        """The output of the last norm in fp32, which the copy made by autocast replaces."""
-        return 4 * self.shape.hidden * self.run.tokens if self.casts and self.widths.residual == 4 and self.shape.block == GATED else 0
-
-    @property
-    def all_layers_cast(self) -> float:
-        """16-bit copies of all layers' weights."""
-        return self.shape.layers * self.layer_cast
-
-    @property
-    def layers_cast(self) -> float:
-        """The 16-bit copies that exist when the backward begins: recomputation makes copies of its own."""
-        return 0 if self.run.checkpointing else self.all_layers_cast
-
-    def forward_end(self) -> Moment:
-        """All saved activations, the last norm, the logits and the loss's first tensors. The cache keeps copies of trained weights only."""
-        cached = 0 if self.run.checkpointing and not self.full else self.all_layers_cast
-        kept = self.saved + self.final_norm + self.fp32_head_input
-        return self.moment(
-            FORWARD_END, gradients=self.held.from_start, activations=kept, logits=self.loss_forward, buffers=cached + self.head_cast
-        )
-
-    def loss_gradient(self) -> Moment:
-        """The backward of the loss: usually 12 bytes per logit."""
-        kept, casts = self.saved + self.final_norm, self.layers_cast + self.head_cast
-        return self.moment(LOSS_BACKWARD, gradients=self.held.from_start, activations=kept, logits=self.loss_backward, buffers=casts)
-
-    def head_gradient(self) -> Moment:
-        """The gradient of the head's weight is computed while the gradient of the logits is still allocated."""
-        products, weights = self.widths.products, self.trained_width
-        copies = products + (weights if weights != products else 0)
-        return self.moment(
-            HEAD_GRADIENT,
-            gradients=self.held.from_start + copies * self.shape.head_matrix,
-            activations=self.saved + self.final_norm + self.fp32_head_input,
-            logits=products * self.shape.vocabulary * self.run.tokens,
-            buffers=self.layers_cast + self.head_cast,
-        )
-
-    @property
-    def head_kept(self) -> float:
-        """The gradients of head and last norm after their computation; that of a tied head is kept until the embedding's is added."""
-        parameters = (self.shape.head_matrix if self.shape.tied else self.shape.head) + self.shape.final_norm
-        return parameters * self.trained_width * self.held.fraction
-
-    def top_layer(self) -> Moment:
-        """The backward of the last layer: all stored activations are still allocated."""
-        casts = self.layer_cast if self.run.checkpointing else self.all_layers_cast
-        gradients = max(self.held.from_start, self.head_kept)
-        return self.moment(BACKWARD_TOP, gradients=gradients, activations=self.saved + self.recomputed + self.transient, buffers=casts)
-
-    def bottom_layer(self) -> Moment:
-        """The backward of the first layer: nearly all gradients, the activations of one layer."""
-        each = self.shape.layer * self.trained_width * self.held.fraction
-        gradients = max(self.held.from_start, self.head_kept + (self.shape.layers - 1) * each) + each / 2
-        stream = self.stream if self.run.checkpointing else 0
-        return self.moment(
-            BACKWARD_BOTTOM,
-            gradients=gradients,
-            activations=stream + (self.recomputed or self.layer) + self.transient,
-            buffers=self.layer_cast,
-        )
-
-    def backward_end(self) -> Moment:
-        """All gradients, and the embedding's while it is added to an existing one (tied: both parts and their sum)."""
+        shape, run, state, widths = self.shape, self.run, self.held, self.widths
+        # The output of the last norm in fp32, which the copy made by autocast replaces.
+        head_input = 4 * shape.hidden * run.tokens if self.casts and widths.residual == 4 and shape.block == GATED else 0
+        casts = shape.layers * self.layer_cast  # 16-bit copies of all layers' weights
+        casts_kept = 0 if run.checkpointing else casts  # when the backward begins: recomputation makes copies of its own
+        kept = self.saved + self.final_norm
+        # All saved activations, the last norm, the logits and the loss's first tensors. The cache keeps copies of trained weights only.
+        cached = self.head_cast + (0 if run.checkpointing and not self.full else casts)
+        moments = [
+            self.moment(FORWARD_END, state.from_start, kept + head_input, logits=self.loss_forward, buffers=cached),
+            # Usually 12 bytes per logit.
+            self.moment(
+                LOSS_BACKWARD,
+                gradients=state.from_start,
+                activations=kept,
+                logits=self.loss_backward,
+                buffers=casts_kept + self.head_cast,
+            ),
+        ]
+        if self.full and run.loss not in (LOSS_FUSED, LOSS_CHUNKED, LOSS_NONE):
+            # The gradient of the head's weight is computed while the gradient of the logits is still allocated.
+            copies = widths.products + (self.trained_width if self.trained_width != widths.products else 0)
+            moments.append(
+                self.moment(
+                    HEAD_GRADIENT,
+                    gradients=state.from_start + copies * shape.head_matrix,
+                    activations=kept + head_input,
+                    logits=widths.products * shape.vocabulary * run.tokens,
+                    buffers=casts_kept + self.head_cast,
+                )
+            )
+        # The gradients of head and last norm; that of a tied head is kept until the embedding's is added.
+        head = (shape.head_matrix if shape.tied else shape.head) + shape.final_norm
+        head_kept = head * self.trained_width * state.fraction
+        # In the backward of the last layer all stored activations are still allocated, in that of the first nearly all gradients.
+        top = max(state.from_start, head_kept)
+        each = shape.layer * self.trained_width * state.fraction
+        bottom = max(state.from_start, head_kept + (shape.layers - 1) * each) + each / 2
+        stream = self.stream if run.checkpointing else 0
+        # The embedding's gradient while it is added to an existing one (tied: both parts and their sum).
         embedding = 0.0
-        if self.held.from_start or self.shape.tied:
-            embedding = (2 if self.shape.tied else 1) * self.shape.embedding * self.trained_width
-        gradients = max(self.held.from_start, self.held.gradients) + embedding
-        return self.moment(BACKWARD_END, gradients=gradients, activations=self.stream)
-
-    def step(self) -> Moment:
-        """The optimizer step: no activations; what the step allocates counts as the optimizer's."""
-        state = self.held
-        return Moment(STEP, state.weights, state.step_gradients, state.optimizer + state.step, buffers=state.step_buffers)
+        if state.from_start or shape.tied:
+            embedding = (2 if shape.tied else 1) * shape.embedding * self.trained_width
+        return [
+            *moments,
+            self.moment(
+                BACKWARD_TOP,
+                top,
+                activations=self.saved + self.recomputed + self.transient,
+                buffers=self.layer_cast if run.checkpointing else casts,
+            ),
+            self.moment(
+                BACKWARD_BOTTOM,
+                gradients=bottom,
+                activations=stream + (self.recomputed or self.layer) + self.transient,
+                buffers=self.layer_cast,
+            ),
+            self.moment(BACKWARD_END, gradients=max(state.from_start, state.gradients) + embedding, activations=self.stream),
+            # No activations; what the step allocates counts as the optimizer's.
+            Moment(STEP, state.weights, state.step_gradients, state.optimizer + state.step, buffers=state.step_buffers),
+        ]

@@ -29,34 +29,19 @@ BLOCK_STATE = 1 + 4 / 256
 BLOCK_STATE_4BIT = 0.5 + 4 / 128
 ADAFACTOR_ROWS = 0.001  # of a matrix: its row and column sums
 NAMES = {
-    "adamw_torch_fused": ADAM_FUSED,
-    "adamw_apex_fused": ADAM_FUSED,
-    "adamw_torch": ADAM_FOREACH,
-    "adamw_torch_xla": ADAM_FOREACH,
-    "adamw_hf": ADAM_FUSED,
-    "adamw_anyprecision": ADAM_FUSED,
-    "adamw_bnb_8bit": ADAM_8BIT,
-    "adamw_8bit": ADAM_8BIT,
-    "paged_adamw_8bit": PAGED,
-    "adamw_torch_8bit": ADAM_8BIT,
-    "adamw_torch_4bit": ADAM_4BIT,
-    "ademamix_8bit": ADAM_8BIT,
-    "paged_ademamix_8bit": PAGED,
-    "paged_adamw": PAGED,
-    "paged_adamw_32bit": PAGED,
-    "lion": ONE_STATE,
-    "lion_32bit": ONE_STATE,
-    "paged_lion": PAGED,
-    "paged_lion_32bit": PAGED,
-    "lion_8bit": LION_8BIT,
-    "paged_lion_8bit": PAGED,
-    "adafactor": ADAFACTOR,
-    "sgd": SGD,
-    "adagrad": ONE_STATE,
-    "rmsprop": ONE_STATE,
-    "rmsprop_bnb": ONE_STATE,
-    "rmsprop_bnb_32bit": ONE_STATE,
-    "rmsprop_bnb_8bit": LION_8BIT,
+    name: kind
+    for kind, names in {
+        ADAM_FUSED: "adamw_torch_fused adamw_apex_fused adamw_hf adamw_anyprecision",
+        ADAM_FOREACH: "adamw_torch adamw_torch_xla",
+        ADAM_8BIT: "adamw_bnb_8bit adamw_8bit adamw_torch_8bit ademamix_8bit",
+        ADAM_4BIT: "adamw_torch_4bit",
+        PAGED: "paged_adamw_8bit paged_ademamix_8bit paged_adamw paged_adamw_32bit paged_lion paged_lion_32bit paged_lion_8bit",
+        ONE_STATE: "lion lion_32bit adagrad rmsprop rmsprop_bnb rmsprop_bnb_32bit",
+        LION_8BIT: "lion_8bit rmsprop_bnb_8bit",
+        ADAFACTOR: "adafactor",
+        SGD: "sgd",
+    }.items()
+    for name in names.split()
 }
 
 

@@ -67,24 +67,18 @@ def together(shape: Shape, runs: Sequence[Settings], available: float) -> Togeth
     for size in range(1, MOST_TOGETHER + 1):
         for chosen in combinations(names, size):
             after = [apply(run, chosen) for run in runs]
-            found = estimate(shape, *after)
-            if verdict(found, available) == FITS:
-                return largest_of(shape, runs[0], after, chosen, available)
+            if verdict(estimate(shape, *after), available) != FITS:
+                continue
+            told = [name for name in chosen if name != MICRO_BATCH]
+            if MICRO_BATCH in chosen:
+                micro_batch = min(largest_micro_batch(shape, available, after), runs[0].micro_batch - 1)
+                after = [changed(run, micro_batch=micro_batch) for run in after]
+                told.append(f"{MICRO_BATCH} {micro_batch}")
+            return Together(told, estimate(shape, *after))
     return None
 
 
-def largest_of(shape: Shape, before: Settings, after: list[Settings], chosen: Sequence[str], available: float) -> Together:
-    """The changes with the largest micro batch that fits, if a smaller one is among them."""
-    names = [name for name in chosen if name != MICRO_BATCH]
-    if MICRO_BATCH in chosen:
-        micro_batch = min(largest_micro_batch(shape, available, after), before.micro_batch - 1)
-        after = [changed(run, micro_batch=micro_batch) for run in after]
-        names.append(f"{MICRO_BATCH} {micro_batch}")
-    return Together(names, estimate(shape, *after))
-
-
 def apply(run: Settings, names: Sequence[str]) -> Settings:
-    """The settings after some changes."""
     for name in names:
         run = CHANGES[name](run)
     return run

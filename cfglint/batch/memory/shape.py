@@ -55,65 +55,45 @@ def unexamined(block: str = GATED, **properties: Any) -> Architecture:
 NO_BIAS = (False, False, False)
 LLAMA = Architecture()
 ARCHITECTURES = {
-    "llama": LLAMA,
-    "mistral": LLAMA,
-    "mixtral": LLAMA,
-    "granite": LLAMA,
-    "qwen2": Architecture(qkv_bias=True),
-    "qwen3": Architecture(head_norm=True),
-    "gemma": Architecture(fp32_norm=True, tied=True),
-    "gemma2": Architecture(fp32_norm=True, tied=True, norms=4, softcap=True),
-    "phi3": Architecture(fused=True),
-    "olmo": Architecture(norm_weights=0),
-    "gpt2": Architecture(GPT2, tied=True, dropout=0.1, norm_weights=2),
-    "gpt_neox": Architecture(NEOX, norm_weights=2),
-    "phi": Architecture(PHI, norms=1, norm_weights=2, head_bias=True),
-    "qwen": unexamined(qkv_bias=True, halved=True),
-    "qwen2_moe": unexamined(qkv_bias=True),
-    "qwen3_moe": unexamined(head_norm=True),
-    "qwen2_vl": unexamined(qkv_bias=True, text_only=True),
-    "qwen2_5_vl": unexamined(qkv_bias=True, text_only=True),
-    "qwen3_vl": unexamined(head_norm=True, text_only=True),
-    "gemma3_text": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True),
-    "gemma3": unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True, text_only=True),
-    "llava": unexamined(text_only=True),
-    "qwen3_5": unexamined(head_norm=True, text_only=True),
-    "smollm3": unexamined(tied=True),
-    "olmo2": unexamined(full_norm=True),
-    "olmoe": unexamined(full_norm=True),
-    "cohere": unexamined(norms=1, tied=True),
-    "stablelm": unexamined(norm_weights=2),
-    "baichuan": unexamined(),
-    "internlm": unexamined(),
-    "internlm2": unexamined(),
-    "internlm3": unexamined(),
-    "minicpm": unexamined(tied=True),
-    "chatglm": unexamined(qkv_bias=True),
-    "glm": unexamined(qkv_bias=True),
-    "glm4": unexamined(qkv_bias=True, norms=4),
-    "deepseek": unexamined(),
-    "deepseek_v2": unexamined(),
-    "deepseek_v3": unexamined(),
-    "falcon": unexamined(NEOX, norms=1, norm_weights=2, biases=NO_BIAS, tied=True),
-    "bloom": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
-    "opt": unexamined(NEOX, norm_weights=2, tied=True),
-    "gpt_bigcode": unexamined(NEOX, norm_weights=2, tied=True),
-    "starcoder2": unexamined(NEOX, norm_weights=2, tied=True),
-    "gptj": unexamined(NEOX, norms=1, norm_weights=2, biases=(False, False, True), head_bias=True),
-    "gpt_neo": unexamined(NEOX, norm_weights=2, biases=(False, True, True), tied=True),
-    "mpt": unexamined(NEOX, biases=NO_BIAS, tied=True),
-    "bert": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4),
-    "roberta": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3),
-    "xlm-roberta": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3),
-    "distilbert": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
-    "electra": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4),
-    "deberta-v2": unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2),
-    "gpt_oss": unexamined(),
-    "internvl": unexamined(text_only=True),
-    "glm-6b": unexamined(NEOX, norm_weights=2, tied=True),
-    "whisper": unexamined(T5, tied=True, text_only=True),
-    "t5": unexamined(T5, tied=True),
-    "mt5": unexamined(T5),
+    name: architecture
+    for architecture, names in (
+        (LLAMA, "llama mistral mixtral granite"),
+        (Architecture(qkv_bias=True), "qwen2"),
+        (Architecture(head_norm=True), "qwen3"),
+        (Architecture(fp32_norm=True, tied=True), "gemma"),
+        (Architecture(fp32_norm=True, tied=True, norms=4, softcap=True), "gemma2"),
+        (Architecture(fused=True), "phi3"),
+        (Architecture(norm_weights=0), "olmo"),
+        (Architecture(GPT2, tied=True, dropout=0.1, norm_weights=2), "gpt2"),
+        (Architecture(NEOX, norm_weights=2), "gpt_neox"),
+        (Architecture(PHI, norms=1, norm_weights=2, head_bias=True), "phi"),
+        (unexamined(), "baichuan internlm internlm2 internlm3 deepseek deepseek_v2 deepseek_v3 gpt_oss"),
+        (unexamined(qkv_bias=True, halved=True), "qwen"),
+        (unexamined(qkv_bias=True), "qwen2_moe chatglm glm"),
+        (unexamined(qkv_bias=True, norms=4), "glm4"),
+        (unexamined(head_norm=True), "qwen3_moe"),
+        (unexamined(qkv_bias=True, text_only=True), "qwen2_vl qwen2_5_vl"),
+        (unexamined(head_norm=True, text_only=True), "qwen3_vl qwen3_5"),
+        (unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True), "gemma3_text"),
+        (unexamined(fp32_norm=True, tied=True, norms=4, head_norm=True, text_only=True), "gemma3"),
+        (unexamined(text_only=True), "llava internvl"),
+        (unexamined(tied=True), "smollm3 minicpm"),
+        (unexamined(full_norm=True), "olmo2 olmoe"),
+        (unexamined(norms=1, tied=True), "cohere"),
+        (unexamined(norm_weights=2), "stablelm"),
+        (unexamined(NEOX, norms=1, norm_weights=2, biases=NO_BIAS, tied=True), "falcon"),
+        (unexamined(NEOX, norm_weights=2, tied=True), "opt gpt_bigcode starcoder2 glm-6b"),
+        (unexamined(NEOX, norms=1, norm_weights=2, biases=(False, False, True), head_bias=True), "gptj"),
+        (unexamined(NEOX, norm_weights=2, biases=(False, True, True), tied=True), "gpt_neo"),
+        (unexamined(NEOX, biases=NO_BIAS, tied=True), "mpt"),
+        (unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=2), "bloom distilbert deberta-v2"),
+        (unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=3), "roberta xlm-roberta"),
+        (unexamined(NEOX, norm_weights=2, tied=True, embedding_norms=4), "bert electra"),
+        (unexamined(T5, tied=True, text_only=True), "whisper"),
+        (unexamined(T5, tied=True), "t5"),
+        (unexamined(T5), "mt5"),
+    )
+    for name in names.split()
 }
 
 
@@ -181,7 +161,6 @@ class Shape(Record):
 
     @property
     def architecture(self) -> Architecture:
-        """The properties of its model type."""
         return ARCHITECTURES.get(self.model_type, LLAMA)
 
     @property
@@ -191,7 +170,6 @@ class Shape(Record):
 
     @property
     def block(self) -> str:
-        """The structure of a layer."""
         return self.architecture.block
 
     @property
@@ -206,11 +184,7 @@ class Shape(Record):
 
     @property
     def matrices(self) -> list[Matrix]:
-        """The weight matrices of one layer."""
-        build = {GPT2: gpt2_matrices, NEOX: neox_matrices, PHI: phi_matrices, T5: t5_matrices}.get(self.block)
-        if build is not None:
-            return build(self)
-        return (fused_matrices if self.architecture.fused else gated_matrices)(self)
+        return matrices_of(self)
 
     @property
     def matrix_weights(self) -> int:
@@ -228,7 +202,6 @@ class Shape(Record):
 
     @property
     def embedding(self) -> int:
-        """Parameters of the embeddings."""
         return (self.vocabulary + self.positions + self.architecture.embedding_norms) * self.hidden
 
     @property
@@ -245,35 +218,20 @@ class Shape(Record):
 
     @property
     def final_norm(self) -> int:
-        """Parameters of the last norm."""
         return self.architecture.norm_weights * self.hidden
 
     @property
     def parameters(self) -> int:
-        without = self.dense_layers * (self.expert_weights - 3 * self.hidden * self.dense_intermediate)
+        # Of a layer's experts, their router and what every token passes.
+        experts = self.hidden * (self.experts * (3 * self.intermediate + 1) + 3 * self.shared) if self.experts else 0
+        without = self.dense_layers * (experts - 3 * self.hidden * self.dense_intermediate)
         return self.layers * self.layer - without + self.head + self.embedding + self.final_norm
-
-    @property
-    def expert_weights(self) -> int:
-        """Weights of a layer's experts, their router and what every token passes."""
-        routed = self.experts * (3 * self.intermediate + 1)
-        return self.hidden * (routed + 3 * self.shared) if self.experts else 0
 
     def linear_weights(self, fused_experts: bool = False) -> int:
         """Weights of the linear layers in all blocks, which quantization makes smaller; without routed experts that are parameters."""
         rest = self.layers * (self.layer - self.matrix_weights) + self.head + self.embedding + self.final_norm
         experts = (self.layers - self.dense_layers) * self.hidden * self.experts * (3 * self.intermediate + 1) if fused_experts else 0
         return self.parameters - rest - experts
-
-    @property
-    def largest_matrix(self) -> int:
-        """Weights of the largest single parameter."""
-        return max([self.head_matrix] + [matrix.size for matrix in self.matrices])
-
-    @property
-    def largest_layer_matrix(self) -> int:
-        """Weights of a layer's largest matrix."""
-        return max(matrix.size for matrix in self.matrices)
 
     def divided(self, tensor: int, pipeline: int) -> Shape:
         """The shape on one rank of a tensor- and pipeline-parallel run; the residual stream keeps its width."""
@@ -291,136 +249,92 @@ class Shape(Record):
 
 
 def ceiling(number: int, divisor: int) -> int:
-    """The quotient rounded up."""
     return -(-number // divisor)
 
 
-def gated_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of Llama and its relatives; the experts of Mixtral are one parameter for gate and up, and one for down
-    (transformers 5).
-    """
-    hidden, inner = shape.hidden, shape.intermediate
-    attention = attention_matrices(shape)
-    if shape.latent is not None:
-        attention = latent_matrices(shape, shape.latent)
-    elif shape.delta is not None:
-        attention = delta_matrices(shape, shape.delta)
-    if shape.experts:
-        experts, shared = shape.experts, shape.shared
-        together = [Matrix("shared.gate_up_proj", hidden, 2 * shared), Matrix("shared.down_proj", shared, hidden)] if shared else []
+def matrices_of(shape: Shape) -> list[Matrix]:
+    """The weight matrices of one layer."""
+    hidden, inner, query, keys = shape.hidden, shape.intermediate, shape.query_width, shape.kv_width
+    if shape.block == GPT2:  # Conv1D, with biases
+        sizes = [("c_attn", hidden, 3 * hidden), ("c_proj", hidden, hidden), ("c_fc", hidden, inner), ("mlp.c_proj", inner, hidden)]
+        return [Matrix(*matrix, bias=True) for matrix in sizes]
+    if shape.block == NEOX:  # and others whose feed-forward part has no gate
+        of_queries, of_output, of_feed_forward = shape.architecture.biases
         return [
-            *attention,
-            Matrix("gate", hidden, experts),
-            Matrix("experts.gate_up_proj", hidden, 2 * inner, experts),
-            Matrix("experts.down_proj", inner, hidden, experts),
-            *together,
+            Matrix("query_key_value", hidden, query + 2 * keys, bias=of_queries),
+            Matrix("dense", query, hidden, bias=of_output),
+            Matrix("dense_h_to_4h", hidden, inner, bias=of_feed_forward),
+            Matrix("dense_4h_to_h", inner, hidden, bias=of_feed_forward),
         ]
-    bias = shape.mlp_bias
-    up = [Matrix("gate_proj", hidden, inner, bias=bias), Matrix("up_proj", hidden, inner, bias=bias)]
-    return [*attention, *up, Matrix("down_proj", inner, hidden, bias=bias)]
-
-
-def attention_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of attention with queries, keys and values of their own."""
+    if shape.block == PHI:  # Phi-1.5 and Phi-2
+        projections = [("q_proj", hidden, query), ("k_proj", hidden, keys), ("v_proj", hidden, keys), ("dense", query, hidden)]
+        return [Matrix(*matrix, bias=True) for matrix in (*projections, ("fc1", hidden, inner), ("fc2", inner, hidden))]
+    if shape.block == T5:  # the decoder has as many layers as the encoder: half of the layers also attend to the encoder
+        attention = [Matrix(name, hidden, query) for name in ("q", "k", "v", "o")]
+        return [*attention, Matrix("cross", hidden, query, 2), Matrix("wi", hidden, inner, shape.cross_gate), Matrix("wo", inner, hidden)]
+    if shape.architecture.fused:  # Phi-3: one for q, k and v, one for gate and up
+        attention = [Matrix("qkv_proj", hidden, query + 2 * keys), Matrix("o_proj", query, hidden)]
+        return [*attention, Matrix("gate_up_proj", hidden, 2 * inner), Matrix("down_proj", inner, hidden)]
+    if not shape.experts:
+        up = [Matrix(name, hidden, inner, bias=shape.mlp_bias) for name in ("gate_proj", "up_proj")]
+        return [*attention_of(shape), *up, Matrix("down_proj", inner, hidden, bias=shape.mlp_bias)]
+    # The experts of Mixtral are one parameter for gate and up, and one for down (transformers 5).
+    shared = [Matrix("shared.gate_up_proj", hidden, 2 * shape.shared), Matrix("shared.down_proj", shape.shared, hidden)]
     return [
-        Matrix("q_proj", shape.hidden, shape.query_width, bias=shape.qkv_bias),
-        Matrix("k_proj", shape.hidden, shape.kv_width, bias=shape.qkv_bias),
-        Matrix("v_proj", shape.hidden, shape.kv_width, bias=shape.qkv_bias),
-        Matrix("o_proj", shape.query_width, shape.hidden, bias=shape.output_bias),
+        *attention_of(shape),
+        Matrix("gate", hidden, shape.experts),
+        Matrix("experts.gate_up_proj", hidden, 2 * inner, shape.experts),
+        Matrix("experts.down_proj", inner, hidden, shape.experts),
+        *(shared if shape.shared else []),
     ]
 
 
-def latent_matrices(shape: Shape, latent: Latent) -> list[Matrix]:
-    """The matrices of DeepSeek's attention, whose keys and values are compressed together."""
-    hidden, heads = shape.hidden, shape.heads
-    width = heads * (latent.plain + latent.rotary)
-    queries = [Matrix("q_a_proj", hidden, latent.query), Matrix("q_b_proj", latent.query, width)]
-    return [
-        *(queries if latent.query else [Matrix("q_proj", hidden, width)]),
-        Matrix("kv_a_proj_with_mqa", hidden, latent.keys + latent.rotary),
-        Matrix("kv_b_proj", latent.keys, heads * (latent.plain + latent.value)),
-        Matrix("o_proj", heads * latent.value, hidden),
-    ]
-
-
-def delta_matrices(shape: Shape, delta: Delta) -> list[Matrix]:
-    """The matrices of the gated delta rule: queries, keys and values together, the gate of the output, the output."""
-    return [
-        Matrix("in_proj_qkv", shape.hidden, 2 * delta.keys + delta.values),
-        Matrix("in_proj_z", shape.hidden, delta.values),
-        Matrix("out_proj", delta.values, shape.hidden),
-    ]
-
-
-def t5_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of T5, whose decoder has as many layers as its encoder: half of the layers also attend to the encoder."""
-    hidden, inner, width = shape.hidden, shape.intermediate, shape.query_width
-    attention = [Matrix(name, hidden, width) for name in ("q", "k", "v", "o")]
-    return [*attention, Matrix("cross", hidden, width, 2), Matrix("wi", hidden, inner, shape.cross_gate), Matrix("wo", inner, hidden)]
-
-
-def fused_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of Phi-3: one for q, k and v, one for gate and up."""
-    return [
-        Matrix("qkv_proj", shape.hidden, shape.query_width + 2 * shape.kv_width),
-        Matrix("o_proj", shape.query_width, shape.hidden),
-        Matrix("gate_up_proj", shape.hidden, 2 * shape.intermediate),
-        Matrix("down_proj", shape.intermediate, shape.hidden),
-    ]
-
-
-def gpt2_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of GPT-2 (Conv1D, with biases)."""
-    hidden, inner = shape.hidden, shape.intermediate
-    return [
-        Matrix("c_attn", hidden, 3 * hidden, bias=True),
-        Matrix("c_proj", hidden, hidden, bias=True),
-        Matrix("c_fc", hidden, inner, bias=True),
-        Matrix("mlp.c_proj", inner, hidden, bias=True),
-    ]
-
-
-def neox_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of GPT-NeoX, and of others whose feed-forward part has no gate."""
-    hidden, inner, width = shape.hidden, shape.intermediate, shape.query_width
-    queries, output, feed_forward = shape.architecture.biases
-    return [
-        Matrix("query_key_value", hidden, width + 2 * shape.kv_width, bias=queries),
-        Matrix("dense", width, hidden, bias=output),
-        Matrix("dense_h_to_4h", hidden, inner, bias=feed_forward),
-        Matrix("dense_4h_to_h", inner, hidden, bias=feed_forward),
-    ]
-
-
-def phi_matrices(shape: Shape) -> list[Matrix]:
-    """The matrices of Phi-1.5 and Phi-2."""
-    hidden, inner = shape.hidden, shape.intermediate
-    return [
-        Matrix("q_proj", hidden, shape.query_width, bias=True),
-        Matrix("k_proj", hidden, shape.kv_width, bias=True),
-        Matrix("v_proj", hidden, shape.kv_width, bias=True),
-        Matrix("dense", shape.query_width, hidden, bias=True),
-        Matrix("fc1", hidden, inner, bias=True),
-        Matrix("fc2", inner, hidden, bias=True),
-    ]
+def attention_of(shape: Shape) -> list[Matrix]:
+    """The matrices of attention in a gated layer."""
+    hidden, heads, latent, delta = shape.hidden, shape.heads, shape.latent, shape.delta
+    if latent is not None:  # DeepSeek's, whose keys and values are compressed together
+        width = heads * (latent.plain + latent.rotary)
+        queries = [Matrix("q_a_proj", hidden, latent.query), Matrix("q_b_proj", latent.query, width)]
+        return [
+            *(queries if latent.query else [Matrix("q_proj", hidden, width)]),
+            Matrix("kv_a_proj_with_mqa", hidden, latent.keys + latent.rotary),
+            Matrix("kv_b_proj", latent.keys, heads * (latent.plain + latent.value)),
+            Matrix("o_proj", heads * latent.value, hidden),
+        ]
+    if delta is not None:  # the gated delta rule: queries, keys and values together, the gate of the output, the output
+        gates = [Matrix("in_proj_qkv", hidden, 2 * delta.keys + delta.values), Matrix("in_proj_z", hidden, delta.values)]
+        return [*gates, Matrix("out_proj", delta.values, hidden)]
+    inputs = [("q_proj", hidden, shape.query_width), ("k_proj", hidden, shape.kv_width), ("v_proj", hidden, shape.kv_width)]
+    output = Matrix("o_proj", shape.query_width, hidden, bias=shape.output_bias)
+    return [*(Matrix(*matrix, bias=shape.qkv_bias) for matrix in inputs), output]
 
 
 class UnknownShape(ValueError):
     """A config.json lacks a size that the estimate needs; the message names it."""
 
 
-def size(config: Mapping[str, ConfigValue], *names: str) -> int:
-    """The first of some keys that is a positive integer."""
-    for name in names:
-        value = config.get(name)
-        if type(value) is int and value > 0:
-            return value
-    raise UnknownShape(names[0])
+TEXT_PARTS = ("text_config", "llm_config")
+HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
+LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
+INNER = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner")
+KV_HEADS = ("num_key_value_heads", "multi_query_group_num", "num_kv_heads")
+EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
+POSITIONS = {
+    "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "electra": 2, "roberta": 1, "xlm-roberta": 1, "opt": 2,
+    "whisper": 0,
+}  # learned position embeddings, and the rows of their table beyond the positions (OPT's offset, token types)  # fmt: skip
+PADDED = ("roberta", "xlm-roberta")  # the first two of their positions are for padding
+LATENT = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")  # of DeepSeek's latent attention
+LINEAR_HEAD = 128  # the default width of a head of the gated delta rule
+OUTPUT_WITHOUT_BIAS = ("glm", "glm4")
+FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the feed-forward width where config.json has none
 
 
 def of_config(config: Mapping[str, ConfigValue]) -> Shape:
     """The shape that a Hugging Face config.json describes; raises UnknownShape if a size is missing."""
-    model_type = name_of(config)
+    name = config.get("model_type")
+    model_type = name if isinstance(name, str) else ""
     inner = next((part for key in TEXT_PARTS if isinstance(part := config.get(key), dict)), None)
     if inner is not None and "hidden_size" not in config:
         config = {**inner, "tie_word_embeddings": inner.get("tie_word_embeddings", config.get("tie_word_embeddings"))}
@@ -430,18 +344,35 @@ def of_config(config: Mapping[str, ConfigValue]) -> Shape:
     tied = config.get("tie_word_embeddings")
     bias = config.get("attention_bias") is True or config.get("bias") is True
     dropout = config.get("resid_pdrop")
-    experts = next((found for found in (optional(config, name) for name in EXPERTS) if found), 0)
+    experts = optional(config, *EXPERTS)
+    # The heads of keys and values are fewer than those of queries where these share them.
+    shares_one = config.get("multi_query") is True and config.get("new_decoder_architecture") is not True
+    # The width of the feed-forward part, or of an expert; the default of some is four times the hidden size.
+    width = optional(config, "moe_intermediate_size") if experts else 0
+    if not width and (architecture.block == GPT2 or config.get("model_type") in FOUR_TIMES):
+        width = optional(config, *INNER) or 4 * hidden
+    # The width of the experts that every token passes.
+    shared = optional(config, "shared_expert_intermediate_size")
+    shared = shared or optional(config, "n_shared_experts") * optional(config, "moe_intermediate_size")
+    ranks = optional(config, "kv_lora_rank")
+    latent = Latent(optional(config, "q_lora_rank"), ranks, *(size(config, key) for key in LATENT)) if ranks else None
+    delta: Delta | None = None
+    if optional(config, "linear_num_value_heads"):
+        part_heads = {part: size(config, f"linear_num_{part}_heads") for part in ("key", "value")}
+        widths = (count * (optional(config, f"linear_{part}_head_dim") or LINEAR_HEAD) for part, count in part_heads.items())
+        delta = Delta(*widths)
+    rows = optional(config, "n_positions", "max_position_embeddings") or 1024
     return Shape(
         model_type=model_type,
         hidden=hidden,
-        intermediate=intermediate(config, architecture, hidden, experts),
+        intermediate=width or size(config, *INNER) // (2 if architecture.halved else 1),
         layers=size(config, *LAYERS) * (2 if architecture.block == T5 else 1),
         heads=heads,
-        kv_heads=kv_heads(config, heads),
-        head_dim=optional(config, "head_dim") or optional(config, "d_kv") or hidden // heads,
+        kv_heads=1 if shares_one else optional(config, *KV_HEADS) or heads,
+        head_dim=optional(config, "head_dim", "d_kv") or hidden // heads,
         vocabulary=size(config, "vocab_size", "padded_vocab_size"),
         tied=tied if isinstance(tied, bool) else architecture.tied,
-        positions=positions(config, model_type),
+        positions=rows + POSITIONS[model_type] if model_type in POSITIONS else 0,  # none for rotary ones and ALiBi
         dropout=dropout if isinstance(dropout, (int, float)) else architecture.dropout,
         experts=experts,
         experts_per_token=optional(config, "num_experts_per_tok"),
@@ -449,90 +380,23 @@ def of_config(config: Mapping[str, ConfigValue]) -> Shape:
         output_bias=bias and model_type not in OUTPUT_WITHOUT_BIAS,
         mlp_bias=config.get("mlp_bias") is True,
         known=known,
-        shared=shared(config) if experts else 0,
+        shared=shared if experts else 0,
         dense_layers=optional(config, "first_k_dense_replace") if experts else 0,
         dense_intermediate=optional(config, "intermediate_size"),
-        latent=latent(config),
-        delta=delta(config),
+        latent=latent,
+        delta=delta,
         cross_gate=2 if str(config.get("feed_forward_proj")).startswith("gated") else 1,
     )
 
 
-TEXT_PARTS = ("text_config", "llm_config")
-HIDDEN = ("hidden_size", "n_embd", "d_model", "dim")
-HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads")
-LAYERS = ("num_hidden_layers", "n_layer", "num_layers", "n_layers")
-INNER = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "d_ff", "hidden_dim", "n_inner")
-EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts")
-POSITIONS = {
-    "gpt2": 0, "gpt_bigcode": 0, "gpt_neo": 0, "bert": 2, "distilbert": 0, "electra": 2, "roberta": 1, "xlm-roberta": 1, "opt": 2,
-    "whisper": 0,
-}  # learned position embeddings, and the rows of their table beyond the positions (OPT's offset, token types)  # fmt: skip
-PADDED = ("roberta", "xlm-roberta")  # the first two of their positions are for padding
-LINEAR_HEAD = 128  # the default width of a head of the gated delta rule
-OUTPUT_WITHOUT_BIAS = ("glm", "glm4")
-FOUR_TIMES = ("falcon", "bloom", "gpt_bigcode", "gptj", "gpt_neo", "mpt")  # the feed-forward width where config.json has none
+def optional(config: Mapping[str, ConfigValue], *names: str) -> int:
+    """The first of some keys that is a positive integer; 0 if there is none."""
+    return next((value for name in names if type(value := config.get(name)) is int and value > 0), 0)
 
 
-def name_of(config: Mapping[str, ConfigValue]) -> str:
-    """The model type; empty if it is not written."""
-    name = config.get("model_type")
-    return name if isinstance(name, str) else ""
-
-
-def kv_heads(config: Mapping[str, ConfigValue], heads: int) -> int:
-    """The heads of keys and values: fewer than those of queries where these share them."""
-    if config.get("multi_query") is True and config.get("new_decoder_architecture") is not True:
-        return 1
-    return next(
-        (found for found in (optional(config, name) for name in ("num_key_value_heads", "multi_query_group_num", "num_kv_heads")) if found),
-        heads,
-    )
-
-
-def positions(config: Mapping[str, ConfigValue], model_type: str) -> int:
-    """The rows of the learned position embeddings; 0 for rotary ones and ALiBi."""
-    if model_type not in POSITIONS:
-        return 0
-    return (optional(config, "n_positions") or optional(config, "max_position_embeddings") or 1024) + POSITIONS[model_type]
-
-
-def shared(config: Mapping[str, ConfigValue]) -> int:
-    """The width of the experts that every token passes."""
-    return optional(config, "shared_expert_intermediate_size") or optional(config, "n_shared_experts") * optional(
-        config, "moe_intermediate_size"
-    )
-
-
-def latent(config: Mapping[str, ConfigValue]) -> Latent | None:
-    """DeepSeek's latent attention, if the config has it."""
-    keys = optional(config, "kv_lora_rank")
-    if not keys:
-        return None
-    names = ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
-    return Latent(optional(config, "q_lora_rank"), keys, *(size(config, name) for name in names))
-
-
-def delta(config: Mapping[str, ConfigValue]) -> Delta | None:
-    """Qwen 3.5's gated delta rule, if the config has it."""
-    if not optional(config, "linear_num_value_heads"):
-        return None
-    widths = (
-        size(config, f"linear_num_{part}_heads") * (optional(config, f"linear_{part}_head_dim") or LINEAR_HEAD) for part in ("key", "value")
-    )
-    return Delta(*widths)
-
-
-def optional(config: Mapping[str, ConfigValue], name: str) -> int:
-    """A positive integer of a config; 0 if there is none."""
-    value = config.get(name)
-    return value if type(value) is int and value > 0 else 0
-
-
-def intermediate(config: Mapping[str, ConfigValue], architecture: Architecture, hidden: int, experts: int) -> int:
-    """The width of the feed-forward part, or of an expert; the default of some is four times the hidden size."""
-    if experts and optional(config, "moe_intermediate_size"):
-        return optional(config, "moe_intermediate_size")
-    if architecture.block == GPT2 or name_of(config) in FOUR_TIMES:
-        return next((found for found in (optional(config, name) for name in INNER) if found), 4 * hidden)
-    return size(config, *INNER) // (2 if architecture.halved else 1)
+def size(config: Mapping[str, ConfigValue], *names: str) -> int:
+    """The first of some keys that is a positive integer; raises UnknownShape if there is none."""
+    value = optional(config, *names)
+    if not value:
+        raise UnknownShape(names[0])
+    return value

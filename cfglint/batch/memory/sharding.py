@@ -50,7 +50,7 @@ class Parameters:
         if lora is None:
             self.trained = shape.parameters
             self.width = widths.weights
-            self.largest = shape.largest_matrix
+            self.largest = max([shape.head_matrix, *(matrix.size for matrix in shape.matrices)])  # of a single parameter
         else:
             ranks = sum(matrix.inputs + matrix.outputs for matrix in adapted(shape, lora))
             self.trained = shape.layers * lora.rank * ranks + lora.saved_modules * shape.head_matrix
@@ -68,17 +68,14 @@ class Parameters:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the trained parameters."""
         return self.trained * self.width
 
     @property
     def states(self) -> float:
-        """Bytes of the optimizer's states."""
         return self.trained * state_bytes(self.run.optimizer, self.width)
 
     @property
     def step(self) -> int:
-        """Bytes that the optimizer step allocates."""
         return step_bytes(self.run.optimizer, self.width, self.trained, self.largest)
 
 
@@ -210,7 +207,7 @@ def stage_2(parameters: Parameters, zero: Zero) -> Held:
     run, shape, engine = parameters.run, parameters.shape, Engine(parameters, zero)
     buffers = bucket_bytes(zero, engine.width)
     if parameters.full:
-        buffers += shape.largest_layer_matrix * engine.width  # the gradient that is being reduced
+        buffers += max(matrix.size for matrix in shape.matrices) * engine.width  # the gradient that is being reduced
     if zero.offload_optimizer:
         buffers += parameters.largest * engine.width
     return Held(

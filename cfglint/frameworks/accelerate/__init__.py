@@ -28,7 +28,7 @@ class Accelerate(Framework):
     oldest = OLDEST["accelerate"]
     is_launcher = True
     rule_families = {"ACC": title}
-    rules = "keys parallelism passed_on processes refused values checks"
+    rules = "keys parallelism refused values checks"
     file_match = (
         "accelerate_config.yaml",
         "accelerate_config.yml",
@@ -46,7 +46,7 @@ class Accelerate(Framework):
         "batch": "accelerate.config.resolve",
         "account": "accelerate.summary.account",
         "refusals": "accelerate.checks.refusals",
-        "card": "accelerate.instances.card",
+        "card": "accelerate.config.card",
         "learn": "accelerate.releases.learn",
     }
 

@@ -5,6 +5,7 @@ Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch
 
 from __future__ import annotations
 
+from cfglint.batch.cards import of_instance
 from cfglint.batch.nodes import Size
 from cfglint.findings.setting import Batch, Layout, derived
 from cfglint.frameworks.accelerate import FRAMEWORK
@@ -206,3 +207,9 @@ def resolve(config: AccelerateConfig) -> Batch:
     replica = tensor * context * sequence
     data_parallel = derived("data_parallel", processes // replica if processes else None, "processes")
     return Batch(layout, unknown, unknown, data_parallel, unknown, gpus_per_replica=replica)
+
+
+def card(document: Document) -> str:
+    node = document.find(("ec2_instance_type",))[1]
+    found = of_instance(node.resolved().raw.strip("\"'")) if node is not None else None
+    return found.name if found is not None else ""

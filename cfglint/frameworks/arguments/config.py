@@ -15,7 +15,6 @@ from cfglint.source.shell.command import ELLIPSES, CommandDocument
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
 
 PAGES = (".md", ".markdown", ".mdx")  # whose commands often leave out what is not of interest
@@ -40,7 +39,7 @@ class OptionsConfig(Config):
     ) -> ConfigMapping:
         """The values that the parser makes of the words and of what overrides them."""
         document = self.documents[0]
-        words.update((each.key, each.unknown if each.unknown is not None else each.texts) for each in overrides)
+        words.update((override.key, override.texts if override.unknown is None else override.unknown) for override in overrides)
         found = parse(words, self.known, shown)
         self.refused = found.refused
         for override in overrides:
@@ -53,7 +52,6 @@ class OptionsConfig(Config):
         return found.values
 
     def override_value(self, override: Override) -> Operand:
-        """The words of an override; the parser of the command takes them."""
         return override.texts
 
     @property
@@ -62,7 +60,6 @@ class OptionsConfig(Config):
         return ()
 
     def has_field(self, key: str) -> bool:
-        """Whether the command has an option of this name."""
         return key in self.known
 
     def exists(self, key: str) -> bool:
@@ -88,7 +85,14 @@ class OptionsConfig(Config):
         line = self.facts.launch.line
         if line is None:
             return self.facts.complete
-        return not self.facts.launch.further and has_known_options(line)
+        if self.facts.launch.further or line.call.path.lower().endswith(PAGES):
+            return False
+        is_value = False  # of the option before; another unknown word may stand for further options
+        for word in line.arguments:
+            if word.string in ELLIPSES or not (word.known or is_value):
+                return False
+            is_value = word.string.startswith("--") and "=" not in word.string
+        return True
 
     def own(self, name: str) -> Operand:
         """The value of an option; None if the release does not have it, or if it is unknown."""
@@ -102,20 +106,7 @@ class OptionsConfig(Config):
         return self._failing
 
     def checked(self) -> list[Refusal]:
-        """The failing checks of the command."""
         return self.part("failing", [])
-
-
-def has_known_options(line: LaunchLine) -> bool:
-    """Whether a line shows all its options: no unknown word stands where further options may come from, and it is no part of a page."""
-    if line.call.path.lower().endswith(PAGES):
-        return False
-    is_value = False
-    for word in line.arguments:
-        if word.string in ELLIPSES or not (word.known or is_value):
-            return False
-        is_value = word.string.startswith("--") and "=" not in word.string
-    return True
 
 
 def left_over(
@@ -157,29 +148,19 @@ def nearest(config: OptionsConfig, name: str) -> str:
 def invalid(config: OptionsConfig) -> Iterator[Finding]:
     """The findings about words that argparse refuses."""
     for refused in config.refused:
-        if refused.why == INVALID:
-            text = f"SystemExit: 2 (error: {refused.message})"
-            yield Finding(
-                config.words_setting(refused), about(refused), exception=text, help=remedy(config, refused), on_key=not refused.words
-            )
-
-
-def about(refused: RefusedWords) -> str:
-    if refused.candidates:
-        return f"`--{refused.name}` is ambiguous: it could mean {len(refused.candidates)} arguments"
-    if not refused.words:
-        return f"`{refused.name}` has no value"
-    return f"`{refused.name}` is {refused.words[0]}, which is not a valid value"
-
-
-def remedy(config: OptionsConfig, refused: RefusedWords) -> str:
-    """What to write instead."""
-    if refused.candidates:
-        return f"write the whole name: `--{refused.candidates[0]}`, ..."
-    option = config.known[refused.name]
-    if option.choices:
-        return f"set `--{refused.name}` to one of {', '.join(str(choice) for choice in option.choices if choice is not None)}"
-    kinds = {"int": "an integer", "float": "a number", "bool": "true or false"}
-    if option.is_list and isinstance(option.words, int):
-        return f"write `--{refused.name}` with {option.words} {'numbers' if option.type != 'str' else 'words'}"
-    return f"write `--{refused.name}` with {kinds.get(option.type, 'a value')}"
+        if refused.why != INVALID:
+            continue
+        name, words = refused.name, refused.words
+        about = f"`{name}` is {words[0]}, which is not a valid value" if words else f"`{name}` has no value"
+        if refused.candidates:
+            about = f"`--{name}` is ambiguous: it could mean {len(refused.candidates)} arguments"
+            advice = f"write the whole name: `--{refused.candidates[0]}`, ..."
+        elif (option := config.known[name]).choices:
+            advice = f"set `--{name}` to one of {', '.join(str(choice) for choice in option.choices if choice is not None)}"
+        elif option.is_list and isinstance(option.words, int):
+            advice = f"write `--{name}` with {option.words} {'numbers' if option.type != 'str' else 'words'}"
+        else:
+            kinds = {"int": "an integer", "float": "a number", "bool": "true or false"}
+            advice = f"write `--{name}` with {kinds.get(option.type, 'a value')}"
+        exception = f"SystemExit: 2 (error: {refused.message})"
+        yield Finding(config.words_setting(refused), about, exception=exception, help=advice, on_key=not words)

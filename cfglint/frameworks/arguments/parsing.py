@@ -54,13 +54,12 @@ class RefusedWords(Record):
     candidates: tuple[str, ...] = ()
 
 
-class Parsed:
+class Parsed(Record):
     """The values of the options, the word that sets each of them, and what is refused."""
 
-    def __init__(self) -> None:
-        self.values: ConfigTable = {}
-        self.options: dict[str, str] = {}
-        self.refused: list[RefusedWords] = []
+    values: ConfigTable = {}
+    options: dict[str, str] = {}
+    refused: list[RefusedWords] = []
 
 
 class ListedWords(Words):
@@ -85,7 +84,7 @@ def parse(given: Mapping[str, OptionWords], options: Options, shown: Spelled = p
     for name, words in given.items():
         names = candidates(name, options)
         if len(names) > 1:
-            listed = ", ".join(f"--{each}" for each in names)
+            listed = ", ".join(map(plain, names))
             parsed.refused.append(RefusedWords(INVALID, name, (), f"ambiguous option: --{name} could match {listed}", tuple(names)))
         elif not names:
             left = () if isinstance(words, Unknown) else tuple(words)

@@ -14,12 +14,11 @@ from cfglint.frameworks.axolotl.refusals import (
     QUANTIZATION,
     AxolotlModel,
     Data,
-    excludes,
     refuses,
-    requires,
 )
 from cfglint.frameworks.axolotl.releases import EMBEDDINGS, FSDP2_ONLY, NEW_FSDP
-from cfglint.source.annotations import Any, Callable, Iterator
+from cfglint.frameworks.refusal import Removal
+from cfglint.source.annotations import Any, Callable
 
 LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")
 ADAPTERS = ("lora", "qlora", "llama-adapter")
@@ -40,11 +39,11 @@ KERNEL_MODULES = {  # the modules that a fused kernel replaces (validation.py:30
     "flash_attn_fuse_mlp": ("gate_proj", "up_proj", "down_proj", "mlp"),
 }
 CONTAINERS = ("model", "language_model", "text_model", "decoder", "transformer", "backbone", "layers", "layer", "h", "blocks", "block")
+SELECTIVE = "selective_checkpointing"
 REENTRANT = "gradient_checkpointing_kwargs.use_reentrant"
-HIDDEN_STATES = "`activation_offloading: hidden_states` or false"
 OFFLOAD_STATES = set_key("gradient_checkpointing", True) & set_key("activation_offloading", "hidden_states")
+KERNELS_OFF = "set `lora_*_kernel: false`"
 MATMULS = ("aten::mm", "aten::addmm", "aten::matmul", "aten::bmm")
-Constraint = tuple[bool, str, str]  # whether it is violated, the key, axolotl's message
 
 
 def kernels_by_themselves(data: Data) -> None:
@@ -81,7 +80,9 @@ def kernels_and_remote_code(data: Data) -> None:
             "lora_mlp_kernel, lora_qkv_kernel, and lora_o_kernel are not compatible with trust_remote_code. Please disable "
             "trust_remote_code or explicitly set lora_*_kernel to false."
         )
-        raise excludes(ADAPTER, flag, "trust_remote_code: true", says)
+        steps = [Removal(flag), Removal("trust_remote_code", "true")]
+        message = f"`{flag}` is incompatible with `trust_remote_code: true`"
+        raise refuses(ADAPTER, (flag, "trust_remote_code"), message, says, remedy=steps)
 
 
 def tensor_parallel_json(data: Data) -> None:
@@ -96,7 +97,8 @@ def deepcompile(data: Data) -> None:
     if not data.get("deepcompile"):
         return
     if not data.get("deepspeed"):
-        raise requires(COMPILE, "deepcompile", "deepspeed", "DeepCompile is only supported with DeepSpeed")
+        says, steps = "DeepCompile is only supported with DeepSpeed", ("set `deepspeed`", Removal("deepcompile"))
+        raise refuses(COMPILE, ("deepcompile", "deepspeed"), "`deepcompile` requires `deepspeed`", says, remedy=steps)
     named_file(data)
     data.additions["compile"] = {"deepcompile": True}
 
@@ -114,21 +116,25 @@ def kernel_on(model: AxolotlModel, flag: str) -> bool:
 
 
 def selective_checkpointing(model: AxolotlModel) -> None:
-    given, key = model.selective_checkpointing, "selective_checkpointing"
+    given = model.selective_checkpointing
     if not given:
         model.selective_checkpointing = None
         return
     if not model.gradient_checkpointing:
-        raise requires(CHECKPOINTING, key, "gradient_checkpointing: true", f"{key} requires gradient_checkpointing")
+        message, says = f"`{SELECTIVE}` requires `gradient_checkpointing: true`", f"{SELECTIVE} requires gradient_checkpointing"
+        steps = (set_key("gradient_checkpointing", True), Removal(SELECTIVE))
+        raise refuses(CHECKPOINTING, (SELECTIVE, "gradient_checkpointing"), message, says, remedy=steps)
     if (model.gradient_checkpointing_kwargs or {}).get("use_reentrant"):
-        says = f"{key} requires non-reentrant checkpointing (gradient_checkpointing_kwargs.use_reentrant: false)"
-        raise requires(CHECKPOINTING, key, f"{REENTRANT}: false", says, at=REENTRANT)
+        says = f"{SELECTIVE} requires non-reentrant checkpointing ({REENTRANT}: false)"
+        steps = (set_key(REENTRANT, False), Removal(SELECTIVE))
+        raise refuses(CHECKPOINTING, (REENTRANT, SELECTIVE), f"`{SELECTIVE}` requires `{REENTRANT}: false`", says, remedy=steps)
     if model.activation_offloading and model.activation_offloading != "hidden_states":
         says = (
-            f"{key} is only compatible with activation_offloading: hidden_states (or false); the TRL offloader paths bypass HF "
+            f"{SELECTIVE} is only compatible with activation_offloading: hidden_states (or false); the TRL offloader paths bypass HF "
             "gradient checkpointing"
         )
-        raise requires(CHECKPOINTING, key, HIDDEN_STATES, says, at="activation_offloading", remedy=OFFLOAD_STATES)
+        message = f"`{SELECTIVE}` requires `activation_offloading: hidden_states` or false"
+        raise refuses(CHECKPOINTING, ("activation_offloading", SELECTIVE), message, says, remedy=OFFLOAD_STATES)
     if isinstance(given, dict):
         saved_operations(model, given)
         saved_modules(model, given)
@@ -141,7 +147,7 @@ def saved_operations(model: AxolotlModel, given: dict[str, object]) -> None:
         return
     saved = given["save"]
     bad = [each for each in saved if each != "attention" and any(each in name for name in MATMULS)] if isinstance(saved, list) else []
-    remedy: Remedy | str = "set `lora_*_kernel: false`"
+    remedy: Remedy | str = KERNELS_OFF
     cause, words = "a fused LoRA kernel", "while a fused LoRA kernel is enabled"
     if model.release in ANY_ADAPTER:
         cause, words, remedy = "LoRA", "when training with a LoRA/QLoRA adapter", remove_key("selective_checkpointing.save")
@@ -151,9 +157,8 @@ def saved_operations(model: AxolotlModel, given: dict[str, object]) -> None:
         raise refuses(CHECKPOINTING, "selective_checkpointing.save", message, says, remedy=remedy)
     if given.get("save_matmul_min_k"):
         says = "selective_checkpointing.save_matmul_min_k saves the base matmul that a fused LoRA kernel then mutates in-place (addmm_)."
-        raise excludes(
-            CHECKPOINTING, "selective_checkpointing.save_matmul_min_k", "fused LoRA kernels", says, remedy="set `lora_*_kernel: false`"
-        )
+        key = f"{SELECTIVE}.save_matmul_min_k"
+        raise refuses(CHECKPOINTING, key, f"`{key}` is incompatible with fused LoRA kernels", says, remedy=KERNELS_OFF)
 
 
 def saved_modules(model: AxolotlModel, given: dict[str, object]) -> None:
@@ -185,40 +190,28 @@ def staged_nf4(model: AxolotlModel) -> None:
         model.qlora_sharded_model_loading = False
         return
     origin = "nf4_backend" if torchao else "fsdp_config.cpu_ram_efficient_loading"
-    for violated, key, says in (*staged_loading(model), *staged_quantization(model, torchao), *staged_adapter(model)):
+    sharding, kwargs, saved = model.fsdp_config, model.bnb_config_kwargs or {}, "lora_modules_to_save"
+    unwhole = sharding and (not sharding["cpu_ram_efficient_loading"] or not model.qlora_sharded_model_loading)
+    is_split = model.deepspeed or (model.tensor_parallel_size or 1) > 1 or (model.context_parallel_size or 1) > 1
+    is_single = kwargs.get("blocksize", 64) != 64 or not kwargs.get("bnb_4bit_use_double_quant", True)
+    loftq = model.peft and model.peft.get("loftq_config")
+    constraints = (  # of the loading and the parallel layout, of the quantization, of the LoRA adapter
+        (not model.load_in_4bit or model.adapter != "qlora" or model.load_in_8bit, "adapter",
+         "CPU-staged NF4 requires adapter: qlora and load_in_4bit: true"),
+        (unwhole, "fsdp_config", "CPU-staged NF4 requires FSDP2, cpu_ram_efficient_loading and qlora_sharded_model_loading"),
+        (is_split, "deepspeed", "CPU-staged NF4 does not support DeepSpeed, tensor or context parallelism"),
+        ((model.dp_replicate_size or 1) > 1, "dp_replicate_size",
+         "CPU-staged NF4 requires a one-dimensional sharding mesh; dp_replicate_size must be 1"),
+        (kwargs.get("bnb_4bit_quant_type", "nf4") != "nf4", "bnb_config_kwargs", "CPU-staged NF4 requires bnb_4bit_quant_type: nf4"),
+        (torchao and is_single, "bnb_config_kwargs", "torchao NF4 requires blocksize 64 and double quantization"),
+        (model.lora_modules_to_save or model.peft_use_dora, saved if model.lora_modules_to_save else "peft_use_dora",
+         "CPU-staged NF4 currently requires LoRA without DoRA or modules_to_save"),
+        (model.peft_init_lora_weights not in INDEPENDENT_INIT or loftq, "peft_init_lora_weights",
+         "CPU-staged NF4 does not support a value-dependent LoRA init"),
+    )  # fmt: skip
+    for violated, key, says in constraints:
         if violated:
             raise refuses(QUANTIZATION, (key, origin), f"`{key}`: {says[0].upper()}{says[1:]}", says)
-
-
-def staged_loading(model: AxolotlModel) -> Iterator[Constraint]:
-    """The requirements of NF4 weights staged on the CPU for the adapter's loading and the parallel layout."""
-    sharding = model.fsdp_config
-    unquantized = not model.load_in_4bit or model.adapter != "qlora" or bool(model.load_in_8bit)
-    yield unquantized, "adapter", "CPU-staged NF4 requires adapter: qlora and load_in_4bit: true"
-    inefficient = bool(sharding) and (not sharding["cpu_ram_efficient_loading"] or not model.qlora_sharded_model_loading)
-    yield inefficient, "fsdp_config", "CPU-staged NF4 requires FSDP2, cpu_ram_efficient_loading and qlora_sharded_model_loading"
-    split = bool(model.deepspeed) or (model.tensor_parallel_size or 1) > 1 or (model.context_parallel_size or 1) > 1
-    yield split, "deepspeed", "CPU-staged NF4 does not support DeepSpeed, tensor or context parallelism"
-    replicated = (model.dp_replicate_size or 1) > 1
-    yield replicated, "dp_replicate_size", "CPU-staged NF4 requires a one-dimensional sharding mesh; dp_replicate_size must be 1"
-
-
-def staged_quantization(model: AxolotlModel, torchao: bool) -> Iterator[Constraint]:
-    """The requirements of staged NF4 weights for the quantization."""
-    bnb_config_kwargs = model.bnb_config_kwargs or {}
-    other_type = bnb_config_kwargs.get("bnb_4bit_quant_type", "nf4") != "nf4"
-    yield other_type, "bnb_config_kwargs", "CPU-staged NF4 requires bnb_4bit_quant_type: nf4"
-    single = bnb_config_kwargs.get("blocksize", 64) != 64 or not bnb_config_kwargs.get("bnb_4bit_use_double_quant", True)
-    yield torchao and single, "bnb_config_kwargs", "torchao NF4 requires blocksize 64 and double quantization"
-
-
-def staged_adapter(model: AxolotlModel) -> Iterator[Constraint]:
-    """The requirements of staged NF4 weights for the LoRA adapter."""
-    key = "lora_modules_to_save" if model.lora_modules_to_save else "peft_use_dora"
-    yield bool(getattr(model, key)), key, "CPU-staged NF4 currently requires LoRA without DoRA or modules_to_save"
-    loftq = bool(model.peft and model.peft.get("loftq_config"))
-    dependent = model.peft_init_lora_weights not in INDEPENDENT_INIT or loftq
-    yield dependent, "peft_init_lora_weights", "CPU-staged NF4 does not support a value-dependent LoRA init"
 
 
 BY_HAND: dict[str, Callable[[Any], None]] = {

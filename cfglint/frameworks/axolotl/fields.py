@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.axolotl._tables import CLOSED, NAMES
-from cfglint.frameworks.axolotl.releases import LIMITS, has_validator, is_required, of_model, of_plugin, top
+from cfglint.frameworks.axolotl.releases import HISTORY, LIMITS, PLUGIN, REQUIRED, TOP, has_validator
 from cfglint.frameworks.releases.history import DEFAULT, Fields, Row
 from cfglint.frameworks.releases.history import TYPE as READS
 from cfglint.frameworks.releases.versions import Version
@@ -22,6 +22,7 @@ from cfglint.frameworks.validation.pydantic import (
     within,
 )
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Operand
+from cfglint.source.record import Record
 
 Path = tuple[str | int, ...]
 
@@ -46,50 +47,32 @@ GGUF = (
 OWN_NAMES = {"overrides_of_model_kwargs": "model_kwargs", "type_of_model": "model_type", "revision_of_model": "model_revision"}
 
 
-class TopFields:
-    """The fields of the top level of a release with some plugins: their rows, their defaults, and the names of the required ones."""
+class ModelFields(Record):
+    """The fields of a model in a release: their rows, their defaults, and the names of the required ones."""
 
-    __slots__ = ("defaults", "required", "rows")
-
-    def __init__(self, release: Version, plugins: tuple[str, ...]) -> None:
-        self.rows = dict(top(release))
-        for plugin in plugins:
-            self.rows.update(of_plugin(plugin, release))
-        self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in self.rows.items()}
-        self.required = [name for name, row in self.rows.items() if is_required(row)]
+    rows: Fields
+    defaults: ConfigTable
+    required: list[str]
 
 
-_top_fields: dict[tuple[Version, tuple[str, ...]], TopFields] = {}
+_fields: dict[tuple[Version, tuple[str, ...]], ModelFields] = {}
 
 
-def top_fields(release: Version, plugins: tuple[str, ...]) -> TopFields:
+def fields_of(release: Version, *sections: str) -> ModelFields:
+    """The fields of a nested model, or of the top level with the sections of plugins; anew if the release was learned meanwhile."""
+    known = _fields.get((release, sections))
+    if known is None or (len(sections) == 1 and known.rows is not HISTORY.fields(sections[0], release)):
+        rows = HISTORY.fields(sections[0], release)
+        for section in sections[1:]:
+            rows = {**rows, **HISTORY.fields(section, release)}
+        required = [name for name, row in rows.items() if len(row) > REQUIRED]
+        known = _fields[release, sections] = ModelFields(rows, {name: row[DEFAULT] for name, row in rows.items()}, required)
+    return known
+
+
+def top_fields(release: Version, plugins: tuple[str, ...]) -> ModelFields:
     """The fields of the top level, with those that plugins add."""
-    key = (release, plugins)
-    if key not in _top_fields:
-        _top_fields[key] = TopFields(release, plugins)
-    return _top_fields[key]
-
-
-class ModelFields:
-    """The fields of a nested model in a release: their rows, their defaults, and the names of the required ones."""
-
-    __slots__ = ("defaults", "required", "rows")
-
-    def __init__(self, rows: Fields) -> None:
-        self.rows = rows
-        self.defaults: ConfigTable = {name: row[DEFAULT] for name, row in rows.items()}
-        self.required = [name for name, row in rows.items() if is_required(row)]
-
-
-_model_fields: dict[tuple[str, Version], ModelFields] = {}
-
-
-def model_fields(name: str, release: Version) -> ModelFields:
-    """The fields of a nested model; made anew if the release was learned meanwhile."""
-    rows, found = of_model(name, release), _model_fields.get((name, release))
-    if found is None or found.rows is not rows:
-        found = _model_fields[name, release] = ModelFields(rows)
-    return found
+    return fields_of(release, TOP, *(PLUGIN + plugin for plugin in plugins))
 
 
 class FieldReading(Reading):
@@ -145,7 +128,7 @@ class FieldReading(Reading):
         """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")
-        fields, names = model_fields(name, self.release), NAMES.get(name, {})
+        fields, names = fields_of(self.release, name), NAMES.get(name, {})
         if name == DATASET:
             value = dataset(value, self.release)
         elif name in BEFORE and has_validator(BEFORE[name][0], self.release):
@@ -200,26 +183,9 @@ def dataset(value: ConfigMapping, release: Version) -> ConfigMapping:
     return found
 
 
-def diffusion_lm(value: ConfigMapping) -> ConfigMapping:
-    """Check the values as utils/schemas/diffusion.py:182 does."""
-    return {**value, "generate_samples": bool(value.get("from_causal_lm"))} if value.get("generate_samples") is None else value
-
-
-def fsdp(values: ConfigTable, given: ConfigMapping) -> str:
-    """Check the values as utils/schemas/fsdp.py:75 does."""
-    alone = values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None
-    return "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP" if alone else ""
-
-
-def mask_ratios(values: ConfigTable, given: ConfigMapping) -> str:
-    """Check the values as utils/schemas/diffusion.py:82 does."""
-    return "min_mask_ratio must be ≤ max_mask_ratio" if values["min_mask_ratio"] > values["max_mask_ratio"] else ""
-
-
-def unroll(values: ConfigTable, given: ConfigMapping) -> str:
-    """Check the values as utils/schemas/diffusion.py:228 does."""
-    steps = values["eval_steps"]
-    return "unroll.eval_steps must be between 1 and unroll.k_max" if steps is not None and steps > values["k_max"] else ""
+def where(broken: Callable[[ConfigTable], bool], says: str) -> Callable[[ConfigTable, ConfigMapping], str]:
+    """The check that values are not broken."""
+    return lambda values, _: says if broken(values) else ""
 
 
 def export(values: ConfigTable, given: ConfigMapping) -> str:
@@ -274,26 +240,36 @@ def synthetic(values: ConfigTable, given: ConfigMapping) -> str:
     return ""
 
 
-def saved_modules(values: ConfigTable, given: ConfigMapping) -> str:
-    """Check the values as utils/schemas/training.py:98 does."""
-    entries = values["save_modules"]
-    if entries is not None and any(not entry.strip() for entry in entries):
-        return "selective_checkpointing.save_modules entries must be non-empty strings"
-    return ""
-
-
+SIZE_BASED_WRAP = where(
+    lambda values: values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None,
+    "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP",
+)
+MASK_RATIOS = where(lambda values: values["min_mask_ratio"] > values["max_mask_ratio"], "min_mask_ratio must be ≤ max_mask_ratio")
+UNROLL = where(
+    lambda values: values["eval_steps"] is not None and values["eval_steps"] > values["k_max"],
+    "unroll.eval_steps must be between 1 and unroll.k_max",
+)
+SAVED_MODULES = where(
+    lambda values: any(not entry.strip() for entry in values["save_modules"] or ()),
+    "selective_checkpointing.save_modules entries must be non-empty strings",
+)
 # Model -> the validator that a check follows, empty for one in all releases of the model, and the check.
 BEFORE: dict[str, tuple[str, Callable[[ConfigMapping], ConfigMapping]]] = {
-    "DiffusionLMConfig": ("_default_generate_samples", diffusion_lm),
+    "DiffusionLMConfig": (  # utils/schemas/diffusion.py:182
+        "_default_generate_samples",
+        lambda value: (
+            value if value.get("generate_samples") is not None else {**value, "generate_samples": bool(value.get("from_causal_lm"))}
+        ),
+    ),
     "ExportConfig": ("validate_quant_types", quantization_formats),
 }
 AFTER: dict[str, tuple[str, Callable[[ConfigTable, ConfigMapping], str]]] = {
-    "FSDPConfig": ("validate_size_based_wrap", fsdp),
-    "DiffusionConfig": ("", mask_ratios),
-    "DiffusionLMConfig": ("_validate_mask_ratios", mask_ratios),
-    "DiffusionUnrollConfig": ("_eval_steps_within_k_max", unroll),
+    "FSDPConfig": ("validate_size_based_wrap", SIZE_BASED_WRAP),  # utils/schemas/fsdp.py:75
+    "DiffusionConfig": ("", MASK_RATIOS),  # utils/schemas/diffusion.py:82
+    "DiffusionLMConfig": ("_validate_mask_ratios", MASK_RATIOS),
+    "DiffusionUnrollConfig": ("_eval_steps_within_k_max", UNROLL),  # utils/schemas/diffusion.py:228
     "ExportConfig": ("validate_quantize", export),
     "ContextParallelConfig": ("context_parallel._validate", context_parallel),
     "SyntheticDataset": ("validate_turns", synthetic),
-    "SelectiveCheckpointingConfig": ("normalize_save_modules", saved_modules),
+    "SelectiveCheckpointingConfig": ("normalize_save_modules", SAVED_MODULES),  # utils/schemas/training.py:98
 }

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, AxolotlModel, refuses, requires
+from cfglint.frameworks.axolotl.refusals import ATTENTION, BATCH, FSDP, AxolotlModel, refuses
 from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
-from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigTable
 
@@ -25,28 +25,24 @@ VARIABLE_LENGTH = Releases((0, 21, 0))
 
 def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:
     """Complete the values of the model; return the refusal if axolotl fails at that."""
-    refusal = deepspeed_mapping(model) or sharding(model) or batch(model)
+    if model.release in NAMED_DEEPSPEED and isinstance(model.deepspeed, dict):  # setup_deepspeed_env puts it into the environment
+        says = "str expected, not DictDefault"
+        return refuses(FSDP, "deepspeed", "`deepspeed` is a mapping; this release requires the name of a file", says, raises="TypeError")
+    if model.fsdp and model.fsdp_config is None and model.release not in FSDP2_ONLY:  # whose options prepare_optim_env reads
+        says = f"'NoneType' object has no attribute '{next(name for since, name in reversed(FIRST_OPTION) if since <= model.release)}'"
+        steps = ("set `fsdp_config`", Removal("fsdp"))
+        return refuses(FSDP, ("fsdp", "fsdp_config"), "`fsdp` requires `fsdp_config`", says, remedy=steps, raises="AttributeError")
+    refusal = batch(model)
     if refusal is not None:
         return refusal
     precision(model, capabilities)
-    return intervals(model) or variable_length(model)
-
-
-def deepspeed_mapping(model: AxolotlModel) -> Refusal | None:
-    """Refuse a mapping, which setup_deepspeed_env puts into the environment (utils/trainer.py of 0.12.2)."""
-    if model.release not in NAMED_DEEPSPEED or not isinstance(model.deepspeed, dict):
-        return None
-    says = "str expected, not DictDefault"
-    return requires(FSDP, "`deepspeed` is a mapping; this release", "the name of a file", says, raises="TypeError")
-
-
-def sharding(model: AxolotlModel) -> Refusal | None:
-    """Refuse `fsdp` without `fsdp_config`, whose options prepare_optim_env reads (utils/trainer.py:603 of 0.19.0)."""
-    if not model.fsdp or model.fsdp_config is not None or model.release in FSDP2_ONLY:
-        return None
-    option = next(name for since, name in reversed(FIRST_OPTION) if since <= model.release)
-    says = f"'NoneType' object has no attribute '{option}'"
-    return requires(FSDP, "fsdp", "fsdp_config", says, raises="AttributeError")
+    native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
+    refusal = intervals(model)
+    if refusal is None and model.attn_implementation == "varlen" and not native and model.release in VARIABLE_LENGTH:
+        says = "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen."
+        message = "`attn_implementation: varlen` is for native diffusion models only"
+        return refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`", raises="ValueError")
+    return refusal
 
 
 def batch(model: AxolotlModel) -> Refusal | None:
@@ -98,16 +94,6 @@ def intervals(model: AxolotlModel) -> Refusal | None:
         if fraction < 1.0:
             setattr(model, steps, fraction)
     return None
-
-
-def variable_length(model: AxolotlModel) -> Refusal | None:
-    """Check the attention as lines 390-420 do: only native diffusion models have an attention of this name."""
-    native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
-    if model.attn_implementation != "varlen" or native or model.release not in VARIABLE_LENGTH:
-        return None
-    says = "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen."
-    message = "`attn_implementation: varlen` is for native diffusion models only"
-    return refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`", raises="ValueError")
 
 
 def evaluates(model: AxolotlModel) -> bool:

@@ -37,69 +37,49 @@ def problem(model: AxolotlModel, world: int | None) -> Refusal | None:
     if world is None or model.release not in ACCELERATE:
         return None
     uses = bool(model.fsdp or model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
-    built = _built(model, world) if uses and world > 1 else None
-    if built is not None:
-        return built
-    handed = _handed(model, world)
-    if handed is not None:
-        handed.fails_at = "init"  # when the trainer is built
-    return handed
+    refusal = built(model, world) if uses and world > 1 else None
+    if refusal is None:
+        refusal = passed(model, world)
+        if refusal is not None:
+            refusal.fails_at = "init"  # when the trainer is built
+    return refusal
 
 
-def _built(model: AxolotlModel, world: int) -> Refusal | None:
+def built(model: AxolotlModel, world: int) -> Refusal | None:
+    """The refusal of `build_parallelism_config`, which computes the data-parallel sizes from the remaining processes."""
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     if world % expert:
         message = f"`{EXPERT}` ({expert}) does not divide the {world} processes"
         return refused((EXPERT,), message, f"expert_parallel_size ({expert}) must divide world_size ({world}).")
     rest = world // expert // max(tensor, 1) // max(context, 1)
-    deepspeed = model.deepspeed and model.release in DEEPSPEED
-    if deepspeed and context > 1 and rest > 1:
-        return _deepspeed_replicas(model, rest)
-    given, left = _data_parallel(model, rest)
-    if left > 1:
-        return _without_role(model, left, world)
-    shard, replicate = int(model.dp_shard_size or 1), int(model.dp_replicate_size or 1)
-    shard = given.get(SHARD, 1) if deepspeed else given.get(SHARD) or shard
-    return _pure(model, tensor, 1 if deepspeed else context, given.get(REPLICATE, replicate), shard, expert)
-
-
-def _deepspeed_replicas(model: AxolotlModel, rest: int) -> Refusal | None:
-    """Check the processes that DeepSpeed's sequence parallelism leaves as replicas."""
-    replicate = model.dp_replicate_size
-    if not replicate or replicate <= 1 or replicate == rest:
-        return None
-    message = f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed"
-    says = f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed."
-    return refused((REPLICATE, CONTEXT), message, says)
-
-
-def _data_parallel(model: AxolotlModel, rest: int) -> tuple[dict[str, int], int]:
-    """(the data-parallel sizes that axolotl computes from the remaining processes, the number of processes without a role)."""
-    shard, replicate = model.dp_shard_size, model.dp_replicate_size
-    given: dict[str, int] = {}
+    deepspeed, shard, replicate = model.deepspeed and model.release in DEEPSPEED, model.dp_shard_size, model.dp_replicate_size
+    if deepspeed and context > 1 and rest > 1:  # what DeepSpeed's sequence parallelism leaves are replicas
+        if not replicate or replicate <= 1 or replicate == rest:
+            return None
+        message = f"`{REPLICATE}` ({replicate}) must be processes / `{CONTEXT}` ({rest}) under DeepSpeed"
+        says = f"dp_replicate_size ({replicate}) must equal world_size / context_parallel_size ({rest}) under DeepSpeed."
+        return refused((REPLICATE, CONTEXT), message, says)
+    sizes: dict[str, int] = {}
     if shard is None and replicate in (None, 1) and rest > 1:
-        given[SHARD], rest = rest, 1
+        sizes[SHARD], rest = rest, 1
     if replicate and replicate > 1:
-        given[REPLICATE], rest = replicate, rest // replicate
-    if not (model.fsdp or model.fsdp_config):
-        return given, rest
-    if rest > 1 and shard and shard > 1:
-        given[SHARD], rest = shard, rest // shard
-        if rest > 1 and REPLICATE not in given:
-            given[REPLICATE], rest = rest, 1
-    if rest > 1 and SHARD not in given:
-        given[SHARD], rest = rest, 1
-    return given, rest
-
-
-def _without_role(model: AxolotlModel, left: int, world: int) -> Refusal:
-    if (model.dp_shard_size or 1) > 1 and not (model.fsdp or model.fsdp_config):
-        message = f"`{SHARD}` requires `fsdp_config`"
+        sizes[REPLICATE], rest = replicate, rest // replicate
+    if model.fsdp or model.fsdp_config:
+        if rest > 1 and shard and shard > 1:
+            sizes[SHARD], rest = shard, rest // shard
+            if rest > 1 and REPLICATE not in sizes:
+                sizes[REPLICATE], rest = rest, 1
+        if rest > 1 and SHARD not in sizes:
+            sizes[SHARD], rest = rest, 1
+    if rest > 1 and (shard or 1) > 1 and not (model.fsdp or model.fsdp_config):
         says = "dp_shard_size was configured without a corresponding fsdp_config! Please ensure you have configured FSDP using fsdp_config."
-        return refused((SHARD,), message, says)
-    message = f"the parallel sizes leave {left} of {world} processes without a role"
-    keys = tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,)
-    return refused(keys, message, f"The configured parallelisms are incompatible with the current world size ({world})!")
+        return refused((SHARD,), f"`{SHARD}` requires `fsdp_config`", says)
+    if rest > 1:
+        keys = tuple(key for key in (SHARD, REPLICATE, CONTEXT, TENSOR) if getattr(model, key)) or (TENSOR,)
+        says = f"The configured parallelisms are incompatible with the current world size ({world})!"
+        return refused(keys, f"the parallel sizes leave {rest} of {world} processes without a role", says)
+    shards = sizes.get(SHARD, 1) if deepspeed else sizes.get(SHARD) or int(shard or 1)
+    return _pure(model, tensor, 1 if deepspeed else context, sizes.get(REPLICATE, int(replicate or 1)), shards, expert)
 
 
 def _pure(model: AxolotlModel, tensor: int, context: int, replicate: int, shard: int, expert: int) -> Refusal | None:
@@ -110,7 +90,7 @@ def _pure(model: AxolotlModel, tensor: int, context: int, replicate: int, shard:
     return None
 
 
-def _handed(model: AxolotlModel, world: int) -> Refusal | None:
+def passed(model: AxolotlModel, world: int) -> Refusal | None:
     tensor, context, expert = size(model, TENSOR), size(model, CONTEXT), size(model, EXPERT)
     shard, replicate = max(size(model, SHARD), 1), max(size(model, REPLICATE), 1)
     if not (tensor > 1 or context > 1 or shard > 1 or replicate > 1):

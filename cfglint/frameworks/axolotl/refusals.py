@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.remedy import Remedy, set_key
+from cfglint.findings.remedy import Remedy
 from cfglint.frameworks.axolotl import PACKAGE
 from cfglint.frameworks.axolotl.releases import ever
 from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, ConfigValue, Operand, Sequence
+from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Operand, Sequence
 
 MODEL = "AxolotlConfigWCapabilities"
 
@@ -16,51 +16,19 @@ MODEL = "AxolotlConfigWCapabilities"
 DATA = "AXL010"
 STREAMING = "AXL011"
 BATCH = "AXL012"
-SCHEDULE = "AXL013"
-EVALUATION = "AXL014"
 ATTENTION = "AXL015"
 ADAPTER = "AXL016"
 QUANTIZATION = "AXL017"
 FSDP = "AXL018"
 PARALLEL = "AXL019"
-RL = "AXL020"
-OPTIMIZER = "AXL021"
-LOSS = "AXL022"
 CHECKPOINTING = "AXL023"
 REMOVED = "AXL024"
 PLUGIN = "AXL025"
-PRECISION = "AXL027"
 COMPILE = "AXL028"
 TYPE = "AXL030"
 
 
 KEPT = ("rl", "adapter", "base_model", "plugins")  # the method and the model of the run: removing one changes more than an option
-LARGE = " above 1"
-FEATURES = {"FSDP": "fsdp_config", "FSDP2": "fsdp_config", "DeepSpeed": "deepspeed"}
-
-
-class Subject:
-    """What a refusal is about: how its message writes it, the key, and the value.
-
-    `rl`, `rl: dpo` and `tensor_parallel_size above 1` are a key, a key with a value and a large one. In any other wording the key is in
-    backticks, if there is one.
-    """
-
-    def __init__(self, text: str) -> None:
-        quoted = text.partition("`")[2].partition("`")[0]
-        self.large = text.endswith(LARGE) and not quoted
-        named = quoted or text.removesuffix(LARGE)
-        self.plain = not quoted and (" " not in named or ": " in named) and not text[0].isupper()
-        self.text = f"`{named}`{LARGE if self.large else ''}" if self.plain else text
-        self.key, _, self.value = named.partition(": ")
-        if not self.plain and not quoted:
-            self.key = FEATURES.get(text, "")
-
-    @property
-    def without(self) -> tuple[Remedy | Removal, ...]:
-        if self.large:
-            return (set_key(self.key, 1),)
-        return (Removal(self.key, self.value, self.key in KEPT),) if self.key else ()
 
 
 def refuses(
@@ -80,52 +48,6 @@ def refuses(
     return Refusal(
         kind, (keys,) if isinstance(keys, str) else keys, message, exception, (remedy,) if isinstance(remedy, str | Remedy) else remedy
     )
-
-
-def requires(
-    kind: str,
-    subject: str,
-    needed: str,
-    says: str,
-    *,
-    at: str | Sequence[str] = (),
-    note: str = "",
-    remedy: Remedy | str = "",
-    raises: str = "",
-) -> Refusal:
-    """One setting requires another; the place is the first, or that of `at`."""
-    first, second = Subject(subject), Subject(needed)
-    needed_step = set_key(second.key, as_value(second.value)) if second.value else f"set `{second.key}`"
-    steps = (remedy,) if remedy else (needed_step, *first.without) if second.key else ()
-    return refuses(kind, places(at, first, second), f"{first.text} requires {second.text}{note}", says, remedy=steps, raises=raises)
-
-
-def excludes(
-    kind: str,
-    subject: str,
-    other: str,
-    says: str,
-    *,
-    at: str | Sequence[str] = (),
-    note: str = "",
-    remedy: Remedy | str = "",
-    raises: str = "",
-) -> Refusal:
-    """Two settings exclude each other; the place is the first, or that of `at`."""
-    first, second = Subject(subject), Subject(other)
-    message = f"{first.text} is incompatible with {second.text}{note}"
-    steps = (remedy,) if remedy else (*first.without, *second.without)
-    return refuses(kind, places(at, first, second), message, says, remedy=steps, raises=raises)
-
-
-def as_value(text: str) -> ConfigValue:
-    return {"true": True, "false": False}.get(text, text)
-
-
-def places(at: str | Sequence[str], *subjects: Subject) -> tuple[str, ...]:
-    """The keys of a refusal, those of `at` as the first."""
-    first = (at,) if isinstance(at, str) else at
-    return tuple(dict.fromkeys(filter(None, (*first, *(subject.key for subject in subjects)))))
 
 
 def renamed(key: Any, release: Version) -> Any:

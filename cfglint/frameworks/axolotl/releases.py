@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
-from cfglint.frameworks.releases.history import UNTIL, Fields, History, Row, holds
+from cfglint.frameworks.releases.history import UNTIL, History, holds
 from cfglint.frameworks.releases.versions import Version, dotted, parse_version
 from cfglint.source.annotations import Callable
 
@@ -37,29 +37,12 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
     return True
 
 
-def top(release: Version) -> Fields:
-    return HISTORY.fields(TOP, release)
-
-
-def of_plugin(folder: str, release: Version) -> Fields:
-    return HISTORY.fields(PLUGIN + folder, release)
-
-
-def of_model(name: str, release: Version) -> Fields:
-    return HISTORY.fields(name, release)
-
-
-def is_required(row: Row) -> bool:
-    return len(row) > REQUIRED
-
-
-def plugin_sections() -> list[str]:
-    return [section for section in FIELDS if section.startswith(PLUGIN)]
+PLUGIN_SECTIONS = [section for section in FIELDS if section.startswith(PLUGIN)]
 
 
 def ever(name: str) -> bool:
     """Whether the top level of any release has a field, its own or that of a plugin."""
-    return name in HISTORY.names(TOP) or any(name in HISTORY.names(section) for section in plugin_sections())
+    return any(name in HISTORY.names(section) for section in (TOP, *PLUGIN_SECTIONS))
 
 
 def library(package: str, release: Version) -> str:

@@ -1,14 +1,13 @@
 """The fields of axolotl's configuration models as the source of a release has them.
 
 The top level is `AxolotlInputConfig` (utils/schemas/config.py), whose fields come from its base classes; each bundled
-plugin adds the fields of its own `args.py`. A field's annotation is kept twice: as JSON Schema keywords for editors, and
-as `x-reads`, the annotation itself in lists, from which `check` knows what pydantic makes of a value.
+plugin adds the fields of its own `args.py`. `x-reads` is the annotation itself in lists, from which `check` knows what pydantic makes of
+a value; `tools/schema_axolotl.py` makes JSON Schema keywords of it.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Operand
@@ -34,16 +33,6 @@ BOUNDED = {
     "NonNegativeInt": ("int", {"minimum": 0}),
     "PositiveFloat": ("float", {"exclusiveMinimum": 0}),
 }
-JSON_TYPES = {
-    "int": "integer",
-    "float": "number",
-    "bool": "boolean",
-    "str": "string",
-    "dict": "object",
-    "list": "array",
-    "tuple": "array",
-    "None": "null",
-}
 # Enums of other packages with their values; those of transformers differ by its release, so rules take them from its own tables.
 OUTSIDE = {"Resampling": (0, 1, 2, 3, 4, 5), "OptimizerNames": (), "SchedulerType": ()}
 LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum", "multiple_of": "multipleOf"}
@@ -67,38 +56,21 @@ UNREAD = Reason("release", "the source of the package")
 find = finder("axolotl", "axolotl", MODULE, OLD_MODULE)
 
 
-def read(tree: Tree) -> tuple[dict[str, Raw], dict[str, dict[str, Raw]]]:
-    reading = SourceReading(tree)
-    module = tree.file(MODULE if (tree.root / MODULE).exists() else OLD_MODULE)
-    fields = reading.fields(module, module.class_named(CLASS))
-    for plugin, (owner, arguments) in plugins(tree).items():
-        for name, raw in reading.fields(owner, arguments).items():
-            fields.setdefault(name, {**raw, "x-plugin": plugin})
-    return fields, reading.models
-
-
 def plugins(tree: Tree) -> dict[str, tuple[Module, ast.ClassDef]]:
     """Plugin folder -> the class that it adds to the configuration, as its `get_input_args` names it."""
     found: dict[str, tuple[Module, ast.ClassDef]] = {}
     for folder in sorted((tree.root / PLUGINS).iterdir()):
         for path in sorted(folder.glob("*.py")) if folder.is_dir() else ():
             module = tree.module(".".join([tree.package, PLUGINS, folder.name, *([path.stem] if path.stem != "__init__" else [])]))
-            named = input_class(module) if module is not None else ""
+            functions = [node for node in ast.walk(module.syntax) if isinstance(node, ast.FunctionDef)] if module is not None else []
+            ends = [node.body[-1] for node in functions if node.name == "get_input_args"]
+            values = [end.value.value for end in ends if isinstance(end, ast.Return) and isinstance(end.value, ast.Constant)]
+            named = next((value.rsplit(".", 1)[-1] for value in values if isinstance(value, str)), "")
             arguments = tree.module(f"{tree.package}.{PLUGINS}.{folder.name}.args")
             definition = arguments.definitions.get(named) if named and arguments else None
             if arguments is not None and isinstance(definition, ast.ClassDef):
                 found[folder.name] = (arguments, definition)
     return found
-
-
-def input_class(module: Module) -> str:
-    """The class that the plugin of a module gives as its input arguments; empty without one."""
-    for node in ast.walk(module.syntax):
-        if isinstance(node, ast.FunctionDef) and node.name == "get_input_args":
-            last = node.body[-1]
-            if isinstance(last, ast.Return) and isinstance(last.value, ast.Constant) and isinstance(last.value.value, str):
-                return last.value.value.rsplit(".", 1)[-1]
-    return ""
 
 
 class SourceReading(Record):
@@ -129,7 +101,7 @@ class SourceReading(Record):
         default = COMPUTED.get(name, options.pop("default"))
         within = limits.pop("default", default)
         default = within if default is REQUIRED else default
-        raw = {**shown(reads, self), **limits, "x-reads": reads}
+        raw: Raw = {**limits, "x-reads": reads}
         if default is not REQUIRED:
             raw["default"] = default
         else:
@@ -137,9 +109,6 @@ class SourceReading(Record):
         names = options.get("names", [name])
         if names != [name]:
             raw["x-names"] = names
-        raw["description"] = (
-            f"{spelled(reads)}; " + ("required" if default is REQUIRED else f"default {json.dumps(default, default=str)}") + "."
-        )
         return names[0], raw
 
     def annotation(self, module: Module, node: ast.expr, limits: Raw) -> Operand:
@@ -298,66 +267,6 @@ def union(parts: list[ConfigValue]) -> Operand:
             if each not in flat:
                 flat.append(each)
     return flat if len(flat) > 2 else flat[1]
-
-
-def spelled(reads: Operand) -> str:
-    """An annotation as people write it: `int | None`."""
-    if isinstance(reads, str):
-        return {"None": "null", "Any": "anything"}.get(reads, JSON_TYPES.get(reads, reads))
-    if reads[0] == "|":
-        return " or ".join(spelled(part) for part in reads[1:])
-    if reads[0] in ("literal", "enum"):
-        return " or ".join(json.dumps(value) for value in reads[1 if reads[0] == "literal" else 2 :])
-    if reads[0] in ("strict", "bounded"):
-        return spelled(reads[1])
-    if reads[0] == "pattern":
-        return f"string matching {reads[1]}"
-    if reads[0] == "list":
-        return f"list of {spelled(reads[1])}"
-    return "mapping" if reads[0] in ("dict", "model") else "list"
-
-
-def shown(reads: Operand, reading: SourceReading) -> Raw:
-    """JSON Schema keywords for editors; what pydantic would also convert is not offered."""
-    members = reads[1:] if isinstance(reads, list) and reads[0] == "|" else [reads]
-    types: list[str] = []
-    values: list[Operand] = []
-    parts: list[Raw] = []
-    models = [member for member in members if isinstance(member, list) and member[0] == "model"]
-    if len(models) == 1 and len(members) == 1 + ("None" in members):
-        return nested(models[0], reading)  # a model's own schema takes null
-    for member in members:
-        if member == "Any":
-            return {"x-any": True}
-        if isinstance(member, str):
-            types.append(JSON_TYPES[member])
-        elif member[0] in ("literal", "enum"):
-            values += member[1:] if member[0] == "literal" else member[2:]
-        elif member[0] in ("strict", "bounded"):
-            types.append(JSON_TYPES[member[1]])
-        elif member[0] == "pattern":
-            parts.append({"type": "string", "pattern": member[1]})
-        else:
-            parts.append(nested(member, reading))
-    if "number" in types and "integer" in types:
-        types.remove("integer")
-    if values and types == ["null"] and not parts:
-        return {"enum": [*values, None]}
-    if values:
-        parts.append({"enum": values})
-    if types:
-        parts.insert(0, {"type": types[0] if len(types) == 1 else types})
-    return parts[0] if len(parts) == 1 else {"anyOf": parts}
-
-
-def nested(member: list[Operand], reading: SourceReading) -> Raw:
-    if member[0] == "list":
-        return {"type": "array", "items": shown(member[1], reading)}
-    if member[0] == "tuple":
-        return {"type": "array"}
-    if member[0] == "dict":
-        return {"type": "object", "additionalProperties": shown(member[2], reading)}
-    return {"$ref": f"#/$defs/{member[1]}"}
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> Sections:

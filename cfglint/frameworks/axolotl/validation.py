@@ -22,7 +22,7 @@ from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.table import Function, Selection, table_of
 from cfglint.frameworks.validation.pydantic import Invalid
-from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator, Operand
+from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.load_results import copied
 
 EACH_DATASET = Releases((0, 7, 0))  # each data set is validated first, as one of the model that `rl` implies
@@ -145,17 +145,15 @@ class Validation:
             return
         self._run(self.values)
 
-    @property
-    def accepted(self) -> bool:
-        return self.model is not None
-
     def _run(self, values: ConfigMapping) -> None:
         self.plugins = plugins.plugins_of(values.get("plugins"), self.release)
         folders = [plugin.folder for plugin in self.plugins if plugin.folder]
         self.foreign = any(not plugin.folder and not plugin.ignored for plugin in self.plugins)
         data = Data(copied(values), folders, self.foreign, self.release)
         data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
-        data.update(self._machine())
+        capabilities = {**self.capabilities, "n_gpu": Unknown() if self.gpus is None else self.gpus}
+        machine: ConfigTable = {"capabilities": capabilities, "env_capabilities": {"torch_version": TORCH}}
+        data.update(machine)
         if any(plugin.problem for plugin in self.plugins):
             return
         for folder in folders if self.release in plugins.REGISTERING else ():
@@ -167,24 +165,17 @@ class Validation:
         self._added = added
         self._facts = facts(self.release, data)
         self._stage(BEFORE, added, data, data, data.keys())
-        for key in self._machine():
+        for key in machine:
             data.pop(key, None)
         self.additions = data.additions
         model = self._fields(data, added)
         if not self.refusals and not self.faults and model is not None:
-            vars(model).update(self._machine())
+            vars(model).update(machine)
             self._stage(AFTER, added, model, vars(model), model.changed)
-            for key in self._machine():
+            for key in machine:
                 vars(model).pop(key, None)
             if not self.refusals:
                 self.model = model
-
-    def _machine(self) -> ConfigTable:
-        gpus = Unknown() if self.gpus is None else self.gpus
-        return {
-            "capabilities": {**self.capabilities, "n_gpu": gpus},
-            "env_capabilities": {"torch_version": TORCH},
-        }
 
     def _stage(self, stage: str, added: tuple[str, ...], subject: Data | AxolotlModel, values: ConfigTable, keys: Any) -> None:
         """Run the validators of a stage on the values, which may change; those of fields see the defaults of the others."""
@@ -266,28 +257,24 @@ class Validation:
             preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
             name = "DPODataset" if kind in preferences else "KTODataset" if kind == "kto" else DATASET
             for index, item in enumerate(given):
-                self._dataset(name, item, ("datasets", index))
+                if not isinstance(item, dict):
+                    dict(item)  # raises the same exception as axolotl's own conversion
+                    continue
+                if not all(isinstance(key, str) for key in item):
+                    raise TypeError("keywords must be strings")
+                is_synthetic = name == DATASET and item.get("type") == "_synthetic" and HISTORY.has_section(SYNTHETIC, self.release)
+                reading = FieldReading(self.release, self.transformers)
+                try:
+                    reading.model(SYNTHETIC if is_synthetic else name, item, ("datasets", index))
+                except Invalid as invalid:
+                    reading.faults.append(invalid.at(("datasets", index)))
+                self.faults += reading.faults
+                self.dropped += reading.dropped
         except (TypeError, ValueError, AttributeError) as error:
             mappings = isinstance(given, list) and all(isinstance(item, dict) for item in given)
             message = "an entry of `datasets` has a value of the wrong type" if mappings else "`datasets` is not a list of mappings"
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
-
-    def _dataset(self, name: str, item: Operand, path: tuple[str | int, ...]) -> None:
-        if not isinstance(item, dict):
-            dict(item)  # raises the same exception as axolotl's own conversion
-            return
-        if name == DATASET and item.get("type") == "_synthetic" and HISTORY.has_section(SYNTHETIC, self.release):
-            name = SYNTHETIC
-        if not all(isinstance(key, str) for key in item):
-            raise TypeError("keywords must be strings")
-        reading = FieldReading(self.release, self.transformers)
-        try:
-            reading.model(name, item, path)
-        except Invalid as invalid:
-            reading.faults.append(invalid.at(path))
-        self.faults += reading.faults
-        self.dropped += reading.dropped
 
     def _fields(self, data: Data, added: tuple[str, ...]) -> AxolotlModel | None:
         if not all(isinstance(key, str) for key in data):

@@ -9,7 +9,6 @@ from cfglint.frameworks.axolotl.releases import library
 from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document, Path
@@ -30,7 +29,7 @@ class AxolotlValues(TrainerConfig):
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.own_version: Version = facts.version(PACKAGE, NEWEST)
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
-        super().__init__(documents, within(facts, accepted), kinds)
+        super().__init__(documents, facts.within(accepted), kinds)
 
     def default(self, path: Path, missing: object) -> Operand:
         """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""

@@ -60,7 +60,7 @@ class DeepSpeed(Framework):
     can_be_referenced = True
     is_engine = True
     rule_families = {"DSP": title}
-    rules = "checks keys sections values data precision zero offload optimizer scheduler parallel removed_sections first_step no_effect"
+    rules = "checks keys sections values precision zero offload optimizer scheduler parallel removed_sections no_effect"
     further_rules = "passed_objects"
     file_match = (
         "ds_config.json",
@@ -72,7 +72,7 @@ class DeepSpeed(Framework):
     )
     only_syntax = "json"  # with hjson
     telling_keys = SIGNS | SECTION_NAMES | SHARED
-    history_tables = ("deepspeed.releases.KEY_HISTORY", "deepspeed.releases.MODEL_HISTORY")
+    history_tables = ("deepspeed.models.KEY_HISTORY", "deepspeed.models.MODEL_HISTORY")
     parts = {
         "config": "deepspeed.config.DeepSpeedConfig",
         "batch": "deepspeed.batch.resolve",

@@ -30,65 +30,51 @@ STRICT_WORLD_SINCE = (0, 19, 3)
 
 
 class Triple(Record):
-    """The three values as DeepSpeed holds them, and the key that an error is about."""
+    """The three values as DeepSpeed holds them, and those that it derives."""
 
     values: ConfigTable
     derived: set[str] = set()
-    at: str = ""
-    reason: BatchReason = "mismatch"
 
 
 def resolve(config: DeepSpeedConfig) -> Batch:
-    divisor, problem = data_parallel(config)
-    triple = Triple({key: number(config, key) for key in KEYS})
+    divisor, because, problem = data_parallel(config)
+    triple = Triple(
+        {key: None if value == "auto" and config.open else value for key, value in sizes_of(config)}
+    )  # a trainer may resolve it
     if problem is None and config.readable:
         problem = infer_missing(config, triple, divisor)
-    layout = Layout(config.world_size, tensor_parallel=tensor_parallel(config), sequence_parallel=sequence_parallel(config))
-    settings = {key: setting(config, triple, key) for key in KEYS}
-    parallel = derived("data_parallel", integral(divisor), why_parallel(config))
-    samples = loaded(config, settings, divisor) or consumed(layout, settings, divisor)
-    layout.pipeline_parallel = stages(config) or 1
+    settings = {}
+    for key in KEYS:
+        value = integral(triple.values[key])
+        if key in triple.derived:
+            others = [other for other in KEYS if other != key and other not in triple.derived] or ["elasticity"]
+            settings[key] = derived(key, value, f"from {' and '.join(others)} and the data parallel size")
+            settings[key].document = config.documents[0]
+        else:
+            settings[key] = config.setting(key)
+            settings[key].value = value
+    tensor = config.section("tensor_parallel")["autotp_size"] if config.looks_up("tensor_parallel") else 1
+    tensor = tensor if isinstance(tensor, int) and tensor > 1 else 1  # which DeepSpeed's arithmetic does not divide by
     size = config.values.get("sequence_parallel_size", 1)
-    replica = (
-        size if isinstance(size, int) and size > 1 and (has_mesh(config) or has_sequence_key(config)) else 1
-    ) * layout.pipeline_parallel
-    micro = loader_size(config, settings[MICRO])
+    size = size if isinstance(size, int) and size > 1 else 1
+    layout = Layout(config.world_size, tensor_parallel=tensor, sequence_parallel=size if has_sequence_key(config) else 1)
+    layout.pipeline_parallel = stages(config) or 1
+    replica = (size if has_mesh(config) or has_sequence_key(config) else 1) * layout.pipeline_parallel
+    micro, samples = taken_by_program(config, settings, divisor)
+    parallel = derived("data_parallel", integral(divisor), because)
+    samples = samples or consumed(layout, settings, divisor)
     return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
 
 
-def number(config: DeepSpeedConfig, key: str) -> Operand:
-    """The value of a batch key; None (unknown) if a trainer may still resolve its "auto"."""
-    value = config.values.get(key)
-    return None if value == "auto" and config.open else value
-
-
-def setting(config: DeepSpeedConfig, triple: Triple, key: str) -> Setting:
-    value = integral(triple.values[key])
-    if key not in triple.derived:
-        found = config.setting(key)
-        found.value = value
-        return found
-    others = [other for other in KEYS if other != key and other not in triple.derived] or ["elasticity"]
-    found = derived(key, value, f"from {' and '.join(others)} and the data parallel size")
-    found.document = config.documents[0]
-    return found
+def sizes_of(config: DeepSpeedConfig) -> list[tuple[str, ConfigValue]]:
+    return [(key, config.values.get(key)) for key in KEYS]
 
 
 def integral(value: object) -> ConfigValue:
     """The number, with an integral float as an integer; None for a value that is not a number."""
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, bool) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value if isinstance(value, (int, float)) else None
-
-
-def why_parallel(config: DeepSpeedConfig) -> str:
-    if has_mesh(config):
-        return "data_parallel_size"
-    if stages(config) != 1:
-        return "GPUs / stages of the pipeline"
-    return "GPUs / sequence_parallel_size" if has_sequence_key(config) else "GPUs"
 
 
 def has_mesh(config: DeepSpeedConfig) -> bool:
@@ -99,54 +85,29 @@ def has_sequence_key(config: DeepSpeedConfig) -> bool:
     return config.looks_up("sequence_parallel_size") and "sequence_parallel_size" in config.values
 
 
-def tensor_parallel(config: DeepSpeedConfig) -> int:
-    """The AutoTP size, which partitions the GPUs but is not part of DeepSpeed's batch arithmetic."""
-    size = config.section("tensor_parallel")["autotp_size"] if config.looks_up("tensor_parallel") else 1
-    return size if isinstance(size, int) and size > 1 else 1
-
-
-def sequence_parallel(config: DeepSpeedConfig) -> int:
-    size = config.values.get("sequence_parallel_size", 1)
-    return size if isinstance(size, int) and size > 1 and has_sequence_key(config) else 1
-
-
 def consumed(layout: Layout, settings: dict[str, Setting], divisor: object) -> int | None:
     """Samples per optimizer step: the ranks of an AutoTP group process the same batch, which the arithmetic counts for each."""
     micro, accumulation, total = (settings[key].value for key in (MICRO, ACCUMULATION, TRAIN))
-    if not isinstance(total, int):
-        return None
-    if layout.tensor_parallel == 1:
-        return total
+    if not isinstance(total, int) or layout.tensor_parallel == 1:
+        return total if isinstance(total, int) else None
     if not isinstance(micro, int) or not isinstance(accumulation, int) or not isinstance(divisor, int):
         return None
     return micro * accumulation * (divisor // layout.tensor_parallel)
 
 
-def loader_size(config: DeepSpeedConfig, micro: Setting) -> Setting:
-    """The micro batch: that of the data loader of the program's own, which decides, if it is not the number of the config."""
-    loop = config.loop
+def taken_by_program(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: object) -> tuple[Setting, int | None]:
+    """(micro batch, samples per optimizer step) with a data loader of the program's own, which decides; None where it does not."""
+    loop, micro, accumulation = config.loop, settings[MICRO], settings[ACCUMULATION].value
     if loop is None or loop.loader is None:
-        return micro
+        return micro, None
     from cfglint.frameworks.own_loops import setting
 
-    size = setting(loop.loader, "batch_size", config.facts.launch)
-    return size if size is not None and size.value != micro.value else micro
-
-
-def loaded(config: DeepSpeedConfig, settings: dict[str, Setting], divisor: object) -> int | None:
-    """Samples per optimizer step if the program takes its batches of a data loader of its own: the file's micro batch is not used then."""
-    loop = config.loop
-    if (
-        loop is None
-        or loop.loader is None
-        or loop.accumulates is not False
-        or (loop.numbers is not None and "turns" in loop.numbers.values)
-    ):
-        return None
-    size, accumulation = loop.loader.values.get("batch_size"), settings[ACCUMULATION].value
-    if type(size) is not int or not isinstance(accumulation, int) or not isinstance(divisor, int):
-        return None
-    return size * accumulation * divisor
+    written, size = setting(loop.loader, "batch_size", config.facts.launch), loop.loader.values.get("batch_size")
+    micro = written if written is not None and written.value != micro.value else micro
+    if loop.accumulates is not False or (loop.numbers is not None and "turns" in loop.numbers.values):
+        return micro, None
+    is_known = type(size) is int and isinstance(accumulation, int) and isinstance(divisor, int)
+    return micro, size * accumulation * divisor if is_known else None
 
 
 def stages(config: DeepSpeedConfig) -> int | None:
@@ -156,50 +117,52 @@ def stages(config: DeepSpeedConfig) -> int | None:
     return 1 if config.loop is None else config.loop.stages
 
 
-def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, BatchProblem | None]:
-    """The divisor of DeepSpeed's arithmetic, or the error before it has one; None where the GPU count is unknown.
+def data_parallel(config: DeepSpeedConfig) -> tuple[ConfigValue, str, BatchProblem | None]:
+    """(divisor of DeepSpeed's arithmetic, how it is computed, the error before it has one); None where the GPU count is unknown.
 
     Source: deepspeed 0.19.8 runtime/pipe/topology.py (PipelineParallelGrid: the world size is a multiple of the stages).
     """
-    ranks = stages(config)
+    ranks, world = stages(config), config.world_size
+    size: Operand = config.values.get("sequence_parallel_size")
     if ranks != 1:
-        return (config.world_size // ranks if ranks and config.world_size else None), None
+        because = "data_parallel_size" if has_mesh(config) else "GPUs / stages of the pipeline"
+        return (world // ranks if ranks and world else None), because, None
     if has_mesh(config):
-        size, ranks = config.values["data_parallel_size"], config.values["sequence_parallel_size"]
-        world = config.world_size
-        for key in ("data_parallel_size", "sequence_parallel_size"):
-            if not isinstance(config.values[key], int):
-                raised = TypeError(f"{key} is {type(config.values[key]).__name__}, not an integer")
-                return None, refusal(config, key, raised, f"`{key}` is {described(config.values[key])}, not an integer")
-        if world is None:
-            return None, None
-        if size * ranks > world:
-            text = f"RuntimeError: Mesh should not be bigger than default world size {world}, but found {size * ranks}"
-            message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, more than {world} GPUs"
-            return None, BatchProblem("layout", config.setting("data_parallel_size"), message, text)
-        if 0 < size * ranks < world:
-            message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {size * ranks}, less than {world} GPUs"
-            return size, BatchProblem("layout", config.setting("data_parallel_size"), message, "IndexError: list index out of range")
-        return size, None
+        return of_mesh(config, config.values["data_parallel_size"], size)
     if not has_sequence_key(config):
-        return config.world_size, None
-    size = config.values["sequence_parallel_size"]
+        return world, "GPUs", None
+    because, problem, divisor = "GPUs / sequence_parallel_size", None, None
     if size == "auto" and config.open:
-        return None, None
+        return None, because, None
     try:
-        found = (8 if config.world_size is None else config.world_size) / size
+        divisor = (8 if world is None else world) / size
     except (TypeError, ZeroDivisionError, OverflowError) as raised:
         if config.version < STRICT_WORLD_SINCE:
-            return 1, None
-        return None, refusal(
-            config, "sequence_parallel_size", raised, f"`sequence_parallel_size` is {spelled(size)}; it must be a positive number"
-        )
-    return (found if config.world_size is not None else None), None
+            return 1, because, None
+        reason: BatchReason = "not-positive" if isinstance(raised, ZeroDivisionError) else "type"
+        message = f"`sequence_parallel_size` is {spelled(size)}; it must be a positive number"
+        problem = BatchProblem(reason, config.setting("sequence_parallel_size"), message, f"{type(raised).__name__}: {raised}")
+    return (divisor if world is not None else None), because, problem
 
 
-def refusal(config: DeepSpeedConfig, key: str, raised: Exception, message: str, reason: BatchReason | None = None) -> BatchProblem:
-    reason = reason or ("not-positive" if isinstance(raised, ZeroDivisionError) else "type")
-    return BatchProblem(reason, config.setting(key), message, f"{type(raised).__name__}: {raised}")
+def of_mesh(config: DeepSpeedConfig, size: Operand, ranks: Operand) -> tuple[ConfigValue, str, BatchProblem | None]:
+    """The data-parallel size of the device mesh, which must use all GPUs."""
+    world, because = config.world_size, "data_parallel_size"
+    for key, value in (("data_parallel_size", size), ("sequence_parallel_size", ranks)):
+        if not isinstance(value, int):
+            text = f"TypeError: {key} is {type(value).__name__}, not an integer"
+            return None, because, BatchProblem("type", config.setting(key), f"`{key}` is {described(value)}, not an integer", text)
+    total = size * ranks
+    if world is None or total == world or total <= 0:
+        return (size if world is not None else None), because, None
+    text = f"RuntimeError: Mesh should not be bigger than default world size {world}, but found {total}"
+    message = (
+        f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {total}, {'more' if total > world else 'less'} than {world} GPUs"
+    )
+    problem = BatchProblem("layout", config.setting("data_parallel_size"), message, text)
+    if total < world:
+        problem.exception = "IndexError: list index out of range"
+    return (size if total < world else None), because, problem
 
 
 def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
@@ -207,15 +170,13 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
     written = [key for key in KEYS if triple.values[key] is not None]
     if config.looks_up("elasticity") and bool(config.get("elasticity", "enabled")):
         return elastic(config, triple, divisor)
-    if any(config.values.get(key) == "auto" and number(config, key) is None for key in KEYS):
+    if config.open and any(value == "auto" for _, value in sizes_of(config)):
         return certain_problem(config, triple)
     if TRAIN not in written and MICRO not in written:
         if config.open:
             return None
-        key = written[0] if written else MICRO
-        return BatchProblem(
-            "missing", config.setting(key), f"neither `{TRAIN}` nor `{MICRO}` is set", refused(config, (None, None, None), 1)
-        )
+        setting, message = config.setting(written[0] if written else MICRO), f"neither `{TRAIN}` nor `{MICRO}` is set"
+        return BatchProblem("missing", setting, message, refused(config, (None, None, None), 1))
     if divisor is None:
         return certain_problem(config, triple)
     sizes = [triple.values[key] for key in KEYS]
@@ -236,23 +197,27 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
         if sizes[2] is None and None in sizes[:2]:
             triple.values[ACCUMULATION] = 1
         return operand_problem(config, triple, written, exception)
-    triple.at = below or TRAIN
-    triple.reason = "not-positive" if below and not (below in triple.derived and triple.values[below] == 0) else "mismatch"
-    return BatchProblem(triple.reason, blamed(config, triple, written), explain(triple, divisor), exception)
+    is_rounded = below in triple.derived and triple.values[below] == 0
+    reason: BatchReason = "not-positive" if below and not is_rounded else "mismatch"
+    return BatchProblem(reason, blamed(config, triple, written, below or TRAIN, reason), explain(triple, divisor, below, reason), exception)
 
 
 def refused(config: DeepSpeedConfig, sizes: Sequence[object], divisor: object) -> str:
+    """The exception of the constructor about three sizes."""
     from cfglint.frameworks.rows.refusals import refused_batch
 
     return refused_batch(config.kind, CONSTRUCTOR, config.version, sizes, divisor)
 
 
 def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchProblem | None:
+    """Set the three values as elastic training does, regardless of written values; unknown without a GPU count."""
     from cfglint.frameworks.deepspeed import elasticity
 
     section = config.values["elasticity"]
     triple.values = dict.fromkeys(KEYS)
-    if not decided(config, section):
+    items = [item for value in section.values() for item in (value if isinstance(value, list) else [value])]
+    is_known = all(item is None or isinstance(item, (bool, int, float, str, list, dict)) for item in items)
+    if not is_known or (config.open and "auto" in items):
         return None
     try:
         if isinstance(divisor, (int, float)):
@@ -267,65 +232,52 @@ def elastic(config: DeepSpeedConfig, triple: Triple, divisor: object) -> BatchPr
         return BatchProblem("elasticity", config.setting("elasticity"), f"elastic training: {raised}", f"{type(raised).__name__}: {raised}")
     written = [key for key in KEYS if key in config.values]
     if written and not section.get("ignore_non_elastic_batch_info", False):
-        raised_text = "ElasticityConfigError: One or more batch related parameters were found in your ds_config"
-        text = f"`{written[0]}` is not accepted with `elasticity`, which chooses the batch"
-        return BatchProblem("elasticity", config.setting(written[0]), text, raised_text)
+        text = "ElasticityConfigError: One or more batch related parameters were found in your ds_config"
+        message = f"`{written[0]}` is not accepted with `elasticity`, which chooses the batch"
+        return BatchProblem("elasticity", config.setting(written[0]), message, text)
     triple.derived = set(KEYS)
     return None
 
 
-def decided(config: DeepSpeedConfig, section: ConfigTable) -> bool:
-    values = [item for value in section.values() for item in (value if isinstance(value, list) else [value])]
-    if any(value is not None and not isinstance(value, (bool, int, float, str, list, dict)) for value in values):
-        return False
-    return not config.open or "auto" not in values
+def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str], key: str, reason: BatchReason) -> Setting:
+    """The written key to point at: the invalid one, or the first from which it is derived.
 
-
-def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str]) -> Setting:
-    """The written key to point at: the invalid one, or the first from which it is derived. `gradient_accumulation_steps` if the file
-    does not have it, so that it is 1 and not what the trainer accumulates.
+    The values may be unequal only because the file has no `gradient_accumulation_steps`, which accelerate then sets to 1, whatever the
+    trainer accumulates: accelerate 1.15.0 utils/dataclasses.py (DeepSpeedPlugin.__post_init__).
     """
-    if lacks_accumulation(config, triple):
-        return config.setting(ACCUMULATION)
-    if triple.at in written and (triple.reason == "mismatch" or not is_positive(triple.values[triple.at])):
-        return config.setting(triple.at)
-    error = [key for key in written if not is_positive(triple.values[key])]
-    return config.setting((error or written)[0])
+    if reason == "mismatch" and config.trainer is not None and config.documents[0].find((ACCUMULATION,))[1] is None:
+        total, micro, steps = (triple.values[each] for each in KEYS)
+        accumulated, world = config.trainer.batch.accumulation.value, config.world_size
+        are_integers = all(type(number) is int for number in (total, micro, accumulated, world))
+        if steps == 1 and are_integers and total == micro * accumulated * world:
+            return config.setting(ACCUMULATION)
+    if key in written and (reason == "mismatch" or not is_positive(triple.values[key])):
+        return config.setting(key)
+    invalid = [each for each in written if not is_positive(triple.values[each])]
+    return config.setting((invalid or written)[0])
 
 
-def lacks_accumulation(config: DeepSpeedConfig, triple: Triple) -> bool:
-    """Whether the values are unequal only because the file has no `gradient_accumulation_steps`, which accelerate then sets to 1.
-
-    Source: accelerate 1.15.0 utils/dataclasses.py (DeepSpeedPlugin.__post_init__).
-    """
-    if triple.reason != "mismatch" or config.trainer is None or config.documents[0].find((ACCUMULATION,))[1] is not None:
-        return False
-    total, micro, steps = (triple.values[key] for key in KEYS)
-    accumulated = config.trainer.batch.accumulation.value
-    numbers = (total, micro, accumulated, config.world_size)
-    return steps == 1 and all(type(each) is int for each in numbers) and total == micro * accumulated * config.world_size
-
-
-def explain(triple: Triple, divisor: object) -> str:
+def explain(triple: Triple, divisor: object, below: str, reason: BatchReason) -> str:
+    """The message for an inconsistent batch."""
     values = triple.values
-    total, micro, steps = (plain_number(values[key]) for key in KEYS)
-    if triple.reason == "not-positive":
-        key = next((key for key in KEYS if key not in triple.derived and not is_positive(values[key])), triple.at)
-        return f"`{key}` is {plain_number(values[key])}; it must be positive"
+    if reason == "not-positive":
+        key = next((key for key in KEYS if key not in triple.derived and not is_positive(values[key])), below)
+        return f"`{key}` is {plain(values[key])}; it must be positive"
+    parts = {MICRO: f"micro batch {plain(values[MICRO])}", ACCUMULATION: f"accumulation {plain(values[ACCUMULATION])}"}
+    known = [part for key, part in parts.items() if key not in triple.derived]
+    factors = " x ".join([*known, f"data parallel {plain(divisor)}"]) if known else f"the data-parallel size {plain(divisor)}"
     if not triple.derived:
-        factors = f"micro batch {micro} x accumulation {steps} x data parallel {plain_number(divisor)}"
-        return f"`{TRAIN}` is {total}, but {factors} = {plain_number(values[MICRO] * values[ACCUMULATION] * divisor)}"
-    written = ((MICRO, f"micro batch {micro}"), (ACCUMULATION, f"accumulation {steps}"))
-    known = [part for key, part in written if key not in triple.derived]
-    factors = " x ".join([*known, f"data parallel {plain_number(divisor)}"]) if known else f"the data-parallel size {plain_number(divisor)}"
-    return f"`{TRAIN}` is {total}, not a multiple of {factors}"
+        return f"`{TRAIN}` is {plain(values[TRAIN])}, but {factors} = {plain(values[MICRO] * values[ACCUMULATION] * divisor)}"
+    return f"`{TRAIN}` is {plain(values[TRAIN])}, not a multiple of {factors}"
 
 
-def plain_number(value: object) -> str:
-    return str(integral(value)) if isinstance(value, float) and value.is_integer() else str(value)
+def plain(value: object) -> str:
+    """A number without a superfluous fraction: 4, not 4.0."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def operand_problem(config: DeepSpeedConfig, triple: Triple, written: list[str], exception: str) -> BatchProblem:
+    """The problem when an operator raises for the type of its operands."""
     values = triple.values
     if exception.startswith("ZeroDivisionError"):
         key = next((key for key in written if values[key] == 0), written[0])

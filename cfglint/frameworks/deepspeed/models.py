@@ -7,10 +7,9 @@ before validation (DeepSpeed 0.19.8, runtime/config_utils.py:54-57 and 105-113).
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField, Setting
-from cfglint.frameworks.deepspeed._tables import MODELS, PYDANTIC_2_SINCE, REPLACED
-from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
+from cfglint.frameworks.deepspeed._tables import FIELDS, KEYS, MODELS, PYDANTIC_2_SINCE, REPLACED, SPANS
 from cfglint.frameworks.releases._modelled import RENAMED
-from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, Row, holds
+from cfglint.frameworks.releases.history import DEFAULT, SINCE, UNTIL, History, Row, holds
 from cfglint.frameworks.releases.history import TYPE as TYPE_OF
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.validation import pydantic
@@ -22,6 +21,14 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path as Folder
+
+MODEL_HISTORY = History(FIELDS, SPANS)
+KEY_HISTORY = History(KEYS)  # of the sections that are not models; "" is the top level
+
+
+def default_of_key(key: str, release: Version) -> Operand:
+    return KEY_HISTORY.fields("", release)[key][DEFAULT]
+
 
 LEAVES = "zero_optimization.leaf_module"
 # The fields that validators read: of each alone, and of several together (`validators.py`). Without one of them no row is loaded.
@@ -71,9 +78,6 @@ class ModelField:
             rows = (holds(row[SINCE], row[UNTIL], version) for row in self.rows)
             self._in[version] = any(rows) if own is None else self.name in own.get(self.section, {})
         return self._in[version]
-
-    def comes_after(self, version: Version) -> bool:
-        return not self.is_in(version) and self.rows[-1][SINCE] > version
 
     def default_at(self, version: Version) -> Operand:
         return self.row(version)[DEFAULT]
@@ -129,14 +133,6 @@ class PydanticModel:
     def is_in(self, version: Version) -> bool:
         """Whether the section is this model in a release; others ignore it, or look its keys up one by one."""
         return MODEL_HISTORY.has_section(self.name, version)
-
-
-def reading_of(version: Version) -> Reading:
-    if version >= PYDANTIC_2_SINCE:
-        return Reading()
-    from cfglint.frameworks.validation.pydantic1 import EarlierReading
-
-    return EarlierReading()
 
 
 def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
@@ -231,11 +227,12 @@ def unexpected(field: ModelField | None, key: object, name: object, raw: ConfigM
     if field is None:
         return UNKNOWN
     if not field.is_in(version):
-        return EARLY if field.comes_after(version) else UNKNOWN
+        return EARLY if field.rows[-1][SINCE] > version else UNKNOWN
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
 def set_twice(setting: Setting) -> str:
+    """The message about a key whose value is also given under its other name."""
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 
@@ -264,7 +261,11 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
         inner = read_section(model, value, section.version, section.title)
         section.faults += [fault.at((key, *fault.path), section.title, fault.raises) for fault in inner.faults]
         return None if inner.faults else inner.values
-    reading = reading_of(section.version)
+    reading = Reading()
+    if section.version < PYDANTIC_2_SINCE:
+        from cfglint.frameworks.validation.pydantic1 import EarlierReading
+
+        reading = EarlierReading()
     try:
         found = field.read(value, section.version, reading)
     except Invalid as invalid:

@@ -12,11 +12,6 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.deepspeed.sections import DeepSpeedSections
-
-MUP = ("muadam", "muadamw", "musgd")
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
 ONE_BIT_REMOVED = OPTIMIZERS[ONE_BIT[0]][-1][1]
 NOT_CLASSES = ("lr_scheduler", "swa_utils")  # attributes of torch.optim that pass the check of names and cannot be called
@@ -72,6 +67,15 @@ TESTED_WITH_ZERO = (
     *("Adam", "AdamW", "Adagrad", "FusedAdam", "FusedLion", "MuonWithAuxAdam"),
     *("DeepSpeedCPUAdam", "ZenFlowCPUAdam", "DeepSpeedCPUAdagrad", "DeepSpeedCPULion"),
 )
+CLASSES = {  # DeepSpeed's name -> its class, and that with the optimizer's states on the CPU
+    "adagrad": ("Adagrad", "DeepSpeedCPUAdagrad"),
+    "lion": ("FusedLion", "DeepSpeedCPULion"),
+    "lamb": ("FusedLamb", "FusedLamb"),
+    "muon": ("MuonWithAuxAdam", "MuonWithAuxAdam"),
+    "muadam": ("Adam", "Adam"),
+    "muadamw": ("AdamW", "AdamW"),
+    "musgd": ("SGD", "SGD"),
+}
 # DeepSpeed removes these from `params` before it builds the class.
 TAKEN_BY_ADAM = ("adam_w_mode", "torch_adam", "fp32_optimizer_states")
 
@@ -98,45 +102,27 @@ class Optimizer(Record):
         return names.split() if names is not None else None
 
 
-def chosen(config: DeepSpeedSections) -> Optimizer | None:
-    section = config.values.get("optimizer")
+def chosen(section: object, version: Version, is_offloaded: bool, has_zenflow: bool) -> Optimizer | None:
+    """The optimizer of a section; None without a `type`, or where the section cannot be parsed."""
     name = section.get("type") if isinstance(section, dict) else None
     if not isinstance(name, str) or not isinstance(section, dict):
         return None
-    if name.lower() not in ONE_BIT and has_own(name.lower(), config.version):
+    is_own = any(holds(since, until, version) for since, until in OPTIMIZERS.get(name.lower(), ()))
+    if name.lower() not in ONE_BIT and is_own:
         name = name.lower()
     params = section.get("params")
     arguments = dict(params) if isinstance(params, dict) else {}
-    return Optimizer(name, class_of(config, name, arguments), params, arguments)
-
-
-def has_own(name: str, version: Version) -> bool:
-    return any(holds(since, until, version) for since, until in OPTIMIZERS.get(name, ()))
-
-
-def class_of(config: DeepSpeedSections, name: str, arguments: ConfigMapping) -> str:
-    """The class for a name; the parameters that DeepSpeed itself uses are removed from `arguments`."""
-    if not has_own(name.lower(), config.version):
-        return name if name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam" else ""
-    on_cpu = config.offload != "none"
-    if name in ("adam", "adamw"):
+    if not is_own:
+        is_of_torch = name in PARAMETERS and name[0].isupper() and name not in NATIVE and name != "ZenFlowCPUAdam"
+        built = name if is_of_torch else ""
+    elif name in ("adam", "adamw"):  # torch's with `torch_adam`, DeepSpeed's on the CPU with offload, else the fused one
         decoupled = arguments.get("adam_w_mode", True) or name == "adamw"
-        torch_adam = arguments.get("torch_adam", False)
+        if arguments.get("torch_adam", False):
+            built = "AdamW" if decoupled else "Adam"
+        else:
+            built = "FusedAdam" if not is_offloaded else "ZenFlowCPUAdam" if has_zenflow else "DeepSpeedCPUAdam"
         for key in TAKEN_BY_ADAM:
             arguments.pop(key, None)
-        if torch_adam:
-            return "AdamW" if decoupled else "Adam"
-        if on_cpu:
-            return "ZenFlowCPUAdam" if config.zero["zenflow"] is not None else "DeepSpeedCPUAdam"
-        return "FusedAdam"
-    if name == "adagrad":
-        return "DeepSpeedCPUAdagrad" if on_cpu else "Adagrad"
-    if name == "lion":
-        return "DeepSpeedCPULion" if on_cpu else "FusedLion"
-    if name == "lamb":
-        return "FusedLamb"
-    if name == "muon":
-        return "MuonWithAuxAdam"
-    if name in MUP:
-        return {"muadam": "Adam", "muadamw": "AdamW", "musgd": "SGD"}[name]
-    return name.lower()  # the 1-bit optimizers
+    else:
+        built = CLASSES.get(name, (name.lower(), name.lower()))[is_offloaded]  # the 1-bit optimizers have their own names
+    return Optimizer(name, built, params, arguments)

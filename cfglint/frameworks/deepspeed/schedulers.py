@@ -55,16 +55,17 @@ WARMUPS = ("WarmupLR", "WarmupDecayLR", "WarmupCosineLR")
 
 
 class Scheduler:
-    __slots__ = ("known", "name", "needs", "own", "params", "takes")
+    __slots__ = ("extra", "known", "missing", "name", "own", "params")
 
     def __init__(self, name: str, params: Operand, given: bool, version: Version) -> None:
         self.name = name
         self.own = has_own(name, version)
         entry = OWN[name] if self.own else TORCH.get(name)
         self.known = entry is not None
-        self.needs = entry[0].split() if entry else []
-        self.takes = [*self.needs, *entry[1].split()] if entry else []
         self.params = params if given else None
+        needed, others = (entry[0].split(), entry[1].split()) if entry else ([], [])
+        self.extra: list[Operand] = [key for key in self.params or () if key not in needed and key not in others]
+        self.missing = [key for key in needed if key not in (self.params or ())]
 
 
 def has_own(name: str, version: Version) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.batch import steps
 from cfglint.frameworks.deepspeed import schedulers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.releases import default_of_key
+from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
 

@@ -71,8 +71,8 @@ class Trainer(Framework):
     oldest = OLDEST["transformers"]
     reads_arguments = True
     rule_families = {"HFT": title}
-    further_rules = "adapters card resuming program_code trainer_objects"
-    rules = "across arguments data_loader fsdp keys migrations no_effect optimizer schedule scheduler_arguments training value_types checks"
+    further_rules = "adapters card resuming program_code"
+    rules = "across arguments fsdp keys migrations no_effect optimizer schedule scheduler_arguments training value_types checks"
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
     history_tables = ("huggingface.fields.HISTORY",)

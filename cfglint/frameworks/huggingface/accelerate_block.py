@@ -7,11 +7,13 @@ arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue, Operand
+from cfglint.source.annotations import Callable, ConfigTable, ConfigValue, Operand
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
@@ -43,14 +45,18 @@ class BlockLaunch(HfDeepSpeedConfig):
             "gradient_accumulation_steps": parsed_steps(block.get("gradient_accumulation_steps")),
             "zero_optimization": {
                 "stage": stage(block.get("zero_stage")),
-                "offload_optimizer": {"device": device(block, "offload_optimizer"), "nvme_path": nvme_path(block, "offload_optimizer")},
-                "offload_param": {"device": device(block, "offload_param"), "nvme_path": nvme_path(block, "offload_param")},
+                "offload_optimizer": offload(block.get("offload_optimizer_device")),
+                "offload_param": offload(block.get("offload_param_device")),
                 "stage3_gather_16bit_weights_on_model_save": str(block.get("zero3_save_16bit_model", False)).lower() == "true",
             },
         }
         clipping = block.get("gradient_clipping")
-        if clipping is None or clipping:
-            config["gradient_clipping"] = number(clipping)
+        if clipping is None or clipping == AUTO:
+            config["gradient_clipping"] = AUTO
+        elif clipping:
+            config["gradient_clipping"] = clipping
+            with suppress(ValueError):
+                config["gradient_clipping"] = float(str(clipping))
         super().__init__(trainer, config, launcher.documents[0], (BLOCK,))
         self.launcher = launcher
 
@@ -88,17 +94,9 @@ class BlockLaunch(HfDeepSpeedConfig):
 
 
 def parsed_steps(value: object) -> ConfigValue:
-    if value is None:
-        return AUTO
-    text = str(value)
+    """Digits become a number, any other string stays, a missing value is `"auto"`."""
+    text = AUTO if value is None else str(value)
     return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else text
-
-
-def number(value: object) -> Operand:
-    try:
-        return AUTO if value is None or value == AUTO else float(str(value))
-    except ValueError:
-        return value
 
 
 def stage(value: object) -> Operand:
@@ -108,11 +106,7 @@ def stage(value: object) -> Operand:
     return int(text) if text.removeprefix("-").isdecimal() and len(text) < LONGEST_NUMBER else value
 
 
-def device(block: ConfigMapping, name: str) -> str:
-    value = block.get(f"{name}_device")
-    return "none" if value is None else str(value).lower()
-
-
-def nvme_path(block: ConfigMapping, name: str) -> ConfigValue:
-    """The path of an NVMe offload; None with any other device. The launcher does not pass on the block's own path."""
-    return "none" if device(block, name) == "nvme" else None
+def offload(value: object) -> ConfigTable:
+    """The section of a device; the launcher does not pass on the block's own path."""
+    device = "none" if value is None else str(value).lower()
+    return {"device": device, "nvme_path": "none" if device == "nvme" else None}

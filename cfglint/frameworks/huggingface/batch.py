@@ -36,31 +36,26 @@ ACCUMULATION = "gradient_accumulation_steps"
 
 
 def resolve(config: TrainerConfig) -> Batch:
-    micro = micro_batch(config)
-    accumulation = accumulation_steps(config)
-    tensor = tensor_parallel(config)
-    layout = Layout(config.world_size, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp"))
-    world = config.world_size
-    parallel = None if world is None else world // gpus_per_replica(config, tensor)
+    micro, accumulation, tensor = of(config, MICRO), accumulation_steps(config), tensor_parallel(config)
+    world, launch, replica = config.world_size, config.deepspeed, gpus_per_replica(config, tensor)
+    parallel = None if world is None else world // replica
     size = product(micro.value, accumulation.value, parallel)
-    global_batch = derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size")
-    problem = problem_of(config, micro, accumulation) if config.parsed else None
-    launch = config.deepspeed
+    steps = 1 if launch is not None and launch.steps_every_micro_batch else accumulation.value
+    if config.accelerator.get("split_batches"):  # then the micro batch is that of all processes together
+        consumed = product(micro.value, steps)
+    else:
+        takers = shards(config, world, tensor) // axis(config, "sp") if world is not None else None
+        consumed = product(micro.value, steps, takers)
     return Batch(
-        layout,
+        Layout(world, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp")),
         micro,
         accumulation,
         derived("data_parallel", parallel, "processes that take different samples"),
-        global_batch,
-        consumed(config, micro.value, 1 if launch is not None and launch.steps_every_micro_batch else accumulation.value, tensor),
-        problem,
-        gpus_per_replica(config, tensor),
+        derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size"),
+        consumed if isinstance(consumed, int) else None,
+        problem_of(config, micro, accumulation) if config.parsed else None,
+        replica,
     )
-
-
-def micro_batch(config: TrainerConfig) -> Setting:
-    """The samples per process and forward pass; with `split_batches` those of all processes together."""
-    return of(config, MICRO)
 
 
 def of(config: TrainerConfig, name: str) -> Setting:
@@ -71,16 +66,12 @@ def of(config: TrainerConfig, name: str) -> Setting:
 
 
 def accumulation_steps(config: TrainerConfig) -> Setting:
-    kwargs = config.accumulation_kwargs
-    setting = of(config, ACCUMULATION)
-    if (
-        "num_steps" in kwargs
-        and config.version >= NUM_STEPS_REPLACES
-        and not (isinstance(setting.value, (int, float)) and setting.value > 1)
-    ):
-        path = ("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
-        return config.setting(*path) if config.has(*path) else Setting(path, kwargs["num_steps"], DEFAULT, because="accelerator_config")
-    return setting
+    kwargs, setting = config.accumulation_kwargs, of(config, ACCUMULATION)
+    is_above_one = isinstance(setting.value, (int, float)) and setting.value > 1
+    if "num_steps" not in kwargs or config.version < NUM_STEPS_REPLACES or is_above_one:
+        return setting
+    path = ("accelerator_config", "gradient_accumulation_kwargs", "num_steps")
+    return config.setting(*path) if config.has(*path) else Setting(path, kwargs["num_steps"], DEFAULT, because="accelerator_config")
 
 
 def tensor_parallel(config: TrainerConfig) -> int:
@@ -110,19 +101,8 @@ def product(*factors: object) -> Operand:
     return size
 
 
-def consumed(config: TrainerConfig, micro: object, accumulation: object, tensor: int) -> int | None:
-    world = config.world_size
-    if config.accelerator.get("split_batches"):
-        size = product(micro, accumulation)
-    else:
-        size = product(micro, accumulation, shards(config, world, tensor) // axis(config, "sp") if world is not None else None)
-    return size if isinstance(size, int) else None
-
-
 def shards(config: TrainerConfig, world: int, tensor: int) -> int:
-    """The number of parts into which the samples of an epoch are divided: under DeepSpeed only tensor-parallel ranks get the same
-    samples.
-    """
+    """The parts into which the samples of an epoch are divided: under DeepSpeed only tensor-parallel ranks get the same samples."""
     if config.version < MESH_SHARES:
         return world
     context = axis(config, "cp") if config.deepspeed is None else 1
@@ -130,55 +110,37 @@ def shards(config: TrainerConfig, world: int, tensor: int) -> int:
 
 
 def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> BatchProblem | None:
-    return _micro_problem(config, micro) or _accumulation_problem(config, accumulation) or _split_problem(config, micro)
-
-
-def _micro_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
-    value = micro.value
-    if not config.arguments.known(MICRO):
-        return None
+    """The exception that the Trainer would raise about the batch sizes; TYP200 reports a float accumulation in the field itself."""
     early: Stage = "config" if config.uses_deepspeed else "init"
-    if value is None or isinstance(value, dict):
-        kind = type(value).__name__
-        text = f"TypeError: unsupported operand type(s) for *: '{kind}' and 'int'"
-        return BatchProblem("type", micro, f"`{micro.name}` is {spelled(value)}, not a number", text, early)
-    text = f"ValueError: batch_size should be a positive integer value, but got batch_size={value}"
-    if not isinstance(value, int):
-        return BatchProblem("type", micro, f"`{micro.name}` is {spelled(value)}, not an integer", text, "init")
-    if value <= 0:
-        return BatchProblem("not-positive", micro, f"`{micro.name}` is {value}; it must be positive", text, "init")
-    return None
-
-
-def _accumulation_problem(config: TrainerConfig, accumulation: Setting) -> BatchProblem | None:
-    value = accumulation.value
-    name = accumulation.name
-    if not config.arguments.known(ACCUMULATION):
+    size, steps = micro.value, accumulation.value
+    if config.arguments.known(MICRO):
+        if size is None or isinstance(size, dict):
+            text = f"TypeError: unsupported operand type(s) for *: '{type(size).__name__}' and 'int'"
+            return BatchProblem("type", micro, f"`{micro.name}` is {spelled(size)}, not a number", text, early)
+        text = f"ValueError: batch_size should be a positive integer value, but got batch_size={size}"
+        if not isinstance(size, int):
+            return BatchProblem("type", micro, f"`{micro.name}` is {spelled(size)}, not an integer", text, "init")
+        if size <= 0:
+            return BatchProblem("not-positive", micro, f"`{micro.name}` is {size}; it must be positive", text, "init")
+    if config.arguments.known(ACCUMULATION):
+        name, kind = accumulation.name, type(steps).__name__
+        message = f"`{name}` is {spelled(steps)}, not a number"
+        if steps is None or isinstance(steps, dict):
+            text = f"TypeError: unsupported operand type(s) for *: 'int' and '{kind}'"
+            return BatchProblem("type", accumulation, message, text, early)
+        if not isinstance(steps, (int, float)):
+            text = f"TypeError: unsupported operand type(s) for //: 'int' and '{kind}'"
+            return BatchProblem("type", accumulation, message, text, "init")
+        if steps == 0:
+            text = "ZeroDivisionError: integer division or modulo by zero"
+            return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
+        if isinstance(steps, float) and accumulation.path[0] != ACCUMULATION:
+            text = "TypeError: 'float' object cannot be interpreted as an integer"
+            return BatchProblem("type", accumulation, f"`{name}` is {steps}, not an integer", text, "first-step")
+    world, whole = config.world_size, micro.integer
+    if not world or world == 1 or not config.accelerator.get("split_batches") or whole is None:
         return None
-    if value is None or isinstance(value, dict):
-        kind = type(value).__name__
-        early: Stage = "config" if config.uses_deepspeed else "init"
-        text = f"TypeError: unsupported operand type(s) for *: 'int' and '{kind}'"
-        return BatchProblem("type", accumulation, f"`{name}` is {spelled(value)}, not a number", text, early)
-    if not isinstance(value, (int, float)):
-        text = f"TypeError: unsupported operand type(s) for //: 'int' and '{type(value).__name__}'"
-        return BatchProblem("type", accumulation, f"`{name}` is {spelled(value)}, not a number", text, "init")
-    if value == 0:
-        text = "ZeroDivisionError: integer division or modulo by zero"
-        return BatchProblem("not-positive", accumulation, f"{name} is 0", text, "init")
-    if isinstance(value, float) and accumulation.path[0] != ACCUMULATION:  # TYP200 reports a float in the field itself
-        text = "TypeError: 'float' object cannot be interpreted as an integer"
-        message = f"`{name}` is {value}, not an integer"
-        return BatchProblem("type", accumulation, message, text, "first-step")
-    return None
-
-
-def _split_problem(config: TrainerConfig, micro: Setting) -> BatchProblem | None:
-    world = config.world_size
-    if not world or world == 1 or not config.accelerator.get("split_batches"):
-        return None
-    size = micro.integer
-    at_once = config.micro_batches_at_once(size) if size is not None else None
+    at_once = config.micro_batches_at_once(whole)
     if at_once is None:
         return None
     processes = shards(config, world, tensor_parallel(config))
@@ -213,6 +175,7 @@ class Steps(Record):
     warmup: int | None = None
 
     def numbers(self) -> dict[str, int | None]:
+        """The numbers by their names in the report."""
         return {"steps_per_epoch": self.updates, "total_steps": self.total, "warmup_steps": self.warmup}
 
 
@@ -224,18 +187,16 @@ def numbers(config: TrainerConfig) -> dict[str, int | None]:
 
 
 def steps(config: TrainerConfig) -> Steps:
+    """The steps of the run, by the arithmetic of its release (cfglint.batch.steps)."""
     from cfglint.batch.steps import training_length
 
-    args = config.arguments
-    batch = config.batch
-    limit, epochs = args["max_steps"], args["num_train_epochs"]
+    args, batch = config.arguments, config.batch
+    limit, epochs, has_epochs = args["max_steps"], args["num_train_epochs"], args.known("num_train_epochs")
     if not args.known("max_steps") or not config.parsed or batch.problem is not None or not isinstance(limit, (int, float)):
         return UNKNOWN
     if isinstance(limit, float) and not -INFINITE < limit <= 0:
         return UNKNOWN
-    limit = int(limit)
-    batches = batches_of_rank(config)
-    has_epochs = args.known("num_train_epochs")
+    limit, batches = int(limit), batches_of_rank(config)
     if not isinstance(epochs, (int, float)) and (has_epochs or limit <= 0):
         return UNKNOWN
     accumulation: Operand = batch.accumulation.value

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 class TrainerConfig(TrainerFiles):
+    """The config of a `Trainer`, from its files."""
+
     evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields that this trainer does not use, unlike the Trainer of transformers
     checkpoint_arguments: Collection[str] = ()  # what this trainer itself takes out of the arguments of checkpointing, if it sets some
@@ -28,47 +30,59 @@ class TrainerConfig(TrainerFiles):
 
     @property
     def refusals(self) -> list[Refusal]:
+        """What the rows of the framework refuse."""
         if self._refusals is None:
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
 
     @property
     def argument_refusals(self) -> list[Refusal]:
+        """What `TrainingArguments` itself refuses."""
         if self._argument_refusals is None:
             refusals: Callable[[TrainerConfig], list[Refusal]] = FRAMEWORK.part("argument_refusals", lambda config: [])
             self._argument_refusals = refusals(self) if self.parsed else []
         return self._argument_refusals
 
     def sets(self, name: str) -> bool:
+        """Whether the files set a field, under any of its names."""
         return name in self.arguments or self.arguments.written(name) in self.values
+
+    def unknown(self, name: str) -> Setting:
+        """A field whose value is unknown, with the place of its key if the file has it."""
+        document = self.documents[0]
+        key, node = document.find((name,))
+        value = document.unknown.get(name, Unknown()) if isinstance(document, Part) else Unknown()
+        return Setting((name,), value, WRITTEN if node is not None else DEFAULT, document, node, key, because(value.reasons))
 
     @property
     def deepspeed(self) -> HfDeepSpeedConfig | None:
         """The DeepSpeed file or section after the trainer filled it in; None without one, or if its content is unknown."""
-        if self._deepspeed is None and self.uses_deepspeed and self.parsed:
-            self._deepspeed = self._launch()
-            if self._deepspeed is not None:
-                self._deepspeed.run()
+        if self._deepspeed is not None or not self.uses_deepspeed or not self.parsed:
+            return self._deepspeed
+        values = self.section("deepspeed")
+        if values is not None:
+            from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
+
+            named = self.files.get("deepspeed")
+            document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
+            self._deepspeed = HfDeepSpeedConfig(self, values, document, prefix)
+        elif self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
+            from cfglint.frameworks.huggingface.accelerate_block import BlockLaunch
+
+            self._deepspeed = BlockLaunch(self, self.launcher)
+        if self._deepspeed is not None:
+            self._deepspeed.run()
         return self._deepspeed
+
+    def nested_configs(self) -> list[Config]:
+        configs: list[Config] = [self.launcher] if self.launcher is not None else []
+        engine = self.deepspeed.engine() if self.deepspeed is not None else None
+        return configs if engine is None else [engine, *configs]
 
     @property
     def makes_optimizer(self) -> bool:
-        launch = self.deepspeed
-        return launch is None or "optimizer" not in launch.written
-
-    def _launch(self) -> HfDeepSpeedConfig | None:
-        values = self.section("deepspeed")
-        if values is None and self.launcher is not None and self.launcher.uses_deepspeed and not self.arguments["deepspeed"]:
-            from cfglint.frameworks.huggingface.accelerate_block import BlockLaunch
-
-            return BlockLaunch(self, self.launcher)
-        if values is None:
-            return None
-        from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
-
-        named = self.files.get("deepspeed")
-        document, prefix = (named, ()) if named is not None else (self.documents[0], ("deepspeed",))
-        return HfDeepSpeedConfig(self, values, document, prefix)
+        """Whether the Trainer builds the optimizer itself; a DeepSpeed config may have its own."""
+        return self.deepspeed is None or "optimizer" not in self.deepspeed.written
 
     def loaded(self) -> tuple[int | None, int | None]:
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
@@ -91,14 +105,3 @@ class TrainerConfig(TrainerFiles):
     def batches_because(self) -> str:
         """How samples become the batches of one process, if this trainer has a sampler of its own."""
         return ""
-
-    def unknown(self, name: str) -> Setting:
-        key, node = self.documents[0].find((name,))
-        document = self.documents[0]
-        value = document.unknown.get(name, Unknown()) if isinstance(document, Part) else Unknown()
-        return Setting((name,), value, WRITTEN if node is not None else DEFAULT, document, node, key, because(value.reasons))
-
-    def nested_configs(self) -> list[Config]:
-        configs: list[Config] = [self.launcher] if self.launcher is not None else []
-        engine = self.deepspeed.engine() if self.deepspeed is not None else None
-        return configs if engine is None else [engine, *configs]

@@ -8,6 +8,8 @@ fails at the same step.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
@@ -30,6 +32,10 @@ FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
 REFUSES = (AttributeError, TypeError, ValueError, KeyError, RuntimeError, ImportError)  # what a step raises
+
+MOST_REPEATED = 10_000
+OFFLOADS = ("offload_optimizer", "offload_param")
+SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
 WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
@@ -77,13 +83,6 @@ class PrecisionConflict(ValueError):
     """The file enables the half-precision type that the trainer does not use."""
 
 
-def fill_what_it_can(step: Callable[[], None]) -> None:
-    try:
-        step()
-    except (UnresolvedAuto, *REFUSES):
-        return
-
-
 def open_what_is_filled(section: ConfigMapping, later: ConfigMapping) -> None:
     for key, value in section.items():
         after = later.get(key)
@@ -117,6 +116,7 @@ class HfDeepSpeedConfig:
 
     @property
     def known_hidden_size(self) -> int | None:
+        """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published model."""
         from cfglint.frameworks.memory.named_models import MODEL_KEYS, model_of
 
         model = model_of(self.trainer)
@@ -131,13 +131,13 @@ class HfDeepSpeedConfig:
         return hidden_size_of(named)
 
     @property
-    def hidden_size(self) -> int:
-        return self.known_hidden_size or HIDDEN_SIZE
-
-    def needs_hidden_size(self) -> bool:
-        return any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES)
+    def missing_size(self) -> int | None:
+        """The hidden size of the model, assumed if it is unknown; None if no size must still be computed from it."""
+        needs = any(self.value(f"zero_optimization.{key}") == AUTO for key in SIZES)
+        return (self.known_hidden_size or HIDDEN_SIZE) if needs else None
 
     def assumed_sizes(self) -> set[str]:
+        """The keys whose value follows from an unknown hidden size."""
         filled = {path for path, fill in self.filled.items() if fill.because == FROM_HIDDEN_SIZE}
         return filled if filled and self.known_hidden_size is None else set()
 
@@ -225,8 +225,9 @@ class HfDeepSpeedConfig:
 
     @property
     def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:
+        """The steps between the file and the engine, each with its stage."""
         return (
-            ("config", self._read),
+            ("config", self._stage_and_offload),
             ("config", self._arguments),
             ("config", self._plugin),
             ("init", self._precision),
@@ -236,90 +237,74 @@ class HfDeepSpeedConfig:
         )
 
     def run(self) -> None:
+        """Execute the steps, up to the first one that is refused; every `"auto"` that the others would fill is unknown then."""
         stages = self.stages
         for place, (stage, step) in enumerate(stages):
-            if not self._attempt(stage, step):
-                self._leave_open([later for _, later in stages[place + 1 :]])
-                return
+            self._attempt(stage, step)
+            if self.refusal is None:
+                continue
+            values, filled, mismatches = self.values, self.filled, self.mismatches
+            self.values, self.filled, self.mismatches = copied(values), {}, []
+            for _, later in stages[place + 1 :]:
+                with suppress(UnresolvedAuto, *REFUSES):
+                    later()
+            open_what_is_filled(values, self.values)
+            self.values, self.filled, self.mismatches = values, filled, mismatches
+            return
 
-    def _leave_open(self, steps: list[Callable[[], None]]) -> None:
-        """Make every `"auto"` unknown that the steps behind a refused one would fill."""
-        values, filled, mismatches = self.values, self.filled, self.mismatches
-        self.values, self.filled, self.mismatches = copied(values), {}, []
-        for step in steps:
-            fill_what_it_can(step)
-        later, self.values, self.filled, self.mismatches = self.values, values, filled, mismatches
-        open_what_is_filled(values, later)
-
-    def _attempt(self, stage: Stage, step: Callable[[], None]) -> bool:
+    def _attempt(self, stage: Stage, step: Callable[[], None]) -> None:
         known = set(self.values)
         try:
             step()
         except UnresolvedAuto as error:
-            self._refuse(self.UNRESOLVED, error.path, f"ValueError: {error}", stage)
+            kind, path, exception = self.UNRESOLVED, error.path, f"ValueError: {error}"
         except PrecisionConflict as error:
-            self._refuse(self.PRECISION, self._at, f"ValueError: {error}", stage)
+            kind, path, exception = self.PRECISION, self._at, f"ValueError: {error}"
         except REFUSES as error:
-            self._refuse(self.VALUE, self._at, f"{type(error).__name__}: {error}", stage)
-        if self.refusal is not None:
-            for added in set(self.values) - known:  # the engine never gets what a refused step added to the file
-                del self.values[added]
-        return self.refusal is None
-
-    def _refuse(self, kind: str, path: str, exception: str, stage: Stage) -> None:
+            kind, path, exception = self.VALUE, self._at, f"{type(error).__name__}: {error}"
+        else:
+            return
         reason = exception.partition(": ")[2]
         self.refusal = Refusal(kind, (path,), f"`{path}` is not accepted by the Trainer: {reason}", exception, fails_at=stage)
-
-    def _read(self) -> None:
-        self._stage_and_offload()
+        for added in set(self.values) - known:  # the engine never gets what a refused step added to the file
+            del self.values[added]
 
     def _stage_and_offload(self) -> None:
-        stage = self.value("zero_optimization.stage", -1)
-        if stage in (2, 3):
-            devices = [self.value(f"zero_optimization.{section}.device") for section in OFFLOADS]
-            for section, device in zip(OFFLOADS, devices, strict=True):
-                self._at = f"zero_optimization.{section}.device"
-                hash(device)  # transformers makes a set of both, which an unhashable device cannot be in
+        if self.value("zero_optimization.stage", -1) not in (2, 3):
+            return
+        paths = [f"zero_optimization.{section}.device" for section in OFFLOADS]
+        for path, device in [(path, self.value(path)) for path in paths]:
+            self._at = path
+            hash(device)  # transformers makes a set of both, which an unhashable device cannot be in
 
     def _arguments(self) -> None:
         """Fill and compare the values of `TrainingArguments`: `trainer_config_process`."""
-        args = self.trainer.arguments
-        world = self.trainer.world_size
+        args, world = self.trainer.arguments, self.trainer.world_size
         micro, accumulation = args["per_device_train_batch_size"], args["gradient_accumulation_steps"]
-        self.match("train_micro_batch_size_per_gpu", micro, ("per_device_train_batch_size",), "per_device_train_batch_size")
-        self.match("gradient_accumulation_steps", accumulation, ("gradient_accumulation_steps",), "gradient_accumulation_steps")
         fields = ("per_device_train_batch_size", "gradient_accumulation_steps")
-        if world is None:
-            self._fill_per_gpu(product(micro, accumulation), fields)
-        else:
+        self.match("train_micro_batch_size_per_gpu", micro, fields[:1], fields[0])
+        self.match("gradient_accumulation_steps", accumulation, fields[1:], fields[1])
+        if world is not None:
             self.match("train_batch_size", product(world, micro, accumulation), fields, "train_batch_size (calculated)")
+        elif self.values.get("train_batch_size") == AUTO:  # left out: the micro batch that DeepSpeed derives from it is known
+            del self.values["train_batch_size"]
+            if self.values.get("train_micro_batch_size_per_gpu") is None:
+                samples: Any = product(micro, accumulation)
+                steps = self.values.get("gradient_accumulation_steps", 1)
+                size = samples // steps if is_positive(samples) and is_positive(steps) else samples
+                self.values["train_micro_batch_size_per_gpu"] = size
+                self.filled["train_micro_batch_size_per_gpu"] = Fill(size, ", ".join(fields), fields)
         self.match("gradient_clipping", args["max_grad_norm"], ("max_grad_norm",), "max_grad_norm")
-        rate = args["learning_rate"]
-        self.match("optimizer.params.lr", rate, ("learning_rate",), "learning_rate")
+        self.match("optimizer.params.lr", args["learning_rate"], ("learning_rate",), "learning_rate")
         betas = [args["adam_beta1"], args["adam_beta2"]]
         self.match("optimizer.params.betas", betas, ("adam_beta1", "adam_beta2"), "adam_beta1+adam_beta2")
         self.match("optimizer.params.eps", args["adam_epsilon"], ("adam_epsilon",), "adam_epsilon")
         self.match("optimizer.params.weight_decay", args["weight_decay"], ("weight_decay",), "weight_decay")
         self.fill("scheduler.params.warmup_min_lr", 0, "the trainer's own 0")
-        self.match("scheduler.params.warmup_max_lr", rate, ("learning_rate",), "learning_rate")
+        self.match("scheduler.params.warmup_max_lr", args["learning_rate"], ("learning_rate",), "learning_rate")
         if args["save_on_each_node"]:
             self.values["checkpoint"] = self.values.get("checkpoint", {})
             self.values["checkpoint"]["use_node_local_storage"] = args["save_on_each_node"]
-        self._half_precision()
-
-    def _fill_per_gpu(self, samples: Any, fields: tuple[str, ...]) -> None:
-        """Leave an automatic global batch out for an unknown GPU count; the micro batch that DeepSpeed derives from it is known."""
-        if self.values.get("train_batch_size") != AUTO:
-            return
-        del self.values["train_batch_size"]
-        steps = self.values.get("gradient_accumulation_steps", 1)
-        if self.values.get("train_micro_batch_size_per_gpu") is None:
-            micro = samples // steps if is_positive(samples) and is_positive(steps) else samples
-            self.values["train_micro_batch_size_per_gpu"] = micro
-            self.filled["train_micro_batch_size_per_gpu"] = Fill(micro, ", ".join(fields), fields)
-
-    def _half_precision(self) -> None:
-        args = self.trainer.arguments
         half = args["fp16"] or args["fp16_full_eval"]
         if self.trainer.version >= NO_APEX:
             self.match("fp16.enabled", half, ("fp16",), "fp16|fp16_full_eval")
@@ -399,17 +384,14 @@ class HfDeepSpeedConfig:
 
     def _finalize(self) -> None:
         """Fill the values that depend on the model's size and the length of the run: `trainer_config_finalize`."""
-        if self.needs_hidden_size():
-            bucket: int | float = 0.9 * self.hidden_size * self.hidden_size
-            if self.trainer.version >= WHOLE_BUCKETS:
-                bucket = int(bucket)
-            self.fill("zero_optimization.reduce_bucket_size", self.hidden_size * self.hidden_size, FROM_HIDDEN_SIZE)
+        size = self.missing_size
+        if size is not None:
+            bucket: int | float = 0.9 * size * size
+            self.fill("zero_optimization.reduce_bucket_size", size * size, FROM_HIDDEN_SIZE)
             if self.values["zero_optimization"].get("stage", -1) == 3:
+                bucket = int(bucket) if self.trainer.version >= WHOLE_BUCKETS else bucket
                 self.fill("zero_optimization.stage3_prefetch_bucket_size", bucket, FROM_HIDDEN_SIZE)
-                self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * self.hidden_size, FROM_HIDDEN_SIZE)
-        self._schedule()
-
-    def _schedule(self) -> None:
+                self.fill("zero_optimization.stage3_param_persistence_threshold", 10 * size, FROM_HIDDEN_SIZE)
         run = self.trainer.numbers()
         warmup = run["warmup_steps"]
         if warmup is not None and self.trainer.version >= FLOORED_WARMUP:
@@ -426,8 +408,8 @@ class HfDeepSpeedConfig:
     def _prepare(self) -> None:
         """Prepare the model: an `"auto"` that is left now is never filled."""
         known: ConfigTable = {"gradient_clipping": 1.0, "zero_optimization.stage3_gather_16bit_weights_on_model_save": False}
-        if self.needs_hidden_size():
-            size = self.hidden_size
+        size = self.missing_size
+        if size is not None:
             known["zero_optimization.stage3_prefetch_bucket_size"] = int(0.9 * size * size)
             known["zero_optimization.stage3_param_persistence_threshold"] = 10 * size
             known["zero_optimization.reduce_bucket_size"] = size * size
@@ -448,22 +430,27 @@ class HfDeepSpeedConfig:
                 self.fill(path, known[path], "accelerate's default")
 
     def engine(self) -> Config | None:
+        """The DeepSpeed configuration that `deepspeed.initialize` receives, as a config of its own kind."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
-        found: dict[str, Setting] = {}
+        document, written = self.document, dict[str, Setting]()
+        if self.prefix:
+            from cfglint.source.sections import Section
+
+            document = Section(document, self.prefix)
         for path, fill in self.filled.items():
             for field in fill.fields:
                 setting = self.trainer.setting(self.trainer.arguments.written(field))
                 if setting.written or setting.origin == OVERRIDE:
-                    found.setdefault(path, setting)
+                    written.setdefault(path, setting)
         return DeepSpeedConfig(
-            [section_document(self.document, self.prefix)],
+            [document],
             self.trainer.facts,
             values=self.values,
             trainer=self.trainer,
             world_size=self.trainer.world_size,
             mismatched_keys={mismatch.path for mismatch in self.mismatches},
-            filled=found,
+            filled=written,
             assumed=self.assumed_sizes(),
         )
 
@@ -471,11 +458,6 @@ class HfDeepSpeedConfig:
     def disagrees_on_precision(self) -> bool:
         """Whether the trainer fails because the file enables the other half-precision type; other findings about that are redundant."""
         return self.refusal is not None and self.refusal.kind == self.PRECISION
-
-
-MOST_REPEATED = 10_000
-OFFLOADS = ("offload_optimizer", "offload_param")
-SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
 
 
 def product(*factors: Operand) -> Operand:
@@ -491,11 +473,3 @@ def product(*factors: Operand) -> Operand:
             result, each = (min(part, most) if isinstance(part, int) else part for part in (result, each))  # noqa: PLW2901
         result = result * each
     return result
-
-
-def section_document(document: Document, prefix: Path) -> Document:
-    if not prefix:
-        return document
-    from cfglint.source.sections import Section
-
-    return Section(document, prefix)

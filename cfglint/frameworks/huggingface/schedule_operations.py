@@ -126,29 +126,24 @@ def stable_decay(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
 
     def multiplier(step: int) -> Operand:
         if step < run.warmup:
-            factor = warmed(given.get("warmup_type", "linear"), run.risen(step))
-            return max(0.0, factor * (1.0 - least) + least) if modern else run.risen(step)
+            shape, risen = given.get("warmup_type", "linear"), run.risen(step)
+            if shape == "cosine":
+                factor = 0.5 * (1.0 - math.cos(math.pi * risen))
+            else:
+                factor = risen if shape == "linear" else 1.0 - math.sqrt(1.0 - risen)
+            return max(0.0, factor * (1.0 - least) + least) if modern else risen
         if step < run.warmup + stable:
             return 1.0
         if step < run.warmup + stable + decay:
-            progress = float(step - run.warmup - stable) / float(max(1, decay))
-            factor = decayed(given.get("decay_type", "cosine"), given.get("num_cycles", 0.5), progress)
+            progress, shape = float(step - run.warmup - stable) / float(max(1, decay)), given.get("decay_type", "cosine")
+            if shape == "cosine":
+                factor = 0.5 * (1.0 + math.cos(math.pi * float(given.get("num_cycles", 0.5)) * 2.0 * progress))
+            else:
+                factor = 1.0 - progress if shape == "linear" else 1.0 - math.sqrt(progress)
             return max(0.0, factor * (1.0 - least) + least)
         return least
 
     return multiplier
-
-
-def warmed(shape: str, progress: float) -> float:
-    if shape == "cosine":
-        return 0.5 * (1.0 - math.cos(math.pi * progress))
-    return progress if shape == "linear" else 1.0 - math.sqrt(1.0 - progress)
-
-
-def decayed(shape: str, waves: Operand, progress: float) -> float:
-    if shape == "cosine":
-        return 0.5 * (1.0 + math.cos(math.pi * float(waves) * 2.0 * progress))
-    return 1.0 - progress if shape == "linear" else 1.0 - math.sqrt(progress)
 
 
 BUILDS: dict[str, Build] = {
@@ -185,9 +180,7 @@ def certain_failure(kind: str, given: Mapping[str, ConfigValue], runs: Iterable[
 
 
 def possible_runs(rate: float, warmup: int | None, total: int | None, version: tuple[int, ...]) -> list[ScheduleRun]:
+    """The run, or several unlike ones where the warm-up or the length is unknown."""
     warmups = ASSUMED_WARMUPS if warmup is None else (warmup,)
-    return [
-        ScheduleRun(rate, each, length, version)
-        for each in warmups
-        for length in ((total,) if total is not None else (each + 2, each + 1000))
-    ]
+    lengths = {each: (total,) if total is not None else (each + 2, each + 1000) for each in warmups}
+    return [ScheduleRun(rate, each, length, version) for each in warmups for length in lengths[each]]

@@ -13,80 +13,92 @@ from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import EXAMPLES, FILLED, GPUS, LENGTH, PRECISION, RATE, Summary, nodes, one_gpu_each
 
-STEPS = "steps"
+STEPS, EPOCH = "steps", "epoch"
 ROUNDING = 1e-6
-EPOCH = "epoch"
+PACKED = "blocks after packing, which depend on the data; `max_steps` would set the length"
 
 
 def account(config: TrainerConfig) -> Summary:
-    summary = Summary(config.release)
+    summary, world = Summary(config.release), config.world_size
     if config.parsed:
-        run = steps(config)
-        length(config, summary, run)
-        occasions(config, summary, run, needs(config))
+        run, missing = steps(config), ""
+        if not packed(config):  # else no flag helps
+            missing = " and ".join(flag for flag, value in ((GPUS, world), (EXAMPLES, config.facts.num_examples)) if value is None)
+        length(config, summary, run, missing)
+        occasions(config, summary, run, missing)
         rate(config, summary)
         precision(config, summary)
         filled(config, summary)
     loop = config.facts.launch.loop
     if loop is not None and loop.is_found:  # which reads the fields that it uses, and has no Trainer's defaults
         summary.items = [
-            item for item in summary.items if item.setting.origin not in (DEFAULT, DERIVED) or item.group not in (RATE, PRECISION)
+            item
+            for item in summary.items
+            if (item.setting.origin not in (DEFAULT, DERIVED) or item.group not in (RATE, PRECISION))
+            and (item.label != "optimizer" or loop.optimizer is None)
         ]
-        summary.items = [item for item in summary.items if item.label != "optimizer" or loop.optimizer is None]
         add_loop(summary, loop, config.facts.launch, None)
-    assumed(config, summary)
+    if world == 1 and not config.uses_deepspeed:
+        summary.assumed.append("1 GPU means a plain start, without a launcher")
+    else:
+        summary.assumed.append(f"{one_gpu_each(world)}, started by a launcher")
+    summary.assumed.append(f"{nodes(config.facts)} (bf16 and tf32 work), optional packages are installed, {config.evaluation_assumed}")
+    if config.deepspeed is not None and config.deepspeed.assumed_sizes():
+        summary.assumed.append('the model has hidden size 4096, where "auto" sizes depend on it')
     return summary
 
 
-PACKED = "blocks after packing, which depend on the data; `max_steps` would set the length"
-
-
-def length(config: TrainerConfig, summary: Summary, run: Steps) -> None:
-    samples = config.facts.num_examples, config.facts.examples_source
-    args = config.arguments
-    limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
-    if config.facts.num_examples is not None or not packed(config):
-        summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
-    if limited:
-        summary.add(LENGTH, "max steps", of(config, "max_steps"))
-        overrides = "max_steps overrides num_train_epochs" if "num_train_epochs" in args else "max_steps / steps per epoch"
-        summary.derive(LENGTH, "epochs", "epochs", epochs_of(run), overrides, needs=needs(config))
-    else:
-        if not args.known("max_steps"):
-            summary.add(LENGTH, "max steps", of(config, "max_steps"))
-        summary.add(LENGTH, "epochs", of(config, "num_train_epochs"))
-    if run.batches is not None and run.batches != run.updates:
-        summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
-    how = PACKED if packed(config) else updates_because(config, run)
-    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, how, needs=needs(config))
-    epochs = f"{args['num_train_epochs']} " if args.known("num_train_epochs") else ""
-    because = "max_steps" if limited else f"{epochs}epochs x {'steps per epoch' if run.updates is None else run.updates}"
-    summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=needs(config))
-    summary.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, warmup_because(config, run), needs=needs(config))
-
-
 def packed(config: TrainerConfig) -> bool:
+    """Whether samples are packed into blocks, and no number of steps is set."""
     most = config.arguments["max_steps"]
     return config.packs and not (isinstance(most, int) and most > 0)
 
 
-def needs(config: TrainerConfig) -> str:
+def length(config: TrainerConfig, summary: Summary, run: Steps, missing: str) -> None:
+    """Add the lines from samples to steps; `missing` are the flags that they depend on."""
+    args, facts = config.arguments, config.facts
+    limited = isinstance(args["max_steps"], int) and args["max_steps"] > 0
+    if facts.num_examples is not None or not packed(config):
+        summary.derive(LENGTH, "training samples", "num_examples", facts.num_examples, facts.examples_source, needs=EXAMPLES)
+    if limited or not args.known("max_steps"):
+        summary.add(LENGTH, "max steps", of(config, "max_steps"))
+    if limited:
+        epochs: float | None = None
+        if run.total is not None and run.updates:
+            try:
+                epochs = round(run.total / run.updates, 2)
+            except OverflowError:  # more than a float holds
+                epochs = run.total // run.updates
+        overrides = "max_steps overrides num_train_epochs" if "num_train_epochs" in args else "max_steps / steps per epoch"
+        summary.derive(LENGTH, "epochs", "epochs", epochs, overrides, needs=missing)
+    else:
+        summary.add(LENGTH, "epochs", of(config, "num_train_epochs"))
+    if run.batches is not None and run.batches != run.updates:
+        summary.derive(LENGTH, "batches per epoch", "batches_per_epoch", run.batches, batches_because(config))
+    accumulation = config.batch.accumulation.value
     if packed(config):
-        return ""
-    missing = [flag for flag, value in ((GPUS, config.world_size), (EXAMPLES, config.facts.num_examples)) if value is None]
-    return " and ".join(missing)
-
-
-def epochs_of(run: Steps) -> float | None:
-    if run.total is None or not run.updates:
-        return None
-    try:
-        return round(run.total / run.updates, 2)
-    except OverflowError:  # more than a float holds
-        return run.total // run.updates
+        how = PACKED
+    elif run.batches is None:
+        how = "batches of a process / accumulation"
+    else:
+        how = f"{run.batches:,} batches / accumulation {accumulation}"
+        if isinstance(accumulation, int) and accumulation >= 1 and run.batches % accumulation:
+            is_counted = config.version >= arithmetic.REST_COUNTED
+            how += ", rounded up (from 4.52.0)" if is_counted else ", rounded down (up to 4.51.3)"
+    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", run.updates, how, needs=missing)
+    number = f"{args['num_train_epochs']} " if args.known("num_train_epochs") else ""
+    because = "max_steps" if limited else f"{number}epochs x {'steps per epoch' if run.updates is None else run.updates}"
+    summary.derive(LENGTH, "total steps", "total_steps", run.total, because, needs=missing)
+    setting = of(config, "warmup_ratio" if config.values.get("warmup_ratio") and not args["warmup_steps"] else "warmup_steps")
+    because = str(setting) if setting.written else f"{setting.name} is not set"
+    if setting.written and isinstance(setting.value, float) and 0 < setting.value < 1:
+        total = f"{run.total:,}" if run.total is not None else "the total"
+        because = f"{setting.name} {setting.value} of {total}, rounded up ({setting.place})"
+    summary.derive(LENGTH, "warm-up steps", "warmup_steps", run.warmup, because, needs=missing)
 
 
 def batches_because(config: TrainerConfig) -> str:
+    """How the batches of one process are computed from the samples."""
     own = config.batches_because()
     if own:
         return own
@@ -97,51 +109,35 @@ def batches_because(config: TrainerConfig) -> str:
     return f"per process, of {data_parallel}: {samples} / {micro} / {data_parallel}, {rounded}"
 
 
-def updates_because(config: TrainerConfig, run: Steps) -> str:
-    accumulation = config.batch.accumulation.value
-    if run.batches is None:
-        return "batches of a process / accumulation"
-    if not isinstance(accumulation, int) or accumulation < 1 or run.batches % accumulation == 0:
-        return f"{run.batches:,} batches / accumulation {accumulation}"
-    how = "rounded up (from 4.52.0)" if config.version >= arithmetic.REST_COUNTED else "rounded down (up to 4.51.3)"
-    return f"{run.batches:,} batches / accumulation {accumulation}, {how}"
-
-
-def warmup_because(config: TrainerConfig, run: Steps) -> str:
-    args = config.arguments
-    setting = of(config, "warmup_ratio" if config.values.get("warmup_ratio") and not args["warmup_steps"] else "warmup_steps")
-    if not setting.written:
-        return f"{setting.name} is not set"
-    value = setting.value
-    is_ratio = isinstance(value, float) and 0 < value < 1
-    total = f"{run.total:,}" if run.total is not None else "the total"
-    return f"{setting.name} {value} of {total}, rounded up ({setting.place})" if is_ratio else str(setting)
-
-
 def occasions(config: TrainerConfig, summary: Summary, run: Steps, missing: str) -> None:
+    """Add how often the run evaluates and saves; `missing` are the flags that its length depends on."""
     args = config.arguments
-    for label, name, strategy, key, every in (
-        ("evaluations", "evaluations", args.eval_strategy, args.strategy_key, args.eval_steps),
-        ("checkpoints", "checkpoints", args["save_strategy"], "save_strategy", args["save_steps"]),
+    for name, strategy, key, every in (
+        ("evaluations", args.eval_strategy, args.strategy_key, args.eval_steps),
+        ("checkpoints", args["save_strategy"], "save_strategy", args["save_steps"]),
     ):
-        setting = config.setting(key, value=strategy)
+        setting, count, needs = config.setting(key, value=strategy), None, missing
+        because = f"{key} is {strategy} ({setting.place})"
         if isinstance(strategy, Unknown) or (strategy == STEPS and isinstance(every, Unknown)):
-            what = key if isinstance(strategy, Unknown) else key.replace("strategy", "steps")
-            summary.derive(LENGTH, label, name, None, f"{what} is not known")
+            because, needs = f"{key if isinstance(strategy, Unknown) else key.replace('strategy', 'steps')} is not known", ""
         elif strategy == STEPS and isinstance(every, (int, float)) and 0 < every < inf:
             count = occasions_by_steps(config, summary, name, every, run)
-            distance = f"{every:,}" if isinstance(every, int) else f"{every:,.15g}"
-            summary.derive(LENGTH, label, name, count, f"{key} is steps ({setting.place}), every {distance}", needs=missing)
+            because += f", every {f'{every:,}' if isinstance(every, int) else f'{every:,.15g}'}"
         elif strategy == EPOCH:
-            count = epochs_begun(config, run)
+            limit, epochs = args["max_steps"], args["num_train_epochs"]
+            if isinstance(limit, int) and limit > 0:
+                count = -(-limit // run.updates) if run.updates else None
+            elif isinstance(epochs, (int, float)) and isfinite(epochs):
+                count = -int(-epochs // 1)
             if count is not None and run.total and run.updates:
                 summary.mark(name, (min((epoch + 1) * run.updates, run.total) for epoch in range(count)))
-            summary.derive(LENGTH, label, name, count, f"{key} is epoch ({setting.place})", needs=missing)
         else:
-            summary.derive(LENGTH, label, name, 0 if strategy in ("no", STEPS) else None, f"{key} is {strategy} ({setting.place})")
+            count, needs = 0 if strategy in ("no", STEPS) else None, ""
+        summary.derive(LENGTH, name, name, count, because, needs=needs)
 
 
 def occasions_by_steps(config: TrainerConfig, summary: Summary, name: str, every: float, run: Steps) -> int | None:
+    """The number of evaluations or checkpoints at an interval, with their steps; None where the length is unknown."""
     if not run.total:
         times = 1 / every if every < 1 else 0
         return round(times) if times and abs(times - round(times)) < ROUNDING else None  # whatever the total is, unless it is tiny
@@ -155,37 +151,28 @@ def occasions_by_steps(config: TrainerConfig, summary: Summary, name: str, every
     return arithmetic.evaluations(run.total, interval, config.version, delay)
 
 
-def epochs_begun(config: TrainerConfig, run: Steps) -> int | None:
-    limit, epochs = config.arguments["max_steps"], config.arguments["num_train_epochs"]
-    if isinstance(limit, int) and limit > 0:
-        return -(-limit // run.updates) if run.updates else None
-    return -int(-epochs // 1) if isinstance(epochs, (int, float)) and isfinite(epochs) else None
-
-
 def rate(config: TrainerConfig, summary: Summary) -> None:
+    """Add optimizer and schedule, unless the DeepSpeed config has its own."""
     engine = config.deepspeed.values if config.deepspeed is not None else {}
-    if "optimizer" not in engine:
-        summary.add(RATE, "optimizer", of(config, "optim"))
-        summary.add(RATE, "learning rate", of(config, "learning_rate"))
-        summary.add(RATE, "weight decay", of(config, "weight_decay"))
-    if "scheduler" not in engine:
-        summary.add(RATE, "schedule", of(config, "lr_scheduler_type"))
-    if config.deepspeed is None:
-        summary.add(RATE, "gradient clipping", of(config, "max_grad_norm"))
+    optimizer = (("optimizer", "optim"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay"))
+    for label, name in (
+        *(optimizer if "optimizer" not in engine else ()),
+        *((("schedule", "lr_scheduler_type"),) if "scheduler" not in engine else ()),
+        *((("gradient clipping", "max_grad_norm"),) if config.deepspeed is None else ()),
+    ):
+        summary.add(RATE, label, of(config, name))
 
 
 def precision(config: TrainerConfig, summary: Summary) -> None:
+    """Add data type, sharding, gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
-        if chosen:
-            setting = of(config, chosen)
-            summary.derive(PRECISION, "precision", "precision", chosen, setting.place)
-        else:
-            summary.derive(PRECISION, "precision", "precision", *without_switch(config))
+        name, because = (chosen, of(config, chosen).place) if chosen else without_switch(config)
+        summary.derive(PRECISION, "precision", "precision", name, because)
     if config.uses_fsdp:
         summary.add(PRECISION, "FSDP", of(config, "fsdp"))
-    key = config.arguments.checkpointing_key
+    key = args.checkpointing_key
     checkpointing = config.setting(key, value=bool(args.checkpointing)) if args.known(key) else config.unknown(key)
     summary.add(PRECISION, "gradient checkpointing", checkpointing)
 
@@ -213,21 +200,11 @@ def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
 
 
 def filled(config: TrainerConfig, summary: Summary) -> None:
+    """Add the `"auto"` values of the DeepSpeed config, each with its origin; none where it is a placeholder for an unknown length."""
     launch = config.deepspeed
     if launch is None:
         return
     for path, fill in launch.filled.items():
-        place = launch.setting(path)
-        value, because = None if "not known" in fill.because else fill.value, f"auto: {fill.because}"
-        summary.add(FILLED, path, Setting(place.path, value, AUTO, place.document, place.node, place.key_node, because))
-
-
-def assumed(config: TrainerConfig, summary: Summary) -> None:
-    world = config.world_size
-    if world == 1 and not config.uses_deepspeed:
-        summary.assumed.append("1 GPU means a plain start, without a launcher")
-    else:
-        summary.assumed.append(f"{one_gpu_each(world)}, started by a launcher")
-    summary.assumed.append(f"{nodes(config.facts)} (bf16 and tf32 work), optional packages are installed, {config.evaluation_assumed}")
-    if config.deepspeed is not None and config.deepspeed.assumed_sizes():
-        summary.assumed.append('the model has hidden size 4096, where "auto" sizes depend on it')
+        place, value = launch.setting(path), None if "not known" in fill.because else fill.value
+        setting = Setting(place.path, value, AUTO, place.document, place.node, place.key_node, f"auto: {fill.because}")
+        summary.add(FILLED, path, setting)

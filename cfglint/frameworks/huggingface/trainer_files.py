@@ -21,17 +21,7 @@ if TYPE_CHECKING:
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
 
 # Names that programs of their own have for what the Trainer calls otherwise: a file with one has other defaults than the Trainer's.
-OWN_NAMES = OWN_LOOP | {
-    "lr",
-    "optimizer",
-    "scheduler",
-    "epochs",
-    "num_epochs",
-    "n_epochs",
-    "total_episodes",
-    "grad_accum",
-    "grad_accum_steps",
-}
+OWN_NAMES = OWN_LOOP | set("lr optimizer scheduler epochs num_epochs n_epochs total_episodes grad_accum grad_accum_steps".split())
 
 
 class TrainerFiles(Config):
@@ -42,10 +32,7 @@ class TrainerFiles(Config):
     """
 
     framework: Framework = FRAMEWORK
-    batch_keys = {
-        "micro_batch": "per_device_train_batch_size",
-        "accumulation": "gradient_accumulation_steps",
-    }
+    batch_keys = {"micro_batch": "per_device_train_batch_size", "accumulation": "gradient_accumulation_steps"}
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         super().__init__(documents, facts, kinds)
@@ -59,22 +46,39 @@ class TrainerFiles(Config):
         self.arguments = self.parsed_arguments()
         if not facts.launch.is_closed:
             self.arguments.leave_open(reason for reason in facts.launch.not_read if reason.opens)
-        is_undeclared = self.framework is FRAMEWORK and not (facts.kind_given or facts.strict_keys or self.documents[0].is_command)
+        is_undeclared = self.framework is FRAMEWORK and not (facts.kind_given or facts.strict_keys or documents[0].is_command)
         own = sorted(OWN_NAMES & {*self.values}) if is_undeclared else []
         if own:
             self.arguments.leave_open((Reason("program", "the defaults of the program", f"`{own[0]}` is not an argument of the Trainer"),))
         if "deepspeed" in self.files:
             self.arguments.given.setdefault("deepspeed", self.files["deepspeed"].path)
-        self.launcher = launcher_of(documents, kinds, self) if "accelerate" in kinds else started_by_flags(self)
+        self.launcher = self._accelerate_launch()
         self._sections: ConfigTable = {}
         for name in self.files:
             self.section(name)
+
+    def _accelerate_launch(self) -> AccelerateConfig | None:
+        """The accelerate launch of the run, with the DeepSpeed file that it may name; of its flags where no config file is named.
+
+        None if accelerate does not start several processes.
+        """
+        flags = self.facts.launch.flags
+        if "accelerate" not in self.kinds and not any(flag.key == "distributed_type" for flag in flags):
+            return None
+        from cfglint.frameworks.accelerate.config import AccelerateConfig
+
+        if "accelerate" not in self.kinds:
+            return AccelerateConfig([next(flag.place[0] for flag in flags if flag.place is not None)], self.facts, trainer=self)
+        others = [document for document, kind in zip(self.documents, self.kinds, strict=True) if kind == "deepspeed"]
+        documents = [self.documents[self.kinds.index("accelerate")], *others]
+        return AccelerateConfig(documents, self.facts, ["accelerate", *("deepspeed" for _ in others)], self)
 
     def parsed_arguments(self) -> Arguments:
         return Arguments(self.parsed_values, self.version, self.own_defaults)
 
     @property
     def parsed_values(self) -> ConfigMapping:
+        """The values, without the fields that the program itself sets after parsing."""
         program = self.facts.launch.program
         if program is None or not program.changed:
             return self.values
@@ -93,27 +97,32 @@ class TrainerFiles(Config):
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
-        """The values of the file, overridden by those of the launch line; `${...}` is resolved if the parser of the file may do so."""
-        values = self.launched_with(self._cast_by_parser(values))
-        if "${" in self.documents[0].text and not self.facts.kind_given:
+        """The values of the file as the program's parser passes them on, overridden by those of the launch line.
+
+        A YAML parser of the program may cast strings, as for a launch line; `${...}` is resolved if the parser of the file may do so.
+        """
+        document, program = self.documents[0], self.facts.launch.program
+        if program is not None and program.opens_config and document.syntax == "yaml" and self.framework is FRAMEWORK:
+            from cfglint.frameworks.huggingface.cli_arguments import cast
+            from cfglint.frameworks.huggingface.fields import FIELDS
+            from cfglint.launch.overrides import ARGS, Override
+
+            texts = {key: text for key, text in values.items() if isinstance(text, str) and key in FIELDS}
+            values = values | {key: cast(Override(key, [text], ARGS), self.version) for key, text in texts.items()}
+        values = self.launched_with(values)
+        if "${" in document.text and not self.facts.kind_given:
             from cfglint.launch.overrides import interpolated, refers
 
             values = interpolated(values) if refers(values) else values
         return values
 
-    def _cast_by_parser(self, values: ConfigMapping) -> ConfigMapping:
-        """The values of the file as the program's parser passes them on, which may cast strings, as for a launch line."""
-        program = self.facts.launch.program
-        if program is None or not program.opens_config or self.documents[0].syntax != "yaml" or self.framework is not FRAMEWORK:
-            return values
-        from cfglint.frameworks.huggingface.cli_arguments import cast
-        from cfglint.frameworks.huggingface.fields import FIELDS
-        from cfglint.launch.overrides import ARGS, Override
+    def _read(self, document: Document) -> Operand:
+        from cfglint.source.loaders import STRICT_JSON
 
-        return {
-            key: cast(Override(key, [each], ARGS), self.version) if isinstance(each, str) and key in FIELDS else each
-            for key, each in values.items()
-        }
+        loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
+        reading = loader.read(document) if document.is_in_code else loader.read_again(document)
+        self.load_problems.extend((document, problem) for problem in reading.problems)
+        return reading.value
 
     def knows(self, key: str) -> bool:
         return self.arguments.known(key)
@@ -135,41 +144,23 @@ class TrainerFiles(Config):
         value = self.arguments.defaults[name]
         return value if not isinstance(value, Unknown) else missing
 
-    @property
-    def version(self) -> Version:
-        return self._version
-
-    @property
-    def asked_packages(self) -> Collection[str]:
-        """With DeepSpeed, accelerate: its release determines when the engine takes a step. The packages of the program's code."""
-        program = self.facts.launch.code
-        checked = program.checked_packages if program is not None else ()
-        return (*(("accelerate",) if self.uses_deepspeed else ()), *checked)
-
-    def has_accelerate(self, release: Version, like: Version = (0,)) -> bool:
-        """Whether accelerate is of a release or newer.
-
-        If it is not specified, it is assumed to be the newest, or as old as transformers if that is older than the release `like`.
-        """
-        if "accelerate" in self.facts.target:
-            return self.facts.version("accelerate", "") >= release
-        return self.version >= like
-
-    def _read(self, document: Document) -> Operand:
-        from cfglint.source.loaders import STRICT_JSON
-
-        loader = self.framework.loader(document, self.facts) if document is self.documents[0] else STRICT_JSON
-        reading = loader.read(document) if document.is_in_code else loader.read_again(document)
-        self.load_problems.extend((document, problem) for problem in reading.problems)
-        return reading.value
+    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
+        program = self.facts.launch.program
+        if program is not None and len(path) == 1 and path[0] in program.defaults and path[0] not in self.values:
+            because = because or f"default in {program.defaults[str(path[0])].place}"
+        return super().setting(*path, value=value, because=because)
 
     def section(self, name: str) -> Operand:
+        """The mapping that a field contains, written in place or in a file that it names; None if it is unknown."""
         if name not in self._sections:
             value = self.arguments[name]
             if isinstance(value, str) and name in self.files:
                 value = self._read(self.files[name])
             self._sections[name] = value if isinstance(value, dict) else None
         return self._sections[name]
+
+    def opens(self, path: Path) -> bool:
+        return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
 
     def declares(self, key: str) -> bool:
         """Whether a key is an argument that the program defines itself; if that is unknown, whether any dataclass of the project has it."""
@@ -190,22 +181,35 @@ class TrainerFiles(Config):
         is_short = self.documents[0].is_command and any(name.startswith(key) and name != key for name in self.arguments.defaults)
         return is_short or program.accepts(key)
 
-    def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
-        program = self.facts.launch.program
-        if program is not None and len(path) == 1 and path[0] in program.defaults and path[0] not in self.values:
-            because = because or f"default in {program.defaults[str(path[0])].place}"
-        return super().setting(*path, value=value, because=because)
-
     @property
     def accelerator(self) -> ConfigMapping:
         """`accelerator_config`, overridden by the old top-level keys."""
-        merged = self.arguments.accelerator
-        return merged or self.section("accelerator_config") or {}
+        return self.arguments.accelerator or self.section("accelerator_config") or {}
 
     @property
     def accumulation_kwargs(self) -> ConfigMapping:
         section = self.accelerator.get("gradient_accumulation_kwargs")
         return section if isinstance(section, dict) else {}
+
+    @property
+    def version(self) -> Version:
+        return self._version
+
+    @property
+    def asked_packages(self) -> Collection[str]:
+        """With DeepSpeed, accelerate: its release determines when the engine takes a step. The packages of the program's code."""
+        program = self.facts.launch.code
+        checked = program.checked_packages if program is not None else ()
+        return (*(("accelerate",) if self.uses_deepspeed else ()), *checked)
+
+    def has_accelerate(self, release: Version, like: Version = (0,)) -> bool:
+        """Whether accelerate is of a release or newer.
+
+        If it is not specified, it is assumed to be the newest, or as old as transformers if that is older than the release `like`.
+        """
+        if "accelerate" in self.facts.target:
+            return self.facts.version("accelerate", "") >= release
+        return self.version >= like
 
     @property
     def uses_deepspeed(self) -> bool:
@@ -216,15 +220,13 @@ class TrainerFiles(Config):
     def uses_fsdp(self) -> bool:
         return bool(self.arguments["fsdp"])
 
-    def opens(self, path: Path) -> bool:
-        return path != ("fsdp_config",) or self.uses_fsdp or self.version < OPENED_WITH_FSDP
-
     @property
     def has_adapter(self) -> bool:
         return self.facts.launch.code is not None and bool(self.facts.launch.code.adapters)
 
     @property
     def names_data(self) -> bool:
+        """Whether the run may name data files: its program, which loads them itself, or the file of a framework on top."""
         program = self.facts.launch.program
         loaded = program is not None and any(trainer_call.data is not None for trainer_call in program.trainer_calls)
         return loaded or (self.framework is not FRAMEWORK and super().names_data)
@@ -237,6 +239,7 @@ class TrainerFiles(Config):
 
     @property
     def world_size(self) -> int | None:
+        """The number of processes of the launch, one GPU each."""
         return self.facts.gpus
 
     @property
@@ -247,30 +250,10 @@ class TrainerFiles(Config):
         return None if self.world_size is None else self.world_size > 1
 
 
-def launcher_of(documents: list[Document], kinds: Sequence[str], trainer: TrainerFiles) -> AccelerateConfig:
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
-
-    at = kinds.index("accelerate")
-    others = [(document, kind) for document, kind in zip(documents, kinds, strict=True) if kind == "deepspeed"]
-    return AccelerateConfig(
-        [documents[at], *(document for document, _ in others)], trainer.facts, ["accelerate", *(kind for _, kind in others)], trainer
-    )
-
-
-def started_by_flags(trainer: TrainerFiles) -> AccelerateConfig | None:
-    if not any(flag.key == "distributed_type" for flag in trainer.facts.launch.flags):
-        return None
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
-
-    command = next(flag.place[0] for flag in trainer.facts.launch.flags if flag.place is not None)
-    return AccelerateConfig([command], trainer.facts, trainer=trainer)
-
-
 def attach(documents: list[Document], kinds: Sequence[str], framework: Framework) -> dict[str, Document]:
-    """The files of a run by the key of the trainer's file that names them.
+    """The files of a run by the key of the trainer's file that names them, but for the launcher's file.
 
-    A DeepSpeed file that the trainer's file does not name is treated as if given on the launch line. The launcher's file is not
-    included.
+    A DeepSpeed file that the trainer's file does not name is treated as if given on the launch line.
     """
     if len(documents) == 1:
         return {}
@@ -279,11 +262,8 @@ def attach(documents: list[Document], kinds: Sequence[str], framework: Framework
     files: dict[str, Document] = {}
     names = {str(path[0]): name for path, name, _ in framework.references(documents[0])}
     for document, kind in zip(documents[1:], kinds[1:], strict=False):
-        if kind == "accelerate":
-            continue
-        named = [key for key, name in names.items() if basename(name) == basename(document.path)]
-        if not named and kind == "deepspeed":
-            named = ["deepspeed"]
-        for key in named:
-            files.setdefault(key, document)
+        if kind != "accelerate":
+            named = [key for key, name in names.items() if basename(name) == basename(document.path)]
+            for key in named or (["deepspeed"] if kind == "deepspeed" else []):
+                files.setdefault(key, document)
     return files

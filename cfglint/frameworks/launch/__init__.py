@@ -27,7 +27,6 @@ class LaunchFramework(LineFramework):
         return "training loop with Accelerator" if document.is_call else self.title
 
     def packages(self) -> dict[str, str]:
-        """Return no packages: those of the consumer count."""
         return {}
 
 

@@ -98,7 +98,6 @@ class LlamaFactory(Framework):
         return "model_name_or_path" in names or len(OWN.intersection(names)) > 1
 
     def related_tool(self, document: Document) -> str | None:
-        """The name LLaMA-Factory for files of its other commands."""
         names = top_keys(document)
         other = names & OTHER_COMMANDS or "adapter_name_or_path" in names
         return f"{self.title} inference" if other and names & OWN and "model_name_or_path" in names else None
@@ -115,7 +114,6 @@ class LlamaFactory(Framework):
         return named and len(OWN_OPTIONS.intersection(command.words)) >= FEWEST_OPTIONS
 
     def packages(self) -> dict[str, str]:
-        """LLaMA-Factory and the transformers that it requires."""
         from cfglint.frameworks.llamafactory.releases import library
 
         return {self.package: self.newest, TRAINER.package: library(TRAINER.package, parse_version(self.newest))}
@@ -131,7 +129,6 @@ class LlamaFactory(Framework):
         return facts.replace(target=target, bounds={**facts.bounds, TRAINER.package: (f">={library('transformers>=', version)}",)})
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        """The DeepSpeed, accelerator and FSDP files that it names, as a trainer file does."""
         return TRAINER.references(document)
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:

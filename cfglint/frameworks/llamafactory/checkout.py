@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from cfglint.source.annotations import Iterator
+from cfglint.source.record import Record
 from cfglint.source.root import leads_out, repository, root_of
 
 PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
@@ -17,15 +18,11 @@ TEMPLATES = os.path.join("data", "template.py")
 _found: dict[str, Checkout | None] = {}
 
 
-class Checkout:
+class Checkout(Record):
     """The names of fields and templates in the code of a checkout."""
 
-    __slots__ = ("fields", "folder", "templates")
-
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        self.fields: frozenset[str] = frozenset(field_names(os.path.join(folder, ARGUMENTS)))
-        self.templates: frozenset[str] = frozenset(template_names(os.path.join(folder, TEMPLATES)))
+    fields: frozenset[str]
+    templates: frozenset[str]
 
 
 def checkout_of(path: str) -> Checkout | None:
@@ -34,7 +31,11 @@ def checkout_of(path: str) -> Checkout | None:
     if folder is None:
         return None
     if folder not in _found:
-        _found[folder] = Checkout(folder)
+        classes = os.path.join(folder, ARGUMENTS)
+        modules = [os.path.join(classes, name) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
+        registered = os.path.join(folder, TEMPLATES)
+        templates = template_names(registered) if os.path.exists(registered) else ()
+        _found[folder] = Checkout(frozenset(name for module in modules for name in field_names(module)), frozenset(templates))
     return _found[folder]
 
 
@@ -48,26 +49,20 @@ def package_of(folder: str) -> str | None:
     return None
 
 
-def field_names(folder: str) -> Iterator[str]:
-    """The annotated names of the classes in the modules of a folder: the fields of its dataclasses."""
+def field_names(path: str) -> Iterator[str]:
+    """The annotated names of the classes in a module: the fields of its dataclasses."""
     import ast
 
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".py"):
-            continue
-        for definition in tree_of(os.path.join(folder, name)).body:
-            if isinstance(definition, ast.ClassDef):
-                for statement in definition.body:
-                    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                        yield statement.target.id
+    for definition in tree_of(path).body:
+        for statement in definition.body if isinstance(definition, ast.ClassDef) else ():
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                yield statement.target.id
 
 
 def template_names(path: str) -> Iterator[str]:
     """The names under which a module registers templates."""
     import ast
 
-    if not os.path.exists(path):
-        return
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and "register_template" in node.func.id:
             for keyword in node.keywords:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from os.path import isdir
 
 from cfglint.evaluate import Reason
+from cfglint.findings.releases import Releases
 from cfglint.findings.rule import FILE, Finding, Rule
-from cfglint.findings.setting import Setting
+from cfglint.findings.setting import NoSuchField, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import PACKAGE
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.llamafactory import FRAMEWORK
-from cfglint.frameworks.llamafactory.arguments import TrainerArguments, default_of
 from cfglint.frameworks.llamafactory.releases import arguments, ever, library
-from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.history import DEFAULT, Fields
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequence
@@ -26,10 +25,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.overrides import Override
 
+OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
+SCHEDULE_FILLED = Releases((0, 9, 3))
+FILLED_SCHEDULE = "warmup_stable_decay"
+FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of the steps after warm-up; trainer_utils.py:556-570
 SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
 PACKING_STAGES = ("pt", "sft")
 SHIPPED = "examples/deepspeed/"
 STAGES_OF_TRAINING = ("init", "first-step")
+
+
+class TrainerArguments(Arguments):
+    """`TrainingArguments` of a LLaMA-Factory run. `own_version` is the release of LLaMA-Factory."""
+
+    def __init__(self, values: ConfigMapping, version: Version, own_version: Version) -> None:
+        self.own_version = own_version
+        super().__init__(values, version)
+
+    def __getitem__(self, name: str) -> Operand:
+        """The value of a field as it is passed to the trainer."""
+        if name in OVERWRITTEN:
+            return OVERWRITTEN[name]
+        value = super().__getitem__(name)
+        filled = name == "lr_scheduler_kwargs" and self.own_version in SCHEDULE_FILLED
+        if filled and (value is None or isinstance(value, dict)) and self["lr_scheduler_type"] == FILLED_SCHEDULE:
+            return {**dict.fromkeys(FILLED_STEPS, 1), **(value or {})}
+        return value
+
+    @property
+    def checkpointing(self) -> Operand:
+        """Whether the Trainer's own switch enables gradient checkpointing, in addition to LLaMA-Factory's."""
+        return self["gradient_checkpointing"]
 
 
 class LlamaFactoryConfig(TrainerConfig):
@@ -44,10 +70,9 @@ class LlamaFactoryConfig(TrainerConfig):
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
         self.own_fields: Fields = arguments(self.own_version)
         accepted = {package: library(package, self.own_version) for package in (PACKAGE, "deepspeed")}
-        super().__init__(documents, within(facts, accepted), kinds)
+        super().__init__(documents, facts.within(accepted), kinds)
 
     def parsed_arguments(self) -> Arguments:
-        """The values that are fields of the Trainer."""
         return TrainerArguments(self.values, self.version, self.own_version)
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
@@ -64,9 +89,11 @@ class LlamaFactoryConfig(TrainerConfig):
         """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
         if name not in self.own_fields:
             name = str(self.renamed((name,))[0])
-        if name in self.values and name in self.own_fields:
-            return self.values[name]
-        return self.own_fields[name][DEFAULT] if name in self.own_fields else default_of(name, self.own_version)
+        if name in self.own_fields:
+            return self.values[name] if name in self.values else self.own_fields[name][DEFAULT]
+        if not ever(name):
+            raise NoSuchField(name)
+        return None
 
     def field(self, name: str) -> Setting:
         """A field with its place: LLaMA-Factory's or the trainer's."""
@@ -79,12 +106,10 @@ class LlamaFactoryConfig(TrainerConfig):
 
     @property
     def method(self) -> Operand:
-        """Which weights are trained."""
         return self.own("finetuning_type")
 
     @property
     def trains(self) -> bool:
-        """Whether the trainer trains at all."""
         return bool(self.arguments["do_train"])
 
     @property
@@ -168,11 +193,8 @@ class LlamaFactoryConfig(TrainerConfig):
     @property
     def packs(self) -> bool:
         """Whether samples are packed into blocks, so that the number of rows differs from the number of samples."""
-        packing = self.own("packing")
-        if self.own("neat_packing"):
-            packing = True
-        on = self.stage == "pt" if packing is None else bool(packing)
-        return on and self.stage in PACKING_STAGES
+        packing = True if self.own("neat_packing") else self.own("packing")
+        return self.stage in PACKING_STAGES and (self.stage == "pt" if packing is None else bool(packing))
 
     @property
     def block_length(self) -> int | None:
@@ -203,3 +225,8 @@ class LlamaFactoryConfig(TrainerConfig):
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives, if anything is trained."""
         return super().nested_configs() if self.trains and not self.own_trainer else []
+
+
+def comma_list(value: object) -> Operand:
+    """A string as the list that `split_arg` converts it to; any other value unchanged (data_args.py:148-151)."""
+    return [item.strip() for item in value.split(",")] if isinstance(value, str) else value

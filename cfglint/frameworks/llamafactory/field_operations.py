@@ -37,12 +37,6 @@ def inline_json(value: object, config: LlamaFactoryConfig) -> None:
         json.loads(value)
 
 
-def split_size(value: Operand, config: LlamaFactoryConfig) -> None:
-    """Compare the size as data/data_utils.py:99-111 does."""
-    if config.own("dataset") is not None and config.own("tokenized_path") is None:
-        _ = value > SMALL
-
-
 def loraplus_rate(value: Operand, config: LlamaFactoryConfig) -> None:
     """Multiply the rate as train/trainer_utils.py:385 does."""
     if value is not None and config.makes_optimizer and not (config.own("use_galore") or config.own("use_apollo")):
@@ -58,22 +52,9 @@ def checkpoint(value: Operand, config: LlamaFactoryConfig) -> None:
         fspath(value)
 
 
-def muon_rate(value: Operand, config: LlamaFactoryConfig) -> None:
-    """Multiply the rate as third_party/muon/muon.py:187 (adjust_lr_for_muon) does."""
-    if config.uses_muon:
-        _ = value * 0.2
-
-
-def muon_decay(value: Operand, config: LlamaFactoryConfig) -> None:
-    """Multiply the decay as third_party/muon/muon.py:190 does."""
-    if config.uses_muon:
-        _ = 0.1 * value
-
-
-def muon_beta(value: Operand, config: LlamaFactoryConfig) -> None:
+def muon_beta(value: Operand, config: LlamaFactoryConfig) -> object:
     """Use the value as AdamW in third_party/muon/muon.py:215-218 does, for parameters that are not matrices; adapters have none."""
-    if config.uses_muon and config.method in ("full", "freeze"):
-        _ = 1 - value
+    return config.uses_muon and config.method in ("full", "freeze") and 1 - value
 
 
 def described_tokens(value: object, config: LlamaFactoryConfig) -> None:
@@ -88,31 +69,22 @@ def tool_format(value: object, config: LlamaFactoryConfig) -> None:
         raise ValueError(f"Tool utils `{value}` not found.")
 
 
-def generated_length(value: Operand, config: LlamaFactoryConfig) -> None:
-    """Compare the length as hparams/generating_args.py:72 does."""
-    if config.stage == "sft":
-        _ = value > 0
-
-
 # field, stage, operation
 OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
-    ("vllm_config", CONFIG, inline_json),
-    ("sglang_config", CONFIG, inline_json),
-    ("ray_init_kwargs", CONFIG, inline_json),
+    *((name, CONFIG, inline_json) for name in ("vllm_config", "sglang_config", "ray_init_kwargs")),
     ("new_special_tokens_config", CONFIG, described_tokens),
     ("tool_format", INIT, tool_format),
-    ("max_new_tokens", INIT, generated_length),
-    ("val_size", INIT, split_size),
+    ("max_new_tokens", INIT, lambda value, config: config.stage == "sft" and value > 0),  # hparams/generating_args.py:72
+    # data/data_utils.py:99-111
+    ("val_size", INIT, lambda value, config: config.own("dataset") is not None and config.own("tokenized_path") is None and value > SMALL),
     ("loraplus_lr_ratio", INIT, loraplus_rate),
 )
 # Operations on the Trainer's fields, after those of the Trainer.
 OF_TRAINER = (
     Operation("resume_from_checkpoint", INIT, checkpoint),
-    Operation("learning_rate", STEP, muon_rate),
-    Operation("weight_decay", STEP, muon_decay),
-    Operation("adam_beta1", STEP, muon_beta),
-    Operation("adam_beta2", STEP, muon_beta),
-    Operation("adam_epsilon", STEP, muon_beta),
+    Operation("learning_rate", STEP, lambda value, config: config.uses_muon and value * 0.2),  # third_party/muon/muon.py:187
+    Operation("weight_decay", STEP, lambda value, config: config.uses_muon and 0.1 * value),  # third_party/muon/muon.py:190
+    *(Operation(name, STEP, muon_beta) for name in ("adam_beta1", "adam_beta2", "adam_epsilon")),
 )
 
 

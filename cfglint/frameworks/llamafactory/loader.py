@@ -31,7 +31,6 @@ class JsonLoader(Loader):
     name = "json.load"
 
     def refusals(self, document: Document) -> list[Problem]:
-        """Refuse every file."""
         reason = "AttributeError: 'PosixPath' object has no attribute 'read'"
         return [Problem(0, 0, "LLaMA-Factory cannot read a JSON file: write YAML", "value", reason)]
 

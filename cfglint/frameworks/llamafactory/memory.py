@@ -29,7 +29,6 @@ class LlamaFactoryMemory(TrainerMemory):
     row_keys = ("cutoff_len",)
 
     def doubts(self) -> list[str]:
-        """Return none: the methods of LLaMA-Factory are modelled."""
         return []
 
     def value(self, name: str) -> Operand:
@@ -40,7 +39,6 @@ class LlamaFactoryMemory(TrainerMemory):
             return super().value(name)
 
     def inputs(self) -> Inputs:
-        """The settings of the Trainer, marked as those of LLaMA-Factory."""
         found = super().inputs()
         return changed(
             found,
@@ -83,7 +81,6 @@ class LlamaFactoryMemory(TrainerMemory):
         return EAGER if self.value("flash_attn") == "disabled" else FUSED
 
     def optimizer(self) -> str:
-        """The kind of optimizer: the trainer's, unless a switch replaces it."""
         for name in OTHER_OPTIMIZERS:
             if self.value(name) is True:
                 self.unread.append(f"the optimizer of {name} like AdamW")

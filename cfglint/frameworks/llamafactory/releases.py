@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.llamafactory._tables import FIELDS, LIBRARIES, RELEASES
-from cfglint.frameworks.releases.history import DEFAULT, TYPE, UNTIL, Fields, History
+from cfglint.frameworks.releases.history import TYPE, UNTIL, Fields, History
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, Callable, Operand
 
@@ -47,17 +47,6 @@ def choices(name: str, release: Version) -> tuple[Any, ...]:
     return row[CHOICES] if len(row) > CHOICES else ()
 
 
-_with_choices: dict[Version, tuple[Fields, frozenset[str]]] = {}
-
-
-def fields_with_choices(release: Version) -> frozenset[str]:
-    """The fields whose annotation lists their values in a release; found anew if the release was learned meanwhile."""
-    fields = arguments(release)
-    if release not in _with_choices or _with_choices[release][0] is not fields:
-        _with_choices[release] = fields, frozenset(name for name, row in fields.items() if len(row) > CHOICES and row[CHOICES])
-    return _with_choices[release][1]
-
-
 def is_required(name: str, release: Version) -> bool:
     """Whether the constructor of a release requires a field."""
     return len(arguments(release).get(name, ())) > REQUIRED
@@ -69,12 +58,6 @@ def types(name: Operand, release: Version) -> tuple[str, ...]:
     return tuple(row[TYPE].split("|")) if row is not None else ()
 
 
-def default(name: str, release: Version) -> Operand:
-    """The default of a field; None if the release does not have it."""
-    row = arguments(release).get(name)
-    return row[DEFAULT] if row is not None else None
-
-
 def ever(name: object) -> bool:
     """Whether any release has a field of this name."""
     return isinstance(name, str) and name in HISTORY.names(ARGUMENTS)
@@ -82,17 +65,9 @@ def ever(name: object) -> bool:
 
 def removed_in(name: Operand, release: Version) -> Version:
     """The first release without a field that an older release than the given one had; () for another name."""
-    if not ever(name):
-        return ()
-    return next((until for _, until in reversed(HISTORY.releases(ARGUMENTS, name)) if until and until <= release), ())
-
-
-def added_in(name: object, release: Version) -> Version:
-    """The first release with a field that only newer releases than the given one have; () for another name."""
-    since = HISTORY.since(ARGUMENTS, name) if isinstance(name, str) else None
-    return since if since and since > release else ()
+    spans = HISTORY.releases(ARGUMENTS, name) if ever(name) else []
+    return next((until for _, until in reversed(spans) if until and until <= release), ())
 
 
 def library(package: str, release: Version) -> str:
-    """The newest version of a package that a release accepts."""
     return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)

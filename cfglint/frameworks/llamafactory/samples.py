@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.data.slices import rows_of_split
-from cfglint.frameworks.llamafactory.arguments import comma_list
-from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig, comma_list
 from cfglint.frameworks.training_data.files import held_out, local, rows, unknown
 from cfglint.frameworks.training_data.samples import Samples
 from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
@@ -49,7 +48,6 @@ def samples(config: LlamaFactoryConfig) -> Samples | None:
 
 
 def read(path: str) -> ConfigMapping | None:
-    """The description of the data sets."""
     import json
 
     try:
@@ -63,7 +61,7 @@ def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: C
     """The samples of one data set; None if it is not a local file."""
     table: ConfigTable = described if isinstance(described, dict) else {}
     file = table.get("file_name")
-    if any(each in table for each in ELSEWHERE) or not isinstance(file, str):
+    if any(key in table for key in ELSEWHERE) or not isinstance(file, str):
         return None
     path = os.path.join(folder, file)
     if not os.path.exists(path):
@@ -78,15 +76,15 @@ def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: C
         count = wanted
     if isinstance(most, int):
         count = min(count, most)
-    return Samples(count, found.files, "" if all(keeps_rows(each, table) for each in found.files) else DROPPED, found.count)
+    return Samples(count, found.files, "" if all(keeps_rows(path, table) for path in found.files) else DROPPED, found.count)
 
 
 def keeps_rows(path: str, table: ConfigTable) -> bool:
     """Whether no row of a file is dropped; false where that was not read."""
     import json
 
-    keep = {"alpaca": has_response, "sharegpt": alternates}.get(str(table.get("formatting", "alpaca")))
-    if keep is None or not path.endswith((".json", ".jsonl")):
+    form = table.get("formatting", "alpaca")
+    if form not in ("alpaca", "sharegpt") or not path.endswith((".json", ".jsonl")):
         return False
     try:
         data = read_bytes(path, LARGEST_READ, root_of(path)).decode("utf-8-sig")
@@ -94,12 +92,12 @@ def keeps_rows(path: str, table: ConfigTable) -> bool:
     except (FileProblem, ValueError, RecursionError):
         return False
     columns = {**COLUMNS, **table.get("tags", TAGS), **table.get("columns", {"response": "output", "messages": "conversations"})}
-    return all(isinstance(row, dict) and keep(row, columns, bool(table.get("ranking"))) for row in read)
-
-
-def has_response(row: ConfigMapping, columns: ConfigMapping, ranking: bool) -> bool:
-    """Whether a row of the form `alpaca` has a string as its response, or a pair of them (data/converter.py:86)."""
-    return all(isinstance(row.get(columns.get(name)), str) for name in (PAIR if ranking else ("response",)))
+    ranking = bool(table.get("ranking"))
+    if form == "sharegpt":
+        return all(isinstance(row, dict) and alternates(row, columns, ranking) for row in read)
+    # a row has a string as its response, or a pair of them (data/converter.py:86)
+    responses = [columns.get(name) for name in (PAIR if ranking else ("response",))]
+    return all(isinstance(row, dict) and isinstance(row.get(name), str) for row in read for name in responses)
 
 
 def alternates(row: ConfigMapping, columns: ConfigMapping, ranking: bool) -> bool:

@@ -44,7 +44,6 @@ find = finder("llamafactory", "LLaMA-Factory", PACKAGE)
 
 
 def version(tree: Tree) -> str | None:
-    """The release that the package states."""
     return tree.version("extras/env.py", "VERSION")
 
 
@@ -125,7 +124,6 @@ def fields(source: Module, definition: ast.ClassDef, noted: Mapping[str, Raw]) -
 
 
 def fact(raw: Raw) -> Fact:
-    """What a row has of a field."""
     values = tuple(raw.get("enum", ()))
     required = (REQUIRED,) if raw.get("required") else ()
     return (words(raw), raw.get("default"), *((values,) if len(values) > 1 else ((),) if required else ()), *required)

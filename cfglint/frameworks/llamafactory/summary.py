@@ -8,9 +8,11 @@ from cfglint.frameworks.huggingface.summary import account as trainer_account
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, Item, Summary
 
+TRAINERS_OWN = "gradient checkpointing"
+METHOD = (("stage", "stage"), ("fine-tuning", "finetuning_type"))
+
 
 def account(config: LlamaFactoryConfig) -> Summary:
-    """The lines about what is trained, followed by those about the Trainer."""
     summary = trainer_account(config)
     if not config.parsed:
         return summary
@@ -20,22 +22,12 @@ def account(config: LlamaFactoryConfig) -> Summary:
     if config.packs:
         why = "neat_packing" if config.own("neat_packing") else "packing" if config.own("packing") else "the default of stage pt"
         summary.add(LENGTH, "packing", derived("packing", True, f"{why}: the number of blocks follows from the data"))
-    summary.derive(PRECISION, TRAINERS_OWN, "checkpointing", *checkpointing(config))
+    off = config.field("disable_gradient_checkpointing")
+    because = str(off) if off.value else "on unless disable_gradient_checkpointing is set"
+    summary.derive(PRECISION, TRAINERS_OWN, "checkpointing", not off.value, because)
     return summary
 
 
 def numbers(config: LlamaFactoryConfig) -> dict[str, int | None]:
     """Steps, warm-up steps, and the length of a packed block."""
     return {**steps(config).numbers(), "seq_length": config.block_length}
-
-
-TRAINERS_OWN = "gradient checkpointing"
-METHOD = (("stage", "stage"), ("fine-tuning", "finetuning_type"))
-
-
-def checkpointing(config: LlamaFactoryConfig) -> tuple[bool, str]:
-    """Whether activation checkpointing is on, and why."""
-    setting = config.field("disable_gradient_checkpointing")
-    if setting.value:
-        return False, str(setting)
-    return True, "on unless disable_gradient_checkpointing is set"

@@ -30,7 +30,6 @@ class Megatron(LineFramework):
         return launch.command is not None and all(name in launch.command.words for name in REQUIRED)
 
     def packages(self) -> dict[str, str]:
-        """Return no packages: releases are not told apart."""
         return {}
 
 

@@ -64,7 +64,6 @@ def warmup_steps(config: MegatronConfig, total: int | None) -> int | None:
 
 
 def account(config: MegatronConfig) -> Summary:
-    """The lines about launcher, parallelism, length, learning rate and precision."""
     summary = launched(config.facts.launch)
     for label, name in (("tensor parallel", SIZES[0]), ("pipeline", SIZES[1])):
         summary.add(LAUNCH, label, config.setting(name, value=config.integer(name, 1)))

@@ -21,7 +21,7 @@ class MegatronSwift(SwiftCommands):
     no_generator = "a run is a command line, with what differs from the defaults"
     parts = {
         "config": "megatron_swift.config.MegatronSwiftConfig",
-        "words": "swift.command_line.OPTIONS",
+        "words": "swift.parsed_command.OPTIONS",
         "batch": "megatron_swift.batch.batch",
         "numbers": "megatron_swift.batch.numbers",
         "account": "megatron_swift.batch.account",

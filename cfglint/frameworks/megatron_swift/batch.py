@@ -65,7 +65,6 @@ def warmup_steps(config: MegatronSwiftConfig) -> int | None:
 
 
 def account(config: MegatronSwiftConfig) -> Summary:
-    """The lines about launcher, parallelism, length and learning rate."""
     summary = launched(config.facts.launch)
     for label, name in (
         ("trained part", "tuner_type" if "tuner_type" in config.known else "train_type"),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import megatron_arguments
-from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document
 
@@ -38,11 +39,9 @@ class MegatronSwiftConfig(CommandConfig):
         self.unread = {words.name for words in self.refused if words.why == INVALID}
 
     def checked(self) -> list[Refusal]:
-        """The checks of ms-swift that fail."""
         return self.part("failing", [])
 
     def own(self, name: str) -> Operand:
-        """The value of a field; None if the release does not have it, or if it is unknown."""
         if name not in self.known or name in self.unread:
             return None
         value = self.values.get(name, self.known[name].default)
@@ -67,10 +66,5 @@ class MegatronSwiftConfig(CommandConfig):
     @property
     def model_size(self) -> int | None:
         """The GPUs of one copy of the model."""
-        sizes = [self.integer(f"{axis}_parallel_size") for axis in ("tensor_model", "pipeline_model", "context")]
-        product = 1
-        for size in sizes:
-            if size is None or size < 1:
-                return None
-            product *= size
-        return product
+        sizes = [self.integer(f"{axis}_parallel_size") or 0 for axis in ("tensor_model", "pipeline_model", "context")]
+        return prod(sizes) if min(sizes) > 0 else None

@@ -61,47 +61,60 @@ class RunMemory(Record):
         """One line for display: peak, card, band, verdict, terms, the largest micro batch, assumptions."""
         shape = f", shape of {self.model.name}" if self.model.name else ""
         assumed = f" (assumed: {', '.join(self.assumed)})" if self.assumed else ""
-        return "; ".join([*self.peak(), *self.seen(), *self.bounds(), CERTAINTY[self.estimate.classification] + shape]) + assumed
+        return "; ".join([*self.peak(), *self.fitting(), CERTAINTY[self.estimate.classification] + shape]) + assumed
 
     @property
     def short_line(self) -> str:
         """The line without terms and shape, and without what is assumed of the run."""
-        card = [self.available.assumption] if isinstance(self.available, Memory) and self.available.assumption else []
-        return "; ".join([self.peak()[0], *self.seen(), *self.bounds(), CERTAINTY[self.estimate.classification], *card])
+        return "; ".join([self.peak()[0], *self.fitting(), CERTAINTY[self.estimate.classification], *self.assumed_of_card])
 
     def peak(self) -> list[str]:
-        """The peak, as far as it is known, then what it consists of."""
-        return self.at_the_peak() if self.inputs.known else self.at_least()
+        """The peak with its band and verdict, then what it consists of; the memory without activations, or that of a micro batch of one
+        row, where the tokens of a micro batch are unknown.
+        """
+        total, peak = self.estimate, self.estimate.peak
+        terms = ", ".join(f"{name} {rounded(size)}" for name, size in peak.terms().items() if size >= SHOWN * GIB)
+        if self.inputs.known:
+            size = f"{rounded(total.total)} GiB{self.of_card} ({rounded(total.low)} to {rounded(total.high)}){self.word}"
+            return [size, f"peak {'at' if 'optimizer step' in peak.name else 'in'} the {peak.name}: {terms}"]
+        without, unknown = "without activations", "the length of the rows"
+        if self.inputs.rows_known:
+            without, unknown = "with a micro batch of 1", "the micro batch"
+        size = f"{rounded(total.total)} GiB{self.of_card} {without}{self.word}"
+        return [f"{size}: {terms}" if terms else size, f"{unknown} is unknown"]
 
-    def seen(self) -> list[str]:
-        """What `nvidia-smi` shows, and without a card the cards that the run fits on, if the activations are known."""
-        if not self.inputs.known:
-            return []
-        found = self.estimate
-        cards = [on_cards(found)] if self.available is None else []
-        sizes = [rounded(GIB * size) for each in (found.shown, found.shown_low, found.shown_high) if (size := self.shown(each)) is not None]
-        return [*cards, f"nvidia-smi about {sizes[0]} ({sizes[1]} to {sizes[2]})"] if sizes else cards
+    def fitting(self) -> list[str]:
+        """What `nvidia-smi` shows, and without a card the cards that the run fits on, if the activations are known; then the largest micro
+        batch and the longest rows that fit, as far as they are known.
+        """
+        total, parts = self.estimate, list[str]()
+        if self.inputs.known:
+            parts += [on_cards(total)] if self.available is None else []
+            shown = [self.shown(size) for size in (total.shown, total.shown_low, total.shown_high)]
+            sizes = [rounded(GIB * size) for size in shown if size is not None]
+            parts += [f"nvidia-smi about {sizes[0]} ({sizes[1]} to {sizes[2]})"] if sizes else []
+        if self.surely is not None:
+            parts.append(largest_in_words(self.surely, self.possibly, total.classification))
+        return parts + ([f"rows of up to {self.longest:,} tokens surely fit"] if self.longest else [])
 
     def told(self, before: RunMemory | None = None) -> str:
         """The memory of a run for a line of its own, after that of the run before a change."""
-        found = self.estimate
+        total = self.estimate
         if not self.inputs.known:
-            return f"memory on each GPU {self.at_least()[0].partition(':')[0]}"
-        was = f"{rounded(before.estimate.total)} -> " if before is not None and before.inputs.known else ""
-        was = was if was != f"{rounded(found.total)} -> " else ""
-        band = f"{was}{rounded(found.total)} GiB{self.of_card} on each GPU ({rounded(found.low)} to {rounded(found.high)})"
-        return f"memory {band}: {on_cards(found)}" if self.available is None else f"memory {band}{self.word}"
+            return f"memory on each GPU {self.peak()[0].partition(':')[0]}"
+        was = rounded(before.estimate.total) if before is not None and before.inputs.known else rounded(total.total)
+        changed_from = f"{was} -> " if was != rounded(total.total) else ""
+        band = f"{changed_from}{rounded(total.total)} GiB{self.of_card} on each GPU ({rounded(total.low)} to {rounded(total.high)})"
+        return f"memory {band}: {on_cards(total)}" if self.available is None else f"memory {band}{self.word}"
 
-    def bounds(self) -> list[str]:
-        """The largest micro batch and the longest rows that fit, as far as they are known."""
-        largest = [largest_in_words(self.surely, self.possibly, self.estimate.classification)] if self.surely is not None else []
-        return largest + ([f"rows of up to {self.longest:,} tokens surely fit"] if self.longest else [])
+    @property
+    def assumed_of_card(self) -> list[str]:
+        return [self.available.assumption] if isinstance(self.available, Memory) and self.available.assumption else []
 
     @property
     def assumed(self) -> list[str]:
         """What was assumed: of the card, and of the run."""
-        card = self.available.assumption if isinstance(self.available, Memory) else ""
-        return [*([card] if card else []), *self.inputs.assumed]
+        return [*self.assumed_of_card, *self.inputs.assumed]
 
     @property
     def of_card(self) -> str:
@@ -123,23 +136,6 @@ class RunMemory(Record):
     def of_both(self) -> str:
         """The peak and the memory of the card, rounded for a headline."""
         return f"{'about' if self.inputs.known else 'at least'} {rounded(self.estimate.total)} of {self.available:g} GiB on each GPU"
-
-    def at_the_peak(self) -> list[str]:
-        """The peak with its band, verdict and terms."""
-        found = self.estimate
-        where = "at" if "optimizer step" in found.peak.name else "in"
-        return [
-            f"{rounded(found.total)} GiB{self.of_card} ({rounded(found.low)} to {rounded(found.high)}){self.word}",
-            f"peak {where} the {found.peak.name}: {terms_of(found)}",
-        ]
-
-    def at_least(self) -> list[str]:
-        """The memory without activations, or that of a micro batch of one row, where the tokens of a micro batch are unknown."""
-        found = self.estimate
-        without = "without activations" if not self.inputs.rows_known else "with a micro batch of 1"
-        unknown = "the length of the rows" if not self.inputs.rows_known else "the micro batch"
-        terms = terms_of(found)
-        return [f"{rounded(found.total)} GiB{self.of_card} {without}{self.word}" + (f": {terms}" if terms else ""), f"{unknown} is unknown"]
 
     def together(self) -> Together | None:
         """Changes that together make a run fit that does not surely fit; None where it fits, and where there are none."""
@@ -199,11 +195,6 @@ class RunMemory(Record):
         }
 
 
-def terms_of(found: Estimate) -> str:
-    """The terms of a peak for display."""
-    return ", ".join(f"{name} {rounded(size)}" for name, size in found.peak.terms().items() if size >= SHOWN * GIB)
-
-
 def rounded(size: float) -> str:
     """Bytes in GiB for display: one decimal below 100."""
     amount = size / GIB
@@ -215,39 +206,26 @@ def gib(size: float) -> float:
     return round(size / GIB, 3)
 
 
-def inputs_of(config: Config, model: Model) -> Inputs | None:
-    """The memory settings of a config's run; None if they are not modelled."""
-    return config.part("memory", None, model)
-
-
 def memory_of(config: Config) -> RunMemory | None:
     """The memory of a config's run; None if the model's shape or the memory settings of its framework are unknown."""
     model = model_of(config)
-    inputs = inputs_of(config, model) if model is not None else None
+    inputs: Inputs | None = config.part("memory", None, model) if model is not None else None
     if model is None or inputs is None:
         return None
-    available = config.facts.gpu_memory
-    shape, settings, others = model.shape, inputs.settings, inputs.alternatives
+    available, shape, runs = config.facts.gpu_memory, model.shape, (inputs.settings, *inputs.alternatives)
     try:
-        found = estimate(shape, settings, *others)
+        total = estimate(shape, *runs)
     except OverflowError:  # sizes that exceed a float
         return None
     if available is None:
-        return RunMemory(model, inputs, found, None, None, None, None)
-    judged = verdict(found, available)
+        return RunMemory(model, inputs, total, None, None, None, None)
+    judged = verdict(total, available)
+    shown = judged if judged == DOES_NOT_FIT or inputs.known else None
     if not inputs.rows_known:
-        runs = (settings, *others)
         longest = longest_row(shape, available, runs) if inputs.micro_known else None
-        return RunMemory(model, inputs, found, available, judged if judged == DOES_NOT_FIT else None, None, None, longest)
-    return RunMemory(
-        model,
-        inputs,
-        found,
-        available,
-        judged if inputs.micro_known or judged == DOES_NOT_FIT else None,
-        largest_micro_batch(shape, available, (settings, *others)),
-        largest_micro_batch(shape, available, (settings, *others), possible),
-    )
+        return RunMemory(model, inputs, total, available, shown, None, None, longest)
+    largest, possibly = largest_micro_batch(shape, available, runs), largest_micro_batch(shape, available, runs, possible)
+    return RunMemory(model, inputs, total, available, shown, largest, possibly)
 
 
 class MicroBatchBound(Record):
@@ -298,5 +276,5 @@ def missing_for(config: Config) -> list[str]:
     model = model_of(config)
     if model is None:
         return [MODEL_FLAG, *flags]
-    inputs = inputs_of(config, model)
+    inputs: Inputs | None = config.part("memory", None, model)
     return [*([ROWS_FLAG] if inputs is not None and not inputs.rows_known else []), *flags]

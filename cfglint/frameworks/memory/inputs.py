@@ -40,7 +40,6 @@ class Inputs(Record):
 
     @property
     def known(self) -> bool:
-        """Whether the activations can be computed."""
         return self.rows_known and self.micro_known
 
     def with_micro_batch(self, size: int) -> Inputs:

@@ -12,13 +12,7 @@ from cfglint.source.root import root_of
 CONFIG_FILE = "config.json"
 # The arguments and keys with which programs and frameworks receive their checkpoint.
 MODEL_KEYS = (
-    "model_name_or_path",
-    "model_name",
-    "base_model",
-    "model",
-    "model_id",
-    "model_id_or_path",
-    "model_path",
+    *("model_name_or_path", "model_name", "base_model", "model", "model_id", "model_id_or_path", "model_path"),
     "pretrained_model_name_or_path",
 )
 
@@ -90,9 +84,15 @@ def model_in_project(name: object, origin: str) -> Model | None:
 
 def model_of_names(config: Config) -> Model | None:
     """The model that the run's own files, arguments or program name: a folder of the project, else a published model by its name."""
-    origin = config.documents[0].path
-    given = (config.values.get(key) for key in MODEL_KEYS)
-    for name in [*given, *names_in_program(config)]:
+    origin, program = config.documents[0].path, config.facts.launch.program
+    names = [config.values.get(key) for key in MODEL_KEYS]
+    if program is not None:  # the default of its own argument if the line does not give it, else the checkpoint that its code loads
+        from cfglint.frameworks.huggingface.program_model import checkpoints
+
+        loaded = checkpoints(program)
+        names += [program.fields[key].default for key in MODEL_KEYS if key in program.fields and key not in config.values]
+        names += loaded if len(loaded) == 1 else []
+    for name in names:
         if isinstance(name, str) and name:
             model = model_in_project(name, origin) or (downloaded_model(name) if config.facts.here else None) or published_model(name)
             if model is not None:
@@ -109,20 +109,6 @@ def downloaded_model(name: str) -> Model | None:
         return described_model(config, name) if config is not None else None
     except UnknownModel:
         return None
-
-
-def names_in_program(config: Config) -> list[object]:
-    """The checkpoints that the program of a run names: the default of its own argument if the line does not give it, else the one that its
-    code loads.
-    """
-    program = config.facts.launch.program
-    if program is None:
-        return []
-    defaults = [program.fields[key].default for key in MODEL_KEYS if key in program.fields and key not in config.values]
-    from cfglint.frameworks.huggingface.program_model import checkpoints
-
-    loaded = checkpoints(program)
-    return [*defaults, *(loaded if len(loaded) == 1 else [])]
 
 
 def published_model(name: str) -> Model | None:

@@ -119,17 +119,19 @@ def data_parallel_size(layout: Layout) -> float | int | None:
 
 def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: Terms) -> tuple[Terms, BatchProblem | None]:
     """(global, micro, accumulation) as the framework computes them, and the exception that it would raise about them."""
-    error = next((value for value in written if value is not None and not is_number(value)), None)
-    if error is not None:
-        return written, invalid_type(config, data_parallel, written)
-    total, micro, _ = written
-    if total is None and micro is None:
+    names = (TOTAL, MICRO, ACCUMULATION)
+    name, value = next((pair for pair in zip(names, written, strict=True) if pair[1] is not None and not is_number(pair[1])), ("", None))
+    if name:
+        exception = refused(written, float(data_parallel or 1))
+        text = f"`{name}` is {describe(value)}, not an integer"
+        return written, BatchProblem("type", config.setting(name), text, exception or "TypeError")
+    if written[0] is None and written[1] is None:
         exception = refused(written, 1.0)
         text = f"`{TOTAL}` or `{MICRO}` is required, but neither is set"
         return written, BatchProblem("missing", config.setting(TOTAL), text, exception)
-    if data_parallel is None:
-        return partly(written), None
     total, micro, accumulation = written
+    if data_parallel is None:  # an accumulation that does not depend on it is known
+        return (total, micro, 1 if accumulation is None and (total is None or micro is None) else accumulation), None
     try:
         sizes = completed(total, micro, accumulation, float(data_parallel))
         resolved: Terms = written if None not in written else (int(sizes[0]), int(sizes[1]), int(sizes[2]))
@@ -140,7 +142,9 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: T
         return written, BatchProblem("not-positive", setting, text, exception)
     problem = check(config, float(data_parallel), written, resolved)
     if problem is not None and not certain(config) and not (problem.reason == "not-positive" and problem.setting.value in resolved):
-        problem = problem if never_fits(config, data_parallel, written) else None
+        # Whether no accumulation makes the written batch fit, whatever another file of the run gives.
+        known = has_sizes(config) and TOTAL in config.values and MICRO in config.values and is_integer(total) and is_integer(micro)
+        problem = problem if known and micro * data_parallel and total % (micro * data_parallel) else None
     return resolved, problem
 
 
@@ -150,14 +154,6 @@ def refused(sizes: Terms, data_parallel: float) -> str:
     from cfglint.frameworks.rows.refusals import refused_batch
 
     return refused_batch(KIND, "NeoXArgs", parse_version(NEWEST), sizes, data_parallel)
-
-
-def partly(written: Terms) -> Terms:
-    """The values that are known without a data-parallel size: the written ones, and an accumulation that does not depend on it."""
-    total, micro, accumulation = written
-    if accumulation is None and (total is None or micro is None):
-        accumulation = 1
-    return total, micro, accumulation
 
 
 def check(config: NeoXConfig, data_parallel: float, written: Terms, resolved: Terms) -> BatchProblem | None:
@@ -184,16 +180,6 @@ def culprit(config: NeoXConfig, name: str) -> Setting:
     return config.setting(name)
 
 
-def invalid_type(config: NeoXConfig, data_parallel: Operand, written: Terms) -> BatchProblem:
-    """The problem of a batch size that is not a number, with the exception that the arithmetic raises."""
-    names = (TOTAL, MICRO, ACCUMULATION)
-    name, value = next(pair for pair in zip(names, written, strict=True) if pair[1] is not None and not is_number(pair[1]))
-
-    text = f"`{name}` is {describe(value)}, not an integer"
-    exception = refused(written, float(data_parallel or 1))
-    return BatchProblem("type", config.setting(name), text, exception or "TypeError")
-
-
 def certain(config: NeoXConfig) -> bool:
     if config.facts.complete:
         return True
@@ -202,13 +188,6 @@ def certain(config: NeoXConfig) -> bool:
 
 def has_sizes(config: NeoXConfig) -> bool:
     return all(name in config.values for name in ("pipe_parallel_size", "model_parallel_size"))
-
-
-def never_fits(config: NeoXConfig, data_parallel: object, written: Terms) -> bool:
-    """Whether no accumulation makes the written batch fit, whatever another file of the run gives."""
-    total, micro, _ = written
-    known = has_sizes(config) and TOTAL in config.values and MICRO in config.values
-    return bool(known and is_integer(total) and is_integer(micro) and micro * data_parallel and total % (micro * data_parallel))
 
 
 def rounded(value: object) -> Operand:

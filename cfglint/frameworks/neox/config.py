@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from os.path import isdir
+import os
 
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import KEY, Rule
-from cfglint.frameworks.base import FORK_KEYS
+from cfglint.frameworks.base import CERTAIN, FORK_KEYS
+from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox.derive import Attention, Derived
+from cfglint.frameworks.neox.fields import known
 from cfglint.frameworks.neox.merge import MergedFiles
 from cfglint.frameworks.refusal import Refusal
-from cfglint.source.root import places_of
+from cfglint.source.root import places_of, root_of
+
+MOST = 40  # files of a folder that are read
+LARGEST = 100_000  # bytes of a file
+ENDS = (".yml", ".yaml", ".json")
+
+_unknown: dict[str, set[str]] = {}
 
 
 class NeoXConfig(MergedFiles):
@@ -33,8 +41,6 @@ class NeoXConfig(MergedFiles):
         unknown = {*self.unknown_keys()} - REMOVED.keys()  # those of its former releases are no sign of a fork
         if not unknown or len(unknown) >= FORK_KEYS or self.own_fields:
             return len(unknown) >= FORK_KEYS
-        from cfglint.frameworks.neox.neighbours import unknown_in_folder
-
         return len(unknown | unknown_in_folder(self.documents[0].path)) >= FORK_KEYS
 
     @property
@@ -47,7 +53,7 @@ class NeoXConfig(MergedFiles):
     def may_resume(self) -> bool:
         """Whether the folder of `load` exists, in which the run looks for a checkpoint."""
         folder = self.argument("load")
-        named = isinstance(folder, str) and bool(folder) and any(map(isdir, places_of(folder, self.documents[0].path)))
+        named = isinstance(folder, str) and bool(folder) and any(map(os.path.isdir, places_of(folder, self.documents[0].path)))
         return super().may_resume or named
 
     @property
@@ -55,3 +61,42 @@ class NeoXConfig(MergedFiles):
         if self._expanded is None:
             self._expanded = []
         return Derived(self, self._expanded)
+
+
+def unknown_in_folder(path: str) -> set[str]:
+    """The keys, in any GPT-NeoX config of a file's folder, that are no fields of NeoXArgs; with enough for a fork not all of them.
+
+    A program reads all configs of a folder, so their unknown keys together tell whether that is a fork.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    if folder not in _unknown:
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.endswith(ENDS))
+        except OSError:
+            names = []
+        keys = _unknown[folder] = set()
+        for file in (os.path.join(folder, name) for name in names[:MOST]):
+            if len(keys) < FORK_KEYS and not os.path.islink(file):
+                keys.update(key for key in keys_of(file) if not known(key))
+    return _unknown[folder]
+
+
+def keys_of(path: str) -> set[str]:
+    """The top-level keys of a GPT-NeoX config, with underscores; empty for another file, and, by its lines, for one with known keys only:
+    parsing takes longer.
+    """
+    from cfglint.source import files
+    from cfglint.source.outline import keys_of_lines
+    from cfglint.source.parse import parse
+
+    try:
+        text = files.read_bytes(path, LARGEST, root_of(path)).decode("utf-8")
+    except (files.FileProblem, UnicodeDecodeError):
+        return set()
+    names = keys_of_lines(text.splitlines())
+    if names is not None and (not FRAMEWORK.may_be(names, path) or all(known(name.replace("-", "_")) for name in names)):
+        return set()
+    document = parse(path, text, "yaml")
+    if document.problems or document.root is None or FRAMEWORK.detect(document) < CERTAIN:
+        return set()
+    return {key.raw.replace("-", "_") for key, _ in document.root.pairs()}

@@ -157,7 +157,8 @@ class Derived(Record):
         if name == "precision":
             return self.precision
         if name in BATCH:
-            return self._held_batch(name)
+            sizes = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+            return None if name == "batch_size" or any(config.argument(size) is None for size in sizes) else config.argument(name)
         if name == "model_parallel_size":
             return self.tensor
         if name == "zero_stage":
@@ -172,13 +173,6 @@ class Derived(Record):
         if name == "fp16" and self.precision == "fp16" and not isinstance(config.argument(name), dict):
             return {"enabled": True}
         return None if name in EMPTIED else config.argument(name)
-
-    def _held_batch(self, name: str) -> Operand:
-        config = self.config
-        written = [config.argument(each) for each in ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")]
-        if name == "batch_size" or any(value is None for value in written):
-            return None
-        return config.argument(name)
 
 
 def switched_on(section: object) -> bool:

@@ -27,21 +27,14 @@ def default(name: str) -> Operand:
     return FIELDS[name][1]
 
 
-def expected(name: str) -> str | None:
-    """The annotated Python type of a plain field, `literal` or `union`; None for a name that is not a field."""
-    return FIELDS[name][0] if name in FIELDS else None
-
-
 def choices(name: str) -> list[str]:
     return CHOICES[name].split() if name in CHOICES else []
 
 
-def members(name: str) -> list[str]:
-    return MEMBERS[name].split()
-
-
 class Check(Record):
-    """What the type check accepts for a field: its type as `expected` names it, the values of a literal, the types of a union."""
+    """What the type check accepts for a field: the Python type of a plain one, `literal` with its values, or `union` with its types;
+    None for a name that is not a field.
+    """
 
     expected: str | None
     choices: list[str]
@@ -67,30 +60,22 @@ class Check(Record):
 _checks: dict[str | None, Check] = {}  # of the modelled release, by field
 
 
-def modelled_check(name: str) -> Check:
-    """The type check of a field in the modelled release."""
-    key = name if name in FIELDS else None  # which any other name is
-    check = _checks.get(key)
-    if check is None:
-        wanted = expected(name)
-        check = _checks[key] = Check(wanted, choices(name), members(name) if wanted == "union" else [])
-    return check
-
-
 def check_of(name: str, annotation: str | None = None) -> Check:
     """The type check of a field: by its annotation in the project's own copy of GPT-NeoX, else as in the modelled release."""
-    if annotation is None:
-        return modelled_check(name)
-    wanted = expected(name)
-    if annotation == wanted:
-        return modelled_check(name)
+    key = name if name in FIELDS else None  # which any other name is
+    if key not in _checks:
+        wanted = FIELDS[name][0] if name in FIELDS else None
+        _checks[key] = Check(wanted, choices(name), MEMBERS[name].split() if wanted == "union" else [])
+    modelled = _checks[key]
+    if annotation in (None, modelled.expected):
+        return modelled
     if annotation in PLAIN_TYPES:
         return Check(annotation, [], [])
     values = literal_values(annotation)
     if values:
         return Check("literal", values, [])
-    is_other = wanted in (*PLAIN_TYPES, "literal")  # the modelled release has a check of another form
-    return Check(None, [], []) if is_other else check_of(name)
+    is_other = modelled.expected in (*PLAIN_TYPES, "literal")  # the modelled release has a check of another form
+    return Check(None, [], []) if is_other else modelled
 
 
 def literal_values(annotation: str) -> list[str]:
@@ -109,6 +94,5 @@ def literal_values(annotation: str) -> list[str]:
 
 def fields_of_release(version: Version) -> dict[str, str]:
     """The names of the fields of a tagged release, without their types; empty for the modelled one."""
-    if version >= FIRST_WITHOUT_TAGS:
-        return {}
-    return dict.fromkeys([*(name for name in FIELDS if SINCE.get(name, ()) <= version), *REMOVED], "")
+    names = [*(name for name in FIELDS if SINCE.get(name, ()) <= version), *REMOVED] if version < FIRST_WITHOUT_TAGS else ()
+    return dict.fromkeys(names, "")

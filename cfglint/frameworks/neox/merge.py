@@ -11,7 +11,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.neox import FRAMEWORK
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox.fields import Check, check_of, default, fields_of_release, known
-from cfglint.source.annotations import ConfigValue, Operand, Sequence
+from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document, Path, Problem
 from cfglint.source.loaders import YAML11_FULL
 
@@ -41,7 +41,12 @@ class MergedFiles(Config):
         self.repeats: list[tuple[Document, str, Document, str]] = []
         self.refused: list[tuple[str, Path, Operand, str]] | None = None  # kept by the rules on types
         asked = self.package in facts.target and self.package not in facts.target_from  # not only stated by the repository
-        self.own_fields = {} if asked else own_fields(documents[0].path)
+        folder = None if asked else own_classes(documents[0].path)
+        self.own_fields: dict[str, str] = {}  # of the argument classes in the project's own copy of GPT-NeoX, with their annotations
+        if folder is not None:
+            from cfglint.source.dataclass_fields import fields_of_folder
+
+            self.own_fields = fields_of_folder(folder)
         tagged = fields_of_release(self.version) if self.package in facts.target and not self.own_fields else {}
         self.own_fields = self.own_fields or tagged
         if tagged:
@@ -85,7 +90,12 @@ class MergedFiles(Config):
     @property
     def own_attention_kinds(self) -> list[Operand]:
         """The attention types that the project's own copy of GPT-NeoX lists; empty if it has no such list."""
-        listed = own_constant(self.documents[0].path, ATTENTION_TYPES) if self.own_fields else None
+        folder = own_classes(self.documents[0].path) if self.own_fields else None
+        if folder is None:
+            return []
+        from cfglint.source.dataclass_fields import constant_of_folder
+
+        listed = constant_of_folder(folder, ATTENTION_TYPES)
         return listed if isinstance(listed, list) else []
 
     def argument(self, name: str) -> Operand:
@@ -111,26 +121,6 @@ def own_classes(path: str) -> str | None:
 
     folders = (os.path.join(folder, *ARGUMENT_CLASSES) for folder in folders_upwards(path))
     return next(filter(os.path.isdir, folders), None)
-
-
-def own_fields(path: str) -> dict[str, str]:
-    """The fields of the argument classes in the project's own copy of GPT-NeoX, with their annotations; empty if it has none."""
-    folder = own_classes(path)
-    if folder is None:
-        return {}
-    from cfglint.source.dataclass_fields import fields_of_folder
-
-    return fields_of_folder(folder)
-
-
-def own_constant(path: str, name: str) -> ConfigValue:
-    """The literal that the project's own argument classes assign to a constant; None if there is none."""
-    folder = own_classes(path)
-    if folder is None:
-        return None
-    from cfglint.source.dataclass_fields import constant_of_folder
-
-    return constant_of_folder(folder, name)
 
 
 def not_a_mapping(document: Document, value: object) -> Problem:

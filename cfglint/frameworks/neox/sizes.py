@@ -23,95 +23,81 @@ INITIALIZATIONS = ("init_method", "output_layer_init_method")
 SCALED_NORMAL = ("scaled_normal", "single_residual_scaled_normal")
 GATED = ("geglu", "reglu", "bilinear", "swiglu", "glu")
 NEGATIVE = "RuntimeError: Trying to create tensor with negative dimension {}"
+SIZES = ("hidden_size", "num_layers")
+OF_LAYERS = "num_attention_heads hidden_size seq_length rotary_pct rotary_emb_base mlp_multiple_of gmlp_attn_dim".split()
 RANGE = "RuntimeError: upper bound and lower bound inconsistent with step sign"
 
 
 def unbuildable(config: NeoXConfig) -> Iterator[Unbuildable]:
     """Every size on which a worker fails, with the exception."""
-    yield from _vocabulary(config)
-    yield from _deviation(config)
-    for name in INITIALIZATIONS:
-        yield from _initial_weights(config, name)
-    yield from _allocations(config)
-    if transformer(config):
-        yield from _experts(config)
-    if own_attention(config):
-        yield from _attention(config)
-    if dense(config):
-        yield from _width(config)
-    yield from _gated(config)
-
-
-def _vocabulary(config: NeoXConfig) -> Iterator[Unbuildable]:
-    multiple, ranks = config.argument("make_vocab_size_divisible_by"), config.derived.tensor
+    argument = config.argument
+    multiple, ranks, hidden, layers = argument("make_vocab_size_divisible_by"), config.derived.tensor, *map(argument, SIZES)
     if multiple is None or (is_number(multiple) and multiple == 0):
         error = raised(lambda: 1 % (multiple * (ranks or 1)))
         message = f"`make_vocab_size_divisible_by` is {spelled(multiple)}; it must be a positive integer"
         yield "make_vocab_size_divisible_by", message, error or ""
-
-
-def _deviation(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """The error of the standard deviation that both initialization methods share."""
-    std, methods = config.argument("init_method_std"), {name: config.argument(name) for name in INITIALIZATIONS}
+    std, methods = argument("init_method_std"), {name: argument(name) for name in INITIALIZATIONS}
     scaled = next((f"`{name}` {method}" for name, method in methods.items() if method in SCALED_NORMAL), "")
-    if std is None and scaled and is_number(config.argument("num_layers")):
+    if std is None and scaled and is_number(layers):
         text = "TypeError: unsupported operand type(s) for /: 'NoneType' and 'float'"
         yield "init_method_std", f"`init_method_std` is null; {scaled} requires a number", text
     elif (scaled or "normal" in methods.values()) and is_number(std) and -1e308 < std < 0:
         text = f"RuntimeError: normal expects std >= 0.0, but found std {float(std)}"
         yield "init_method_std", f"`init_method_std` is {std}; it must be >= 0", text
-
-
-def _initial_weights(config: NeoXConfig, name: str) -> Iterator[Unbuildable]:
-    """The standard deviation that an initialization method computes from the sizes when it is selected."""
-    method, layers, hidden = config.argument(name), config.argument("num_layers"), config.argument("hidden_size")
-    scaled = method in SCALED_NORMAL and config.argument("init_method_std") is not None
-    if scaled and is_number(layers) and (error := raised(lambda: 1.0 / math.sqrt(layers))):
-        yield "num_layers", f"`num_layers` is {layers}; `{name}` {method} requires a positive integer", error
-    error = None
-    if method == "small_init" and is_number(hidden):
-        error = raised(lambda: math.sqrt(2 / (5 * hidden)))
-    elif method == "wang_init" and is_number(hidden) and is_number(layers):
-        error = raised(lambda: 2 / layers / math.sqrt(hidden))
-    if error:
-        size = "num_layers" if method == "wang_init" and not layers else "hidden_size"
-        yield size, f"`{size}` is {spelled(config.argument(size))}; `{name}` {method} requires a positive integer", error
-
-
-def _allocations(config: NeoXConfig) -> Iterator[Unbuildable]:
-    hidden, positions = config.argument("hidden_size"), config.argument("max_position_embeddings")
+    for name, method in methods.items():  # which computes a deviation from the sizes when it is selected
+        if method in SCALED_NORMAL and std is not None and is_number(layers) and (error := raised(lambda: 1.0 / math.sqrt(layers))):
+            yield "num_layers", f"`num_layers` is {layers}; `{name}` {method} requires a positive integer", error
+        error = None
+        if method == "small_init" and is_number(hidden):
+            error = raised(lambda: math.sqrt(2 / (5 * hidden)))
+        elif method == "wang_init" and is_number(hidden) and is_number(layers):
+            error = raised(lambda: 2 / layers / math.sqrt(hidden))
+        if error:
+            size = "num_layers" if method == "wang_init" and not layers else "hidden_size"
+            yield size, f"`{size}` is {spelled(argument(size))}; `{name}` {method} requires a positive integer", error
+    positions, interval = argument("max_position_embeddings"), argument("moe_expert_interval")
     if is_number(hidden) and hidden < 0:
         yield "hidden_size", f"`hidden_size` is {hidden}; it must be positive", NEGATIVE.format(hidden)
-    if config.argument("pos_emb") == "learned" and is_number(positions) and positions < 0:
+    if argument("pos_emb") == "learned" and is_number(positions) and positions < 0:
         yield "max_position_embeddings", f"`max_position_embeddings` is {positions}; it must be positive", NEGATIVE.format(positions)
-
-
-def _experts(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """The error of the expert layers: their positions are computed for every transformer layer, with or without experts."""
-    interval = config.argument("moe_expert_interval")
-    if (interval is None or is_number(interval)) and (error := raised(lambda: 1 % interval)):
+    # The positions of the expert layers are computed for every transformer layer, with or without experts.
+    if transformer(config) and (interval is None or is_number(interval)) and (error := raised(lambda: 1 % interval)):
         yield "moe_expert_interval", f"`moe_expert_interval` is {spelled(interval)}; it must not be 0 or null", error
+    yield from _of_layers(config)
 
 
-def _attention(config: NeoXConfig) -> Iterator[Unbuildable]:
-    heads, hidden = config.argument("num_attention_heads"), config.argument("hidden_size")
-    if is_number(heads) and is_number(hidden) and heads and heads < 0 < hidden:
+def _of_layers(config: NeoXConfig) -> Iterator[Unbuildable]:
+    """The sizes on which attention, MLP and gMLP blocks fail."""
+    heads, hidden, length, fraction, base, multiple, size = map(config.argument, OF_LAYERS)
+    if own_attention(config) and is_number(heads) and is_number(hidden) and heads and heads < 0 < hidden:
         yield "num_attention_heads", f"`num_attention_heads` is {heads}; it must be positive", "ValueError: math domain error"
-    if config.argument("pos_emb") == "rotary":
-        yield from _rotary(config)
-
-
-def _rotary(config: NeoXConfig) -> Iterator[Unbuildable]:
-    length, fraction, base = (config.argument(name) for name in ("seq_length", "rotary_pct", "rotary_emb_base"))
-    if fraction is None:
-        text = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
-        yield "rotary_pct", "`rotary_pct` is null; rotary embeddings require a number", text
-    elif is_number(fraction) and fraction < 0:
-        yield "rotary_pct", f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1", RANGE
-    if base is None:
-        text = "TypeError: unsupported operand type(s) for ** or pow(): 'NoneType' and 'Tensor'"
-        yield "rotary_emb_base", "`rotary_emb_base` is null; rotary embeddings require a number", text
-    yield from _length(config, length, "TypeError: arange(): argument 'end' (position 1) must be Number, not NoneType", RANGE)
+    if own_attention(config) and config.argument("pos_emb") == "rotary":
+        if fraction is None:
+            text = "TypeError: '<' not supported between instances of 'NoneType' and 'int'"
+            yield "rotary_pct", "`rotary_pct` is null; rotary embeddings require a number", text
+        elif is_number(fraction) and fraction < 0:
+            yield "rotary_pct", f"`rotary_pct` is {fraction}; it must be a fraction between 0 and 1", RANGE
+        if base is None:
+            text = "TypeError: unsupported operand type(s) for ** or pow(): 'NoneType' and 'Tensor'"
+            yield "rotary_emb_base", "`rotary_emb_base` is null; rotary embeddings require a number", text
+        yield from _length(config, length, "TypeError: arange(): argument 'end' (position 1) must be Number, not NoneType", RANGE)
+    if dense(config):
+        if multiple is None or (multiple == 0 and is_number(multiple)):
+            null = "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'"
+            text = null if multiple is None else "ZeroDivisionError: integer division or modulo by zero"
+            yield "mlp_multiple_of", f"`mlp_multiple_of` is {spelled(multiple)}; it must be a positive integer", text
+        ranks = config.derived.tensor or 1
+        for name, width in widths(config):
+            if width < 0 and not (is_number(ranks) and width % ranks) and name != "hidden_size":
+                yield name, f"`{name}` gives an MLP width of {width}; it must be positive", NEGATIVE.format(width)
+                break
+    attention = config.derived.attention
+    if attention is not None and attention.any("gmlp", "amlp"):  # a matrix over the positions, and an attention with a size of its own
+        null = "TypeError: empty(): argument 'size' (position 1) must be tuple of ints, but found element of type NoneType at pos 0"
+        yield from _length(config, length, null, NEGATIVE.format(length))
+        if attention.any("amlp") and is_number(size) and size <= 0:
+            text = NEGATIVE.format(3 * size) if size else "ZeroDivisionError: 0.0 cannot be raised to a negative power"
+            yield "gmlp_attn_dim", f"`gmlp_attn_dim` is {size}; aMLP layers require a positive integer", text
 
 
 def _length(config: NeoXConfig, length: Operand, null: str, negative: str) -> Iterator[Unbuildable]:
@@ -119,21 +105,6 @@ def _length(config: NeoXConfig, length: Operand, null: str, negative: str) -> It
         yield "seq_length", "`seq_length` is missing; the layers require it", null
     elif is_number(length) and length < 0:
         yield "seq_length", f"`seq_length` is {length}; it must be positive", negative
-
-
-def _width(config: NeoXConfig) -> Iterator[Unbuildable]:
-    multiple = config.argument("mlp_multiple_of")
-    if multiple is None:
-        text = "TypeError: unsupported operand type(s) for *: 'int' and 'NoneType'"
-        yield "mlp_multiple_of", "`mlp_multiple_of` is null; it must be a positive integer", text
-    elif multiple == 0 and is_number(multiple):
-        text = "ZeroDivisionError: integer division or modulo by zero"
-        yield "mlp_multiple_of", "`mlp_multiple_of` is 0; it must be a positive integer", text
-    ranks = config.derived.tensor or 1
-    for name, width in widths(config):
-        if width < 0 and not (is_number(ranks) and width % ranks) and name != "hidden_size":
-            yield name, f"`{name}` gives an MLP width of {width}; it must be positive", NEGATIVE.format(width)
-            return
 
 
 def truncated(product: Callable[[], float]) -> int | None:
@@ -165,19 +136,6 @@ def widths(config: NeoXConfig) -> Iterator[tuple[str, int]]:
         width, inner = two_thirds, two_thirds // 2
     yield name, 2 * multiple * -(-width // (2 * multiple))
     yield name, multiple * -(-inner // multiple)
-
-
-def _gated(config: NeoXConfig) -> Iterator[Unbuildable]:
-    """The error of gMLP blocks, which have a matrix over the positions and an attention with a size of its own."""
-    attention = config.derived.attention
-    if attention is None or not attention.any("gmlp", "amlp"):
-        return
-    null = "TypeError: empty(): argument 'size' (position 1) must be tuple of ints, but found element of type NoneType at pos 0"
-    yield from _length(config, config.argument("seq_length"), null, NEGATIVE.format(config.argument("seq_length")))
-    size = config.argument("gmlp_attn_dim")
-    if attention.any("amlp") and is_number(size) and size <= 0:
-        text = NEGATIVE.format(3 * size) if size else "ZeroDivisionError: 0.0 cannot be raised to a negative power"
-        yield "gmlp_attn_dim", f"`gmlp_attn_dim` is {size}; aMLP layers require a positive integer", text
 
 
 def transformer(config: NeoXConfig) -> bool:

@@ -44,16 +44,13 @@ def length(config: NeoXConfig, summary: Summary) -> None:
     if config.facts.num_examples is not None:
         epoch(config, summary, config.facts.num_examples)
     decay, fraction = steps.decay_steps(config), setting_of(config, "warmup")
-    summary.derive(LENGTH, "decay steps", "decay_steps", decay, decay_because(config))
+    written = next((name for name in ("lr_decay_iters", "lr_decay_fraction") if config.argument(name) is not None), None)
+    origin = str(setting_of(config, written)) if written is not None else "as long as the run"
+    summary.derive(LENGTH, "decay steps", "decay_steps", decay, origin)
     warm = steps.warmup(config)
     if warm is not None:
-        summary.derive(
-            LENGTH,
-            "warm-up steps",
-            "warmup_steps",
-            int(warm) if warm % 1 == 0 else warm,
-            f"warmup {fraction.value} of the decay ({fraction.place})",
-        )
+        because = f"warmup {fraction.value} of the decay ({fraction.place})"
+        summary.derive(LENGTH, "warm-up steps", "warmup_steps", int(warm) if warm % 1 == 0 else warm, because)
     occasions(config, summary, total)
 
 
@@ -69,13 +66,6 @@ def epoch(config: NeoXConfig, summary: Summary, samples: int) -> None:
 def needs(config: NeoXConfig) -> str:
     facts = config.facts
     return " and ".join(flag for flag, value in ((GPUS, facts.gpus), (EXAMPLES, facts.num_examples)) if value is None)
-
-
-def decay_because(config: NeoXConfig) -> str:
-    for name in ("lr_decay_iters", "lr_decay_fraction"):
-        if config.argument(name) is not None:
-            return str(setting_of(config, name))
-    return "as long as the run"
 
 
 def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
@@ -113,13 +103,7 @@ def rate(config: NeoXConfig, summary: Summary) -> None:
         summary.add(RATE, label, config.setting(*path, value=value))
     summary.add(RATE, "schedule", setting_of(config, "lr_decay_style"))
     summary.add(RATE, "lowest rate", setting_of(config, "min_lr"))
-    clipping(config, summary)
-
-
-def clipping(config: NeoXConfig, summary: Summary) -> None:
-    """Add the norm that gradients are clipped to: GPT-NeoX does not pass on its own default, and its DeepSpeed's default is 0
-    (arguments.py:720-727).
-    """
+    # GPT-NeoX does not pass on its own default of clipping, and its DeepSpeed's default is 0 (arguments.py:720-727).
     written = setting_of(config, "gradient_clipping")
     if "gradient_clipping" in config.derived.extra:
         summary.add(RATE, "gradient clipping", config.setting("deepspeed_extra_args", "gradient_clipping"))

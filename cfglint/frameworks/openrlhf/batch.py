@@ -23,33 +23,24 @@ DIVIDED = "ZeroDivisionError: integer division or modulo by zero"
 class Sizes:
     """The numbers of a batch; each is None where it is unknown."""
 
-    def __init__(self, config: OpenRlhfConfig, gpus: int | None, total: int | None, micro: int | None) -> None:
-        self.gpus, self.total, self.micro = gpus, total, micro
+    def __init__(self, config: OpenRlhfConfig) -> None:
+        self.gpus = gpus = config.gpus
+        self.total = total = config.integer("train_batch_size")
+        self.micro = micro = config.integer("micro_train_batch_size")
         self.ring, self.tensor = config.integer("ring_attn_size", 1), config.integer("ds_tensor_parallel_size", 1)
         self.replica = self.ring * self.tensor if self.ring and self.tensor else None
         self.is_dynamic = config.is_on("use_dynamic_batch") if config.key("use_dynamic_batch") in config.known else False
         self.parallel = gpus // self.replica if gpus and self.replica and gpus % self.replica == 0 else None
 
-    @property
-    def accumulation(self) -> int | None:
-        """The micro batches of a step, rounded down."""
-        if self.is_dynamic is not False or self.total is None or not self.micro or not self.gpus or not self.replica:
-            return None
-        return self.total * self.replica // self.micro // self.gpus
-
-    @property
-    def consumed(self) -> int | None:
-        """The samples of a step."""
-        steps = self.accumulation
-        return self.micro * steps * self.parallel if self.micro and steps is not None and self.parallel else None
-
-
-def sizes_of(config: OpenRlhfConfig) -> Sizes:
-    return Sizes(config, config.gpus, config.integer("train_batch_size"), config.integer("micro_train_batch_size"))
+        # the micro batches of a step, rounded down, and its samples
+        self.accumulation = self.consumed = None
+        if self.is_dynamic is False and total is not None and micro and gpus and self.replica:
+            self.accumulation = total * self.replica // micro // gpus
+            self.consumed = micro * self.accumulation * self.parallel if self.parallel else None
 
 
 def batch(config: OpenRlhfConfig) -> Batch:
-    sizes = sizes_of(config)
+    sizes = Sizes(config)
     dynamic = sizes.is_dynamic is not False
     divisor = "GPUs / (ring attention x tensor parallel size)" if sizes.replica != 1 else "GPUs"
     return Batch(
@@ -110,7 +101,7 @@ def counts_loader(config: OpenRlhfConfig) -> bool:
 
 def steps(config: OpenRlhfConfig) -> tuple[int | None, int | None]:
     """The steps of an epoch and of the run, for which the schedule is made; unknown for PPO, whose samples are generated."""
-    sizes, examples, most = sizes_of(config), config.facts.num_examples, config.integer("max_samples", 10**9)
+    sizes, examples, most = Sizes(config), config.facts.num_examples, config.integer("max_samples", 10**9)
     epochs, accumulation, parallel = config.integer("max_epochs"), sizes.accumulation, sizes.parallel
     if config.uses_ray or config.program == "ppo" or examples is None or most is None or epochs is None:
         return None, None

@@ -32,7 +32,6 @@ FAILED = "ORL011"  # the page of what Python itself refuses
 
 @functools.cache
 def plan(program: str, release: Version) -> Plan:
-    """The rows of a program, in the order in which they run."""
     stages: tuple[Stage, ...] = ("config", "init")
     return Plan({stage: table_of(KIND).rows(stage, program, release) for stage in stages})
 
@@ -42,12 +41,12 @@ def failed(config: OpenRlhfConfig) -> list[Refusal]:
     switches = {name for name, option in config.known.items() if option.words == 0}
     words = Words(KEPT, {}, switches.__contains__, {})
     given = {name: value for name, value in config.values.items() if name in config.defaults}
-    given |= {each.name: unknown_field(each.name) for each in config.refused if each.why == INVALID and each.name in config.known}
+    given |= {words.name: unknown_field(words.name) for words in config.refused if words.why == INVALID and words.name in config.known}
     refusals = Check(plan(config.program, config.own_version), given, config.defaults, (), lambda *_: None, pages_of(KIND)).refusals(words)
     if config.copy is not None:  # a check of the release may read what the copy does not have
-        refusals = [each for each in refusals if all(key in config.known for key in (*each.keys, *each.read))]
+        refusals = [refusal for refusal in refusals if all(key in config.known for key in (*refusal.keys, *refusal.read))]
     if not config.is_whole:  # what is missing may be given elsewhere
-        refusals = [each for each in refusals if all(key in config.values for key in each.keys)]
+        refusals = [refusal for refusal in refusals if all(key in config.values for key in refusal.keys)]
     for refusal in refusals:
         refusal.help = [option(step, switches) for step in refusal.help]
         lacking = [key for key in dict.fromkeys((*refusal.keys, *refusal.read)) if key in config.known and config.own(key) is None]

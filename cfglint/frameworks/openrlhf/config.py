@@ -47,7 +47,6 @@ class OpenRlhfConfig(OptionsConfig):
 
     @property
     def parser(self) -> str:
-        """Whose parser takes the words."""
         return super().parser if self.copy is None else f"the project's {self.framework.title}"
 
     def unmodelled(self, rule: Rule) -> tuple[Reason, ...]:
@@ -55,7 +54,6 @@ class OpenRlhfConfig(OptionsConfig):
         return () if self.copy is not None and rule.about == ARGUMENT else super().unmodelled(rule)
 
     def exists(self, key: str) -> bool:
-        """Whether a program of any release has an argument of this name."""
         return HISTORY.ever(key)
 
     @property
@@ -73,7 +71,6 @@ class OpenRlhfConfig(OptionsConfig):
         return self.values.get(name, self.defaults.get(name))
 
     def own(self, name: str) -> Operand:
-        """The value of an argument; None if the release does not have it, or if it is unknown."""
         value = self.value(name)
         return None if isinstance(value, Unknown) else value
 
@@ -103,7 +100,6 @@ class OpenRlhfConfig(OptionsConfig):
 
     @property
     def uses_ray(self) -> bool:
-        """Whether Ray starts the processes, for each role those of its arguments."""
         return self.program == OTHER
 
     @property

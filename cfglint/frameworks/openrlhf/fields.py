@@ -21,38 +21,28 @@ CHOICES, COUNT, DEST, STORED = range(UNTIL + 1, UNTIL + 5)
 SECTIONS: Version = (0, 10, 2)  # from here on the names have sections
 OTHER = "ppo_ray"  # a program whose arguments are sections of roles: `actor.adam.lr`
 
+# Arguments that are in a section from 0.10.2 on, with the same name.
+IN_SECTIONS = {
+    "rollout": "n_samples_per_prompt",
+    "train": "num_episodes max_epochs colocate_actor_ref colocate_critic_reward agent_func_path",
+    "ds": "ring_attn_size zero_stage param_dtype adam_offload packing_samples attn_implementation",
+    "data": "max_len max_samples dataset input_key apply_chat_template",
+}
+ROLES = ("actor", "ref", "critic", "reward")
 # The argument that gives a number or choice, before 0.10.2 -> since, for programs without roles and, behind it, for `ppo_ray`.
-NAMES = {
+NAMES: dict[str, tuple[str, ...]] = {
+    **{name: (f"{section}.{name}",) for section, names in IN_SECTIONS.items() for name in names.split()},
+    **{f"{role}_{name}": (f"{role}.{name}",) for role in ROLES for name in ("num_nodes", "num_gpus_per_node")},
     "train_batch_size": ("train.batch_size",),
     "micro_train_batch_size": ("train.micro_batch_size",),
     "rollout_batch_size": ("rollout.batch_size",),
     "micro_rollout_batch_size": ("rollout.micro_batch_size",),
-    "n_samples_per_prompt": ("rollout.n_samples_per_prompt",),
-    "num_episodes": ("train.num_episodes",),
-    "max_epochs": ("train.max_epochs",),
-    "actor_num_nodes": ("actor.num_nodes",),
-    "actor_num_gpus_per_node": ("actor.num_gpus_per_node",),
-    "ref_num_nodes": ("ref.num_nodes",),
-    "ref_num_gpus_per_node": ("ref.num_gpus_per_node",),
-    "critic_num_nodes": ("critic.num_nodes",),
-    "critic_num_gpus_per_node": ("critic.num_gpus_per_node",),
-    "reward_num_nodes": ("reward.num_nodes",),
-    "reward_num_gpus_per_node": ("reward.num_gpus_per_node",),
     "vllm_num_engines": ("vllm.num_engines",),
     "vllm_tensor_parallel_size": ("vllm.tensor_parallel_size",),
     "colocate_all_models": ("train.colocate_all",),
-    "colocate_actor_ref": ("train.colocate_actor_ref",),
-    "colocate_critic_reward": ("train.colocate_critic_reward",),
     "use_dynamic_batch": ("train.dynamic_batch_enable",),
-    "ring_attn_size": ("ds.ring_attn_size",),
     "ds_tensor_parallel_size": ("ds.tensor_parallel_size",),
-    "zero_stage": ("ds.zero_stage",),
-    "param_dtype": ("ds.param_dtype",),
-    "adam_offload": ("ds.adam_offload",),
-    "packing_samples": ("ds.packing_samples",),
     "lora_rank": ("ds.lora.rank",),
-    "max_len": ("data.max_len",),
-    "max_samples": ("data.max_samples",),
     "max_norm": ("max_norm", "actor.max_norm"),
     "lr_warmup_ratio": ("lr_warmup_ratio", "actor.lr_warmup_ratio"),
     "lr_scheduler": ("lr_scheduler", "actor.lr_scheduler"),
@@ -64,15 +54,10 @@ NAMES = {
     "reward_pretrain": ("reward.model_name_or_path",),
     "critic_pretrain": ("critic.model_name_or_path",),
     "remote_rm_url": ("reward.remote_url",),
-    "agent_func_path": ("train.agent_func_path",),
     "save_path": ("ckpt.output_dir",),
     "ckpt_path": ("ckpt.path",),
     "load_checkpoint": ("ckpt.load_enable",),
-    "dataset": ("data.dataset",),
     "prompt_data": ("data.prompt_dataset",),
-    "input_key": ("data.input_key",),
-    "apply_chat_template": ("data.apply_chat_template",),
-    "attn_implementation": ("ds.attn_implementation",),
     "gradient_checkpointing": ("model.gradient_checkpointing_enable", "actor.gradient_checkpointing_enable"),
     "advantage_estimator": ("algo.advantage.estimator",),
     "init_kl_coef": ("algo.kl.init_coef",),
@@ -130,9 +115,8 @@ def other_name(name: str, program: str, known: Mapping[str, Option]) -> str:
     """The argument that has the place of one of another release or program; empty if that is not known."""
     roles = [former for former, others in NAMES.items() if name in (former, *others)]
     names = [*(other for role in roles for other in NAMES[role][:: -1 if program == OTHER else 1]), *roles]
-    last = name.rpartition(".")[2]
-    same = [each for each in known if each.rpartition(".")[2] == last]
-    return next((each for each in names if each in known and each != name), same[0] if len(same) == 1 else "")
+    same = [option for option in known if option.rpartition(".")[2] == name.rpartition(".")[2]]
+    return next((option for option in names if option in known and option != name), same[0] if len(same) == 1 else "")
 
 
 def fitting(facts: LaunchFacts) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.openrlhf.batch import counts_loader, numbers, sizes_of
+from cfglint.frameworks.openrlhf.batch import Sizes, counts_loader, numbers
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
 from cfglint.frameworks.summary import BATCH, EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary, launched
 
@@ -31,7 +31,6 @@ SETTINGS = (
 
 
 def account(config: OpenRlhfConfig) -> Summary:
-    """The lines about launcher, batch, length, learning rate and precision."""
     summary = launched(config.facts.launch)
     summary.package = config.release
     for group, label, role in SETTINGS:
@@ -39,7 +38,7 @@ def account(config: OpenRlhfConfig) -> Summary:
             summary.add(group, label, config.setting(config.key(role)))
     if "bf16" in config.known:
         summary.add(PRECISION, "bf16", config.setting("bf16"))
-    prompts, each, total = config.integer("rollout_batch_size"), config.integer("n_samples_per_prompt"), sizes_of(config).total
+    prompts, each, total = config.integer("rollout_batch_size"), config.integer("n_samples_per_prompt"), Sizes(config).total
     if config.uses_ray and prompts and each:
         summary.derive(BATCH, "samples of a rollout", "samples_per_rollout", prompts * each, "prompts x samples per prompt")
         updates = prompts * each // total if total and prompts * each % total == 0 else None

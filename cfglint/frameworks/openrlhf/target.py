@@ -5,15 +5,14 @@ from __future__ import annotations
 from cfglint.batch.equation import divisors
 from cfglint.batch.nodes import Size
 from cfglint.frameworks.chosen_sizes import ChosenSizes
-from cfglint.frameworks.openrlhf.batch import is_twice, sizes_of
+from cfglint.frameworks.openrlhf.batch import Sizes, is_twice
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
-
-ROLES = ("actor", "ref", "critic", "reward")  # that share the GPUs where all models are together
+from cfglint.frameworks.openrlhf.fields import ROLES
 
 
 def choose(config: OpenRlhfConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
     """The values for a global batch: those of the roles that share the GPUs, and the largest micro batch that divides a replica's part."""
-    sizes, gpus = sizes_of(config), size.processes
+    sizes, gpus = Sizes(config), size.processes
     if sizes.replica is None:
         return ChosenSizes({}, [], missing="the ring attention size, or the tensor parallel size, is unknown")
     layout, refused = roles(config, size)
@@ -49,13 +48,13 @@ def roles(config: OpenRlhfConfig, size: Size) -> tuple[dict[str, int], str]:
         return {}, "the GPUs are divided among actor, reference, critic, reward model and vLLM: set the size of each by hand"
     values = {
         key: count
-        for role in ROLES
+        for role in ROLES  # that share the GPUs where all models are together
         for name, count in ((f"{role}_num_nodes", size.nodes), (f"{role}_num_gpus_per_node", size.per_node))
         if (key := config.key(name)) in config.known and (role == "actor" or key in config.values)
     }
-    engines, each = config.integer("vllm_num_engines"), config.integer("vllm_tensor_parallel_size", 1)
+    engines, size_of_one = config.integer("vllm_num_engines"), config.integer("vllm_tensor_parallel_size", 1)
     if engines:
-        if not each or size.processes % each:
-            return {}, f"{size.processes} GPUs are no multiple of the tensor parallel size of vLLM ({each})"
-        values[config.key("vllm_num_engines")] = size.processes // each
+        if not size_of_one or size.processes % size_of_one:
+            return {}, f"{size.processes} GPUs are no multiple of the tensor parallel size of vLLM ({size_of_one})"
+        values[config.key("vllm_num_engines")] = size.processes // size_of_one
     return values, ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
@@ -41,13 +43,9 @@ def specifiers(spec: str) -> SpecifierSet:
     try:
         return SpecifierSet(spec)
     except InvalidSpecifier:
-        return SpecifierSet(",".join(clause for clause in spec.split(",") if is_clause(clause)))
-
-
-def is_clause(text: str) -> bool:
-    """Whether a clause of a specifier is valid."""
-    try:
-        SpecifierSet(text)
-    except InvalidSpecifier:
-        return False
-    return True
+        valid = []
+        for clause in spec.split(","):
+            with suppress(InvalidSpecifier):
+                SpecifierSet(clause)
+                valid.append(clause)
+        return SpecifierSet(",".join(valid))

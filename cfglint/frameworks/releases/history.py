@@ -24,20 +24,15 @@ def holds(since: Version, until: Version, release: Version) -> bool:
     return since <= release and (not until or release < until)
 
 
-def with_list(row: Row) -> Row:
-    """A row whose default is a list if the table has a tuple, its constant."""
-    return (*row[:DEFAULT], list(row[DEFAULT]), *row[SINCE:]) if isinstance(row[DEFAULT], tuple) else row
-
-
 def merged(spans: list[tuple[Version, Version]]) -> list[tuple[Version, Version]]:
     """Spans in order of their releases, with those that follow each other directly as one."""
-    found: list[tuple[Version, Version]] = []
+    joined: list[tuple[Version, Version]] = []
     for since, until in sorted(spans):
-        if found and found[-1][1] == since and since:
-            found[-1] = (found[-1][0], until)
+        if joined and joined[-1][1] == since and since:
+            joined[-1] = (joined[-1][0], until)
         else:
-            found.append((since, until))
-    return found
+            joined.append((since, until))
+    return joined
 
 
 class History:
@@ -65,9 +60,8 @@ class History:
             section: {name: (name, *fact[:2], release, (), *fact[2:]) for name, fact in found.items()}
             for section, found in sections.items()
         }
-        self._at.clear()
-        self._by_name.clear()
-        self._having.clear()
+        for cache in (self._at, self._by_name, self._having):
+            cache.clear()
 
     def learned(self, release: Version) -> dict[str, Fields] | None:
         """The sections of a release by its own source, if they were taken from it."""
@@ -81,16 +75,17 @@ class History:
 
     def fields(self, section: str, release: Version) -> Fields:
         """The fields of a section in a release with their rows; empty for a section that the release does not have."""
-        found = self._at.get((section, release))
-        if found is None:
-            found = self._at[section, release] = self._fields(section, release)
-        return found
-
-    def _fields(self, section: str, release: Version) -> Fields:
-        if release in self._learned:
-            return self._learned[release].get(section, {})
-        rows = self.sections.get(section, ()) if self.has_section(section, release) else ()
-        return {row[NAME]: with_list(row) for row in rows if holds(row[SINCE], row[UNTIL], release)}
+        if (section, release) not in self._at:
+            if release in self._learned:
+                fields = self._learned[release].get(section, {})
+            else:
+                rows = self.sections.get(section, ()) if self.has_section(section, release) else ()
+                fields = {row[NAME]: row for row in rows if holds(row[SINCE], row[UNTIL], release)}
+                for name, row in fields.items():
+                    if isinstance(row[DEFAULT], tuple):  # the constant of a list
+                        fields[name] = (*row[:DEFAULT], list(row[DEFAULT]), *row[SINCE:])
+            self._at[section, release] = fields
+        return self._at[section, release]
 
     def has_section(self, section: str, release: Version) -> bool:
         if release in self._learned:
@@ -105,13 +100,12 @@ class History:
     def names(self, section: str) -> dict[str, list[Row]]:
         """The fields that a section has in any release, with all their rows."""
         if section not in self._by_name:
-            found: dict[str, list[Row]] = {}
+            rows = self._by_name[section] = {}
             for row in self.sections.get(section, ()):
-                found.setdefault(row[NAME], []).append(row)
+                rows.setdefault(row[NAME], []).append(row)
             for sections in self._learned.values():
                 for name, row in sections.get(section, {}).items():
-                    found.setdefault(name, [row])
-            self._by_name[section] = found
+                    rows.setdefault(name, [row])
         return self._by_name[section]
 
     def sections_with(self, name: str) -> list[str]:

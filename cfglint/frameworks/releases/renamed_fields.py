@@ -19,5 +19,5 @@ def names_at(path: tuple[str | int, ...], releases: Mapping[str, Version]) -> tu
 
 def current_name(name: str, releases: Mapping[str, Version]) -> str:
     """The name of a field in the first of some packages that renamed it."""
-    found = (name_at(name, package, release) for package, release in releases.items())
-    return next((each for each in found if each != name), name)
+    names = (name_at(name, package, release) for package, release in releases.items())
+    return next((new for new in names if new != name), name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._requirements import REQUIREMENTS
 from cfglint.frameworks.releases.versions import Version, parse_version
@@ -28,15 +30,14 @@ def meets_clause(version: Version, clause: str) -> bool:
         prefix = parse_version(named)[: named.count(".")]
         return (version[: len(prefix)] == prefix) == (sign == "==")
     bound = parse_version(named)
-    return {"<": version < bound, "<=": version <= bound, ">": version > bound, ">=": version >= bound, "!=": version != bound}.get(
-        sign, version == bound
-    )
+    compared = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "!=": operator.ne}
+    return bool(compared.get(sign, operator.eq)(version, bound))
 
 
 def accepts(package: str, release: str, others: Mapping[str, str]) -> bool:
     """Whether a release of a package can be installed with these releases of others."""
     version = parse_version(release)
-    return all(meets(parse_version(each), required(package, version, other)) for other, each in others.items())
+    return all(meets(parse_version(stated), required(package, version, other)) for other, stated in others.items())
 
 
 def known_others(facts: LaunchFacts, package: str) -> dict[str, str]:
@@ -47,4 +48,4 @@ def known_others(facts: LaunchFacts, package: str) -> dict[str, str]:
 
 def newest_with(package: str, releases: Iterable[str], others: Mapping[str, str]) -> str:
     """The last of some releases of a package, oldest first, that can be installed with these of others; empty if none can."""
-    return next((each for each in reversed([*releases]) if accepts(package, each, others)), "")
+    return next((release for release in reversed([*releases]) if accepts(package, release, others)), "")

@@ -11,7 +11,7 @@ refuse anything: it is noted in `undecided`, and what it would set becomes unkno
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import all_of, either
 from cfglint.frameworks.rows.expressions import PYTHON, WHOLE, Raised, State, Stop, code, failed, python, truth_of
 from cfglint.source.annotations import Any, Iterable, Iterator, Mapping
@@ -80,14 +80,6 @@ class Evaluation(State):
         copy.kept, copy.changed = {**self.kept}, {**self.changed}
         return copy
 
-    def forget(self, raised: Raised) -> None:
-        """Take what a row that failed would have set or kept as unknown, for the rows after it."""
-        doubt = Unknown(Reason("program", raised.kind))
-        if "let" in raised.row:
-            self.kept[raised.row["let"]] = doubt
-        elif "set" in raised.row:
-            self.values[raised.row["set"]] = doubt
-
     def _row(self, row: Row, parts: Mapping[str, Any]) -> None:
         holds = parts["when"](self)
         if holds is False:
@@ -104,7 +96,10 @@ class Evaluation(State):
         elif "put" in row:
             self._put(parts["put"](self), parts["key"](self), parts["be"](self))
         elif "drop" in row:
-            self._drop(parts["of"](self) if "of" in row else self.values, parts["drop"](self))
+            box, key = parts["of"](self) if "of" in row else self.values, parts["drop"](self)
+            if isinstance(box, dict) and not isinstance(key, Unknown):
+                self.changed[str(key)] = {}
+                box.pop(key, None)
         elif "each" in row:
             self._loop(row, parts["in"](self))
         elif "setenv" in row:
@@ -166,11 +161,6 @@ class Evaluation(State):
                 raise failed(error) from None
         self.changed[WHOLE] = {}
 
-    def _drop(self, box: Any, key: Any) -> None:
-        if isinstance(box, dict) and not isinstance(key, Unknown):
-            self.changed[str(key)] = {}
-            box.pop(key, None)
-
     def _loop(self, row: Row, items: Any) -> None:
         if isinstance(items, Unknown):
             self.undecided.append(row)
@@ -194,6 +184,6 @@ class Evaluation(State):
 def compiled(row: Row) -> Mapping[str, Any]:
     """The code of a row, which is kept in it."""
     parts = {name: code(row[name]) for name in VALUES if name in row}
-    row[CODE] = {**parts, "when": all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)}
-    found: Mapping[str, Any] = row[CODE]
-    return found
+    parts["when"] = all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)
+    row[CODE] = parts
+    return parts

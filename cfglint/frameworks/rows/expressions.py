@@ -1,4 +1,4 @@
-"""The expressions of rows as functions of an evaluation, made once: what each operator gives, raises, or leaves unknown.
+"""The expressions of rows as code for an evaluation, made once: what each operator gives, raises, or leaves unknown.
 
 A guard or value is a JSON scalar or `[operator, ...]`; `OPERATORS` are the operators. `["fact", name, ...]` asks about the environment,
 `["?", reason]` is what the tool cannot read, which stays unknown.
@@ -14,26 +14,22 @@ from _operator import neg
 from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import BINARY, PLAIN, all_of, any_or_all, either, inside, negated, truth, unknown
 from cfglint.evaluate.operations import applied as on_known
-from cfglint.source.annotations import Any, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from functools import partial
     from typing import TypeAlias
 
     Path: TypeAlias = tuple[str, ...]
     Row: TypeAlias = dict[str, Any]
     Facts: TypeAlias = Callable[..., Any]
     Code: TypeAlias = Callable[["State"], Any]
+else:
+    from _functools import partial
 
 PYTHON = (TypeError, ValueError, SyntaxError, ZeroDivisionError, KeyError, IndexError, AttributeError, OverflowError)
-TYPES = {
-    **{kind.__name__: kind for kind in (str, int, float, bool, list, dict, tuple, set)},
-    "NoneType": type(None),
-}
-CALLS: dict[str, Callable[..., Any]] = {
-    **{function.__name__: function for function in (len, str, int, float, bool, sum, sorted, set, list, tuple, dict, range, min, max, abs)},
-    "enumerate": lambda *items: list(enumerate(*items)),
-}
+TYPES = {**{kind.__name__: kind for kind in (str, int, float, bool, list, dict, tuple, set)}, "NoneType": type(None)}
 MISSING = object()
 WHOLE = ""  # read or change of all values at once
 NOT_SET = Unknown(Reason("program", "a name that no row sets"))
@@ -100,55 +96,31 @@ def walk(expression: Any) -> Iterator[Any]:
         yield from walk(part)
 
 
-def version_of(text: object) -> tuple[tuple[int, ...], int]:
-    import re
-
-    match = re.match(r"v?(\d+(?:\.\d+)*)", str(text))
-    if match is None:
-        raise Raised("InvalidVersion", f"Invalid version: {str(text)!r}")
-    numbers = [int(part) for part in match[1].split(".")]
-    while len(numbers) > 1 and numbers[-1] == 0:
-        numbers.pop()
-    return tuple(numbers), 0 if re.match(r"\.?(dev|a|b|rc)", str(text)[match.end() :]) else 1
-
-
 def code(e: Any) -> Code:
     """The code for the value of an expression."""
     if not isinstance(e, list):
-        return Constant(e)
-    operator = OPERATORS.get(e[0])
-    if operator is not None:
-        return operator(e)
-    if e[0] in ("in", "not in") and is_constant(e[2]):
-        return among(code(e[1]), code(e[2])(State({}, lambda name: None)), wanted=e[0] == "in")
-    if e[0] in ("is", "is not") and e[2] is None:
-        return is_none(code(e[1]), wanted=e[0] == "is")
-    return binary(e[0], code(e[1]), code(e[2]))
-
-
-def is_none(item: Code, wanted: bool) -> Code:
-    """Whether a value is null, or, if that is wanted, is not."""
-
-    def value(run: State) -> Any:
-        found = item(run)
-        return found if isinstance(found, Unknown) else (found is None) is wanted
-
-    return value
-
-
-def is_constant(e: Any) -> bool:
-    """Whether an expression is a list of constants."""
-    return isinstance(e, list) and e[0] in ("list", "tuple", "set") and not any(isinstance(part, list) for part in e[1:])
-
-
-def among(item: Code, constants: Collection[Any], wanted: bool) -> Code:
-    """Whether a value is one of some constants, or, if that is wanted, none of them."""
-
-    def value(run: State) -> Any:
-        found = item(run)
-        return python(lambda each: (each in constants) is wanted, found) if not isinstance(found, PLAIN) else (found in constants) is wanted
-
-    return value
+        return lambda run: e
+    name, *parts = e
+    if name == "f":  # the most frequent operator
+        return partial(field, parts[0])
+    if name in OPERATORS:
+        function, made, rest, *fixed = OPERATORS[name]
+        if name in ("list", "tuple") and not any(isinstance(part, list) for part in parts):
+            return partial(copied, tuple(parts), *fixed)
+        compiled = [make(part) for make, part in zip(made, parts, strict=False)]
+        if rest is not None:
+            compiled.append(tuple(map(rest, parts[len(made) :])))
+        elif len(compiled) < len(made):
+            compiled.append(made[-1](None))
+        return partial(function, *fixed, *compiled)
+    left, right = code(parts[0]), parts[1]
+    if name in ("is", "is not") and right is None:
+        return partial(is_none, left, name == "is")
+    if not isinstance(right, list):
+        return partial(with_constant, BINARY[name], left, right)
+    if name in ("in", "not in") and right[0] in ("list", "tuple", "set") and not any(isinstance(part, list) for part in right[1:]):
+        return partial(among, left, code(right)(State({}, lambda name: None)), name == "in")
+    return partial(binary, BINARY[name], left, code(right))
 
 
 def truth_of(e: Any) -> Callable[[State], bool | Unknown]:
@@ -160,20 +132,15 @@ def truth_of(e: Any) -> Callable[[State], bool | Unknown]:
     if e[0] == "not":
         inner = truth_of(e[1])
         return lambda run: negated(inner(run))
-    if e[0] == "f":
-        return truth_of_field(e[1])
+    if e[0] == "f":  # the most frequent condition
+        return partial(is_set, e[1])
     value = code(e)
     return value if e[0] in DECIDING else lambda run: truth(value(run))
 
 
-def truth_of_field(name: str) -> Callable[[State], bool | Unknown]:
-    """The code for whether a field is set, the most frequent condition."""
-
-    def is_set(run: State) -> bool | Unknown:
-        run.read.append(name)
-        return truth(run.values.get(name))
-
-    return is_set
+def is_set(name: str, run: State) -> bool | Unknown:
+    run.read.append(name)
+    return truth(run.values.get(name))
 
 
 def python(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -184,106 +151,71 @@ def python(function: Callable[..., Any], *arguments: Any) -> Any:
         raise failed(error) from None
 
 
-def binary(operator: str, left: Code, right: Code) -> Code:
-    function = BINARY[operator]
-    if isinstance(right, Constant):
-        return with_constant(function, left, right.value)
-
-    def value(run: State) -> Any:
-        one, other = left(run), right(run)
-        if not isinstance(one, PLAIN) or not isinstance(other, PLAIN):
-            return python(function, one, other)
-        try:
-            return function(one, other)
-        except PYTHON as error:
-            raise failed(error) from None
-
-    return value
-
-
-def with_constant(function: Callable[..., Any], left: Code, constant: Any) -> Code:
-    """A value and a constant with an operator between them."""
-
-    def value(run: State) -> Any:
-        one = left(run)
-        if not isinstance(one, PLAIN):
-            return python(function, one, constant)
-        try:
-            return function(one, constant)
-        except PYTHON as error:
-            raise failed(error) from None
-
-    return value
-
-
-class Constant:
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __call__(self, run: State) -> Any:
-        return self.value
-
-
-def applied(function: Callable[..., Any], *parts: Code) -> Code:
+def applied(function: Callable[..., Any], parts: Sequence[Code], run: State) -> Any:
     """A function of values, which is unknown if one of them is."""
-
-    def value(run: State) -> Any:
-        arguments = [part(run) for part in parts]
-        doubt = unknown(*arguments)
-        return function(*arguments) if doubt is None else doubt
-
-    return value
+    arguments = [part(run) for part in parts]
+    doubt = unknown(*arguments)
+    return function(*arguments) if doubt is None else doubt
 
 
-def of_python(function: Callable[..., Any], parts: Sequence[Any]) -> Code:
-    return applied(lambda *arguments: python(function, *arguments), *map(code, parts))
+# ---- two values with an operator between them -------------------------------------------------------------------
 
 
-def field(e: Any) -> Code:
-    name = e[1]
-
-    def value(run: State) -> Any:
-        run.read.append(name)
-        return run.values.get(name)
-
-    return value
-
-
-def field_or(e: Any) -> Code:
-    name, default = e[1], code(e[2])
-
-    def value(run: State) -> Any:
-        run.read.append(name)
-        found = run.values.get(name, MISSING)
-        return default(run) if found is MISSING else found
-
-    return value
+def binary(function: Callable[..., Any], left: Code, right: Code, run: State) -> Any:
+    one, other = left(run), right(run)
+    if not isinstance(one, PLAIN) or not isinstance(other, PLAIN):
+        return python(function, one, other)
+    try:
+        return function(one, other)
+    except PYTHON as error:
+        raise failed(error) from None
 
 
-def entry_field(e: Any) -> Code:
-    name = e[1]
-
-    def value(run: State) -> Any:
-        run.read.append(name)
-        found = run.values.get(name, MISSING)
-        if found is MISSING:
-            raise Raised("KeyError", repr(name))
-        return found
-
-    return value
+def with_constant(function: Callable[..., Any], left: Code, constant: Any, run: State) -> Any:
+    one = left(run)
+    if not isinstance(one, PLAIN):
+        return python(function, one, constant)
+    try:
+        return function(one, constant)
+    except PYTHON as error:
+        raise failed(error) from None
 
 
-def has(e: Any) -> Code:
-    name = code(e[1])
+def is_none(item: Code, wanted: bool, run: State) -> Any:
+    value = item(run)
+    return value if isinstance(value, Unknown) else (value is None) is wanted
 
-    def value(run: State) -> Any:
-        key = name(run)
-        run.read.append(key if isinstance(key, str) else WHOLE)
-        return key if isinstance(key, Unknown) else run.values.get(key, MISSING) is not MISSING
 
-    return value
+def among(item: Code, constants: Collection[Any], wanted: bool, run: State) -> Any:
+    value = item(run)
+    return python(lambda each: (each in constants) is wanted, value) if not isinstance(value, PLAIN) else (value in constants) is wanted
+
+
+# ---- the operators: functions of their parts and the run --------------------------------------------------------
+
+
+def field(name: str, run: State) -> Any:
+    run.read.append(name)
+    return run.values.get(name)
+
+
+def field_or(name: str, default: Code, run: State) -> Any:
+    run.read.append(name)
+    value = run.values.get(name, MISSING)
+    return default(run) if value is MISSING else value
+
+
+def existing_field(name: str, run: State) -> Any:
+    run.read.append(name)
+    if name not in run.values:
+        raise Raised("KeyError", repr(name))
+    return run.values[name]
+
+
+def has(name: Code, run: State) -> Any:
+    key = name(run)
+    run.read.append(key if isinstance(key, str) else WHOLE)
+    return key if isinstance(key, Unknown) else run.values.get(key, MISSING) is not MISSING
 
 
 def whole(run: State) -> Any:
@@ -291,171 +223,128 @@ def whole(run: State) -> Any:
     return run.values
 
 
-def fact(e: Any) -> Code:
-    name, parts = e[1], [code(part) for part in e[2:]]
-
-    def value(run: State) -> Any:
-        arguments = [part(run) for part in parts]
-        doubt = unknown(*arguments)
-        if doubt is not None:
-            return doubt
-        try:
-            answer = run.facts(name, *arguments)
-        except PYTHON as error:
-            raise failed(error) from None
-        return Unknown(Reason("machine", " ".join(map(str, [name, *arguments])))) if answer is None else answer
-
-    return value
+def fact(name: str, parts: Sequence[Code], run: State) -> Any:
+    arguments = [part(run) for part in parts]
+    doubt = unknown(*arguments)
+    if doubt is not None:
+        return doubt
+    try:
+        answer = run.facts(name, *arguments)
+    except PYTHON as error:
+        raise failed(error) from None
+    return Unknown(Reason("machine", " ".join(map(str, [name, *arguments])))) if answer is None else answer
 
 
-def variable(e: Any) -> Code:
-    """A variable of the environment: name, default, which is None where it is not given."""
-    name, default = code(e[1]), code(e[2] if len(e) > 2 else None)
-
-    def value(run: State) -> Any:
-        key = name(run)
-        if isinstance(key, Unknown):
-            return key
-        found = run.environment.get(key, MISSING)
-        answer = run.facts("env", key) if found is MISSING else found
-        return default(run) if answer is None else answer
-
-    return value
+def variable(name: Code, default: Code, run: State) -> Any:
+    """A variable of the environment."""
+    key = name(run)
+    if isinstance(key, Unknown):
+        return key
+    value = run.environment.get(key, MISSING)
+    answer = run.facts("env", key) if value is MISSING else value
+    return default(run) if answer is None else answer
 
 
-def made(e: Any) -> Code:
-    """An object of a class, as the values of its fields: name, (field, default) of its fields, those without default, arguments."""
-    name, required = e[1], e[3]
-    defaults, given = mapping(["dict", *e[2]]), code(e[4])
-
-    def value(run: State) -> Any:
-        arguments = given(run)
-        if isinstance(arguments, Unknown):
-            return arguments
-        if not isinstance(arguments, dict):
-            kind = type(arguments).__name__
-            raise Raised("TypeError", f"{name}() argument after ** must be a mapping, not {kind}")
-        fields = {**dict.fromkeys(required), **defaults(run)}
-        strange = next((key for key in arguments if key not in fields), None)
-        if strange is not None:
-            text = f"{name}.__init__() got an unexpected keyword argument {strange!r}"
-            raise Raised("TypeError", text if isinstance(strange, str) else "keywords must be strings")
-        missing = [repr(key) for key in required if key not in arguments]
-        if missing:
-            many = "s" if len(missing) > 1 else ""
-            words = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
-            raise Raised("TypeError", f"{name}.__init__() missing {len(missing)} required positional argument{many}: {words}")
-        return {**fields, **arguments}
-
-    return value
+def instance(name: str, defaults: Code, required: Sequence[str], passed: Code, run: State) -> Any:
+    """An object of a class, as the values of its fields."""
+    arguments = passed(run)
+    if isinstance(arguments, Unknown):
+        return arguments
+    if not isinstance(arguments, dict):
+        raise Raised("TypeError", f"{name}() argument after ** must be a mapping, not {type(arguments).__name__}")
+    fields = {**dict.fromkeys(required), **defaults(run)}
+    strange = next((key for key in arguments if key not in fields), None)
+    if strange is not None:
+        text = f"{name}.__init__() got an unexpected keyword argument {strange!r}"
+        raise Raised("TypeError", text if isinstance(strange, str) else "keywords must be strings")
+    missing = [repr(key) for key in required if key not in arguments]
+    if missing:
+        many = "s" if len(missing) > 1 else ""
+        words = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+        raise Raised("TypeError", f"{name}.__init__() missing {len(missing)} required positional argument{many}: {words}")
+    return {**fields, **arguments}
 
 
-def first_of(e: Any) -> Code:
+def first_of(wanted: bool, parts: Sequence[Code], run: State) -> Any:
     """`and` and `or`: the first value that decides, else the last one; unknown if an unknown one comes before it."""
-    parts, wanted = [code(part) for part in e[1:]], e[0] == "or"
-
-    def value(run: State) -> Any:
-        found = None
-        for part in parts:
-            found = part(run)
-            if isinstance(found, Unknown) or bool(found) == wanted:
-                break
-        return found
-
+    value = None
+    for part in parts:
+        value = part(run)
+        if isinstance(value, Unknown) or bool(value) == wanted:
+            break
     return value
 
 
-def choice(e: Any) -> Code:
-    condition, branches = truth_of(e[1]), (code(e[2]), code(e[3]))
-
-    def value(run: State) -> Any:
-        holds = condition(run)
-        if not isinstance(holds, Unknown):
-            return branches[0 if holds else 1](run)
-        found = []
-        for branch in branches:
-            try:
-                found.append(branch(run))
-            except Raised as raised:  # noqa: PERF203
-                found.append(Unknown(Reason("program", raised.kind)))
-        return either(holds, *found)
-
-    return value
-
-
-def mapping(e: Any) -> Code:
-    pairs = [(code(key), code(value)) for key, value in e[1:]]
-
-    def value(run: State) -> Any:
-        made = {}
-        for key, part in pairs:
-            name = key(run)
-            if isinstance(name, Unknown):
-                return name
-            made[name] = part(run)
-        return made
-
-    return value
-
-
-def with_entry(e: Any) -> Code:
-    parts = [code(part) for part in e[1:]]
-
-    def value(run: State) -> Any:
-        box, key, item = (part(run) for part in parts)
-        if isinstance(box, Unknown) or isinstance(key, Unknown):
-            return unknown(box, key)
-        return {**box, key: item} if isinstance(box, dict) else box
-
-    return value
-
-
-def attribute(e: Any) -> Code:
-    inner, name = code(e[1]), e[2]
-
-    def value(run: State) -> Any:
-        box = inner(run)
-        if isinstance(box, dict):
-            return box.get(name)
-        if isinstance(box, Unknown):
-            return box
-        if isinstance(box, type) and name == "__name__":
-            return box.__name__
-        raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute '{name}'")
-
-    return value
-
-
-def attribute_or(e: Any) -> Code:
-    inner, key, default = code(e[1]), code(e[2]), code(e[3])
-
-    def value(run: State) -> Any:
-        box, name = inner(run), key(run)
-        if isinstance(box, Unknown) or isinstance(name, Unknown):
-            return unknown(box, name)
-        found = box.get(name, MISSING) if isinstance(box, dict) else MISSING
-        return default(run) if found is MISSING else found
-
-    return value
-
-
-def get(e: Any) -> Code:
-    inner, key, default = code(e[1]), code(e[2]), code(e[3] if len(e) > 3 else None)
-
-    def value(run: State) -> Any:
-        box, name = inner(run), key(run)
-        if isinstance(box, Unknown) or isinstance(name, Unknown):
-            return unknown(box, name)
-        run.entry = name
-        if not isinstance(box, dict):
-            raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute 'get'")
+def choice(condition: Code, positive: Code, negative: Code, run: State) -> Any:
+    holds = condition(run)
+    if not isinstance(holds, Unknown):
+        return positive(run) if holds else negative(run)
+    values = []
+    for branch in (positive, negative):
         try:
-            found = box.get(name, MISSING)
-        except TypeError as error:
-            raise failed(error) from None
-        return default(run) if found is MISSING else found
+            values.append(branch(run))
+        except Raised as raised:  # noqa: PERF203
+            values.append(Unknown(Reason("program", raised.kind)))
+    return either(holds, *values)
 
-    return value
+
+def copied(constants: tuple[Any, ...], make: type, run: State) -> Any:
+    return make(constants)
+
+
+def collected(make: type, parts: Sequence[Code], run: State) -> Any:
+    """A list or a tuple, which may have something unknown in it."""
+    return make([part(run) for part in parts])
+
+
+def mapping(pairs: Sequence[tuple[Code, Code]], run: State) -> Any:
+    values = {}
+    for key, part in pairs:
+        name = key(run)
+        if isinstance(name, Unknown):
+            return name
+        values[name] = part(run)
+    return values
+
+
+def with_entry(section: Code, key: Code, part: Code, run: State) -> Any:
+    box, name, item = section(run), key(run), part(run)
+    if isinstance(box, Unknown) or isinstance(name, Unknown):
+        return unknown(box, name)
+    return {**box, name: item} if isinstance(box, dict) else box
+
+
+def attribute(section: Code, name: str, run: State) -> Any:
+    box = section(run)
+    if isinstance(box, dict):
+        return box.get(name)
+    if isinstance(box, Unknown):
+        return box
+    if isinstance(box, type) and name == "__name__":
+        return box.__name__
+    raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute '{name}'")
+
+
+def attribute_or(section: Code, key: Code, default: Code, run: State) -> Any:
+    box, name = section(run), key(run)
+    if isinstance(box, Unknown) or isinstance(name, Unknown):
+        return unknown(box, name)
+    value = box.get(name, MISSING) if isinstance(box, dict) else MISSING
+    return default(run) if value is MISSING else value
+
+
+def get(section: Code, key: Code, default: Code, run: State) -> Any:
+    box, name = section(run), key(run)
+    if isinstance(box, Unknown) or isinstance(name, Unknown):
+        return unknown(box, name)
+    run.entry = name
+    if not isinstance(box, dict):
+        raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute 'get'")
+    try:
+        value = box.get(name, MISSING)
+    except TypeError as error:
+        raise failed(error) from None
+    return default(run) if value is MISSING else value
 
 
 def entry(box: Any, key: Any) -> Any:
@@ -466,129 +355,88 @@ def entry(box: Any, key: Any) -> Any:
         raise failed(error) from None
 
 
-def at(e: Any) -> Code:
-    inner, key = code(e[1]), code(e[2])
-
-    def value(run: State) -> Any:
-        box, run.entry = inner(run), key(run)
-        doubt = unknown(box, run.entry)
-        return entry(box, run.entry) if doubt is None else doubt
-
-    return value
+def at(section: Code, key: Code, run: State) -> Any:
+    box, run.entry = section(run), key(run)
+    doubt = unknown(box, run.entry)
+    return entry(box, run.entry) if doubt is None else doubt
 
 
-def some(e: Any) -> Code:
+def some(kind: str, parts: Sequence[tuple[Code, Code]], run: State) -> Any:
     """The elements whose condition holds."""
-    make, parts = set if e[1] == "set" else list, [(truth_of(condition), code(element)) for condition, element in e[2:]]
-
-    def value(run: State) -> Any:
-        found, doubt = [], None
-        for condition, element in parts:
-            holds = condition(run)
-            if isinstance(holds, Unknown):
-                doubt = unknown(holds, doubt)
-            elif holds:
-                found.append(element(run))
-        return make(found) if doubt is None else doubt
-
-    return value
+    elements, doubt = [], None
+    for condition, element in parts:
+        holds = condition(run)
+        if isinstance(holds, Unknown):
+            doubt = unknown(holds, doubt)
+        elif holds:
+            elements.append(element(run))
+    return MAKE[kind](elements) if doubt is None else doubt
 
 
-def comprehension(e: Any) -> Code:
-    """A comprehension: kind, name, what it goes through, condition, element."""
-    _, kind, name, *parts = e
-    through, condition, element = code(parts[0]), truth_of(parts[1]), code(parts[2])
-
-    def value(run: State) -> Any:
-        items = through(run)
-        if isinstance(items, Unknown):
-            return items
-        before, found, doubt = run.bound.get(name), [], None
-        for item in items if isinstance(items, list | tuple | dict) else python(list, items):
-            run.bound[name] = item
-            holds = condition(run)
-            if isinstance(holds, Unknown):
-                doubt = unknown(holds, doubt)
-            elif holds:
-                found.append(element(run))
-        run.bound[name] = before
-        if doubt is None and kind not in ("list", "gen"):
-            doubt = unknown(*found)
-        return doubt if doubt is not None else MAKE[kind](found)
-
-    return value
+def comprehension(kind: str, name: str, through: Code, condition: Code, element: Code, run: State) -> Any:
+    items = through(run)
+    if isinstance(items, Unknown):
+        return items
+    before, elements, doubt = run.bound.get(name), [], None
+    for item in items if isinstance(items, list | tuple | dict) else python(list, items):
+        run.bound[name] = item
+        holds = condition(run)
+        if isinstance(holds, Unknown):
+            doubt = unknown(holds, doubt)
+        elif holds:
+            elements.append(element(run))
+    run.bound[name] = before
+    if doubt is None and kind not in ("list", "gen"):
+        doubt = unknown(*elements)
+    return doubt if doubt is not None else MAKE[kind](elements)
 
 
-def call(e: Any) -> Code:
-    if e[1] in ("any", "all"):
-        return applied(lambda items: any_or_all(e[1] == "any", items), code(e[2]))
-    if e[1] == "len":  # also of a list that has something unknown in it
-        return applied(lambda items: len(items) if isinstance(items, list | dict | tuple) else python(len, items), code(e[2]))
-    return of_python(CALLS[e[1]], e[2:])
+def method(name: str, box: Any, *arguments: Any) -> Any:
+    if isinstance(box, dict) and name in ("keys", "values", "items"):
+        return list(getattr(box, name)())
+    if not hasattr(box, name):
+        raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute '{name}'")
+    return python(getattr(box, name), *arguments)
 
 
-def method(e: Any) -> Code:
-    name = e[1]
-
-    def called(box: Any, *arguments: Any) -> Any:
-        if isinstance(box, dict) and name in ("keys", "values", "items"):
-            return list(getattr(box, name)())
-        if not hasattr(box, name):
-            raise Raised("AttributeError", f"'{type(box).__name__}' object has no attribute '{name}'")
-        return python(getattr(box, name), *arguments)
-
-    return applied(called, *map(code, e[2:]))
+def is_a(item: Code, kinds: tuple[type, ...], run: State) -> Any:
+    value = item(run)
+    return value if isinstance(value, Unknown) else isinstance(value, kinds)
 
 
-def is_a(e: Any) -> Code:
-    kinds = tuple(TYPES[name] for name in e[2:] if name in TYPES)
-    return applied(lambda value: isinstance(value, kinds), code(e[1]))
-
-
-def member(e: Any) -> Code:
-    """The conversion of a value to a member of an Enum: value, name of the Enum, (name, value) of its members, and `explicit` for one of
-    transformers, which names its members where the value is none.
+def member(item: Code, enum: str, members: Code, mark: str | None, run: State) -> Any:
+    """The conversion of a value to a member of an Enum; `explicit` for one of transformers, which names its members where the value is
+    none.
     """
-    is_explicit = e[4:] == ["explicit"]
-
-    def converted(value: Any, members: Any) -> Any:
-        if not any(value == item for _, item in members):
-            choices = [item for _, item in members]
-            text = f"{value} is not a valid {e[2]}, please select one of {choices}" if is_explicit else f"{value!r} is not a valid {e[2]}"
-            raise Raised("ValueError", text)
-        return value
-
-    return applied(converted, code(e[1]), code(e[3]))
+    value, pairs = item(run), members(run)
+    if (doubt := unknown(value, pairs)) is not None:
+        return doubt
+    if not any(value == choice for _, choice in pairs):
+        choices = [choice for _, choice in pairs]
+        explicit = f"{value} is not a valid {enum}, please select one of {choices}"
+        raise Raised("ValueError", explicit if mark == "explicit" else f"{value!r} is not a valid {enum}")
+    return value
 
 
-def named_member(e: Any) -> Code:
-    """The value of the member of an Enum that a name is: name, name of the Enum, (name, value) of its members."""
-    return applied(lambda name, members: entry(dict(members), name), code(e[1]), code(e[3]))
+def named_member(item: Code, enum: str, members: Code, run: State) -> Any:
+    """The value of the member of an Enum that a name is."""
+    return applied(lambda name, pairs: entry(dict(pairs), name), (item, members), run)
 
 
-def fails(e: Any) -> Code:
+def fails(parts: Sequence[Code], kinds: Sequence[str], run: State) -> Any:
     """Whether expressions fail with one of some exceptions."""
-    parts, kinds = [code(part) for part in e[1][1:]], e[2:]
-
-    def value(run: State) -> Any:
-        try:
-            doubt = unknown(*(part(run) for part in parts))
-            return False if doubt is None else doubt
-        except Raised as raised:
-            if kinds and raised.kind not in kinds and "Exception" not in kinds:
-                raise
-            return True
-
-    return value
+    try:
+        doubt = unknown(*(part(run) for part in parts))
+        return False if doubt is None else doubt
+    except Raised as raised:
+        if kinds and raised.kind not in kinds and "Exception" not in kinds:
+            raise
+        return True
 
 
-def template(e: Any) -> Code:
-    parts = [part if isinstance(part, str) else (part[0], code(part[0]), part[1], part[2]) for part in e[1:]]
-
-    def value(run: State) -> Any:
-        return "".join(part if isinstance(part, str) else formatted(run, *part) for part in parts)
-
-    return value
+def template(parts: Sequence[Any], run: State) -> Any:
+    """A string of texts and values."""
+    return "".join(part if isinstance(part, str) else formatted(run, *part) for part in parts)
 
 
 def formatted(run: State, expression: Any, part: Code, conversion: str, form: str) -> str:
@@ -615,73 +463,101 @@ def pattern(text: Any) -> Any:
         raise Raised("error", str(error)) from None
 
 
-def parsed(e: Any) -> Code:
+def version_of(text: object) -> tuple[tuple[int, ...], int]:
+    import re
+
+    match = re.match(r"v?(\d+(?:\.\d+)*)", str(text))
+    if match is None:
+        raise Raised("InvalidVersion", f"Invalid version: {str(text)!r}")
+    numbers = [int(part) for part in match[1].split(".")]
+    while len(numbers) > 1 and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers), 0 if re.match(r"\.?(dev|a|b|rc)", str(text)[match.end() :]) else 1
+
+
+def parsed(name: str, text: Any) -> Any:
     """The value that a string of JSON, or of a Python literal, stands for."""
+    from ast import literal_eval
+    from json import loads
 
-    def value(text: Any) -> Any:
-        from ast import literal_eval
-        from json import loads
-
-        return python(loads if e[1] == "loads" else literal_eval, text)
-
-    return applied(value, code(e[2]))
-
-
-def collected(make: Callable[[Iterable[Any]], Any], e: Any) -> Code:
-    """A list or a tuple, which may have something unknown in it."""
-    if not any(isinstance(part, list) for part in e[1:]):
-        constant = tuple(e[1:])
-        return lambda run: make(constant)
-    parts = [code(part) for part in e[1:]]
-    return lambda run: make([part(run) for part in parts])
+    return python(loads if name == "loads" else literal_eval, text)
 
 
 MAKE: dict[str, Callable[[list[Any]], Any]] = {"list": list, "gen": list, "set": set, "dict": dict}
-FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
-    "math": {name: getattr(math, name) for name in ("ceil", "floor", "gcd", "isfinite", "log2", "sqrt")},
-    "re": {"compile": pattern, "fullmatch": lambda text, value: pattern(text).fullmatch(value)},
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{function.__name__: function for function in (str, int, float, bool, sum, sorted, set, list, tuple, dict, range, min, max, abs)},
+    **{name: getattr(math, name) for name in ("ceil", "floor", "gcd", "isfinite", "log2", "sqrt")},
+    "enumerate": lambda *items: list(enumerate(*items)),
+    "compile": pattern,
+    "fullmatch": lambda text, value: pattern(text).fullmatch(value),
 }
-OPERATORS: dict[str, Callable[[Any], Code]] = {
-    "f": field,
-    "f?": field_or,
-    "f!": entry_field,
-    "has": has,
-    "self": lambda e: whole,
-    "v": lambda e: lambda run: run.kept.get(e[1], NOT_SET),
-    "x": lambda e: lambda run: run.bound[e[1]],
-    "fact": fact,
-    "env": variable,
-    "new": made,
-    "?": lambda e: lambda run: Unknown(Reason("program", e[1])),
-    "and": first_of,
-    "or": first_of,
-    "not": truth_of,
-    "neg": lambda e: of_python(neg, e[1:]),
-    "if": choice,
-    "list": lambda e: collected(list, e),
-    "tuple": lambda e: collected(tuple, e),
-    "set": lambda e: applied(lambda *items: python(set, items), *map(code, e[1:])),
-    "dict": mapping,
-    "with": with_entry,
-    "attr": attribute,
-    "getattr": attribute_or,
-    "has attr": lambda e: applied(lambda box, name: hasattr(box, name) or (isinstance(box, dict) and name in box), *map(code, e[1:])),
-    "get": get,
-    "at": at,
-    "slice": lambda e: applied(lambda box, start, end: python(lambda items: items[start:end], box), *map(code, e[1:])),
-    "some": some,
-    "each": comprehension,
-    "call": call,
-    "m": method,
-    "is a": is_a,
-    "type": lambda e: applied(type, code(e[1])),
-    "value": lambda e: code(e[1]),
-    "version": lambda e: of_python(version_of, e[1:]),
-    "math": lambda e: of_python(FUNCTIONS["math"][e[1]], e[2:]),
-    "re": lambda e: of_python(FUNCTIONS["re"][e[1]], e[2:]),
-    "parsed": parsed,
-    "member": member,
-    "named": named_member,
-    "fails": fails,
-    "fmt": template,
+# Functions of what may have something unknown in it.
+OF_PARTS: dict[str, Callable[..., Any]] = {
+    "any": partial(any_or_all, True),
+    "all": partial(any_or_all, False),
+    "len": lambda items: len(items) if isinstance(items, list | dict | tuple) else python(len, items),
+}
+# What is made of a part of an expression, by the letter that an operator has for it.
+COMPILED: dict[str, Callable[[Any], Any]] = {
+    "r": lambda part: part,
+    "c": code,
+    "t": truth_of,
+    "p": lambda part: (truth_of(part[0]), code(part[1])),
+    "k": lambda part: (code(part[0]), code(part[1])),
+    "d": lambda part: code(["dict", *part]),
+    "l": lambda part: [code(inner) for inner in part[1:]],
+    "n": lambda part: OF_PARTS.get(part) or partial(python, FUNCTIONS[part]),
+    "m": lambda part: partial(method, part),
+    "j": lambda part: partial(parsed, part),
+    "y": lambda part: TYPES.get(part, ()),
+    "x": lambda part: part if isinstance(part, str) else (part[0], code(part[0]), part[1], part[2]),
+}
+# Operator -> its function, the letters of its parts, that of any further ones, and what comes before these.
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "f": (field, "r", ""),
+    "f?": (field_or, "rc", ""),
+    "f!": (existing_field, "r", ""),
+    "has": (has, "c", ""),
+    "self": (whole, "", ""),
+    "v": (lambda name, run: run.kept.get(name, NOT_SET), "r", ""),
+    "x": (lambda name, run: run.bound[name], "r", ""),
+    "fact": (fact, "r", "c"),
+    "env": (variable, "cc", ""),  # name, default
+    "new": (instance, "rdrc", ""),  # name, (field, default) of its fields, those without default, arguments
+    "?": (lambda reason, run: Unknown(Reason("program", reason)), "r", ""),
+    "and": (first_of, "", "c", False),
+    "or": (first_of, "", "c", True),
+    "not": (lambda inner, run: negated(inner(run)), "t", ""),
+    "neg": (applied, "", "c", partial(python, neg)),
+    "if": (choice, "tcc", ""),
+    "list": (collected, "", "c", list),
+    "tuple": (collected, "", "c", tuple),
+    "set": (applied, "", "c", lambda *items: python(set, items)),
+    "dict": (mapping, "", "k"),
+    "with": (with_entry, "ccc", ""),
+    "attr": (attribute, "cr", ""),
+    "getattr": (attribute_or, "ccc", ""),
+    "has attr": (applied, "", "c", lambda box, name: hasattr(box, name) or (isinstance(box, dict) and name in box)),
+    "get": (get, "ccc", ""),
+    "at": (at, "cc", ""),
+    "slice": (applied, "", "c", lambda box, start, end: python(lambda items: items[start:end], box)),
+    "some": (some, "r", "p"),
+    "each": (comprehension, "rrctc", ""),  # kind, name, what it goes through, condition, element
+    "call": (applied, "n", "c"),
+    "math": (applied, "n", "c"),
+    "re": (applied, "n", "c"),
+    "m": (applied, "m", "c"),
+    "is a": (is_a, "c", "y"),
+    "type": (applied, "", "c", type),
+    "value": (lambda value, run: value(run), "c", ""),
+    "version": (applied, "", "c", partial(python, version_of)),
+    "parsed": (applied, "j", "c"),
+    "member": (member, "crcr", ""),  # value, name of the Enum, (name, value) of its members, `explicit`
+    "named": (named_member, "crc", ""),
+    "fails": (fails, "l", "r"),
+    "fmt": (template, "", "x"),
+}
+OPERATORS = {
+    name: (function, [COMPILED[letter] for letter in letters], COMPILED.get(rest), *fixed)
+    for name, (function, letters, rest, *fixed) in SIGNATURES.items()
 }

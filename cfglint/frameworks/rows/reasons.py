@@ -13,6 +13,7 @@ from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.rows.evaluation import every, value_at
 from cfglint.frameworks.rows.expressions import Raised, walk
 from cfglint.source.annotations import Any, Callable, ConfigTable, Iterable, Iterator, Mapping, Sequence
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,15 +39,12 @@ SMALL = 1e-3  # what is above less than this is simply set
 MOST_TRIED = 1000  # numbers that are tried as a divisor
 
 
-class Cause:
+class Cause(Record):
     """A key of a condition that holds: `how` its value makes it hold, and the value or values that it is compared with."""
 
-    __slots__ = ("how", "path", "values")
-
-    def __init__(self, path: Path, how: str, values: Sequence[Any] = ()) -> None:
-        self.path = path
-        self.how = how
-        self.values = values
+    path: Path
+    how: str
+    values: Sequence[Any] = ()
 
     @property
     def key(self) -> str:
@@ -73,13 +71,8 @@ class Condition:
         self.comparison: tuple[str, Any, Any] | None = None  # of two amounts that holds
         self.converts = any(isinstance(each, list) and each[:1] in (["member"], ["named"]) for each in walk(row.get("be")))
         self.kept = {each.get("let") or each["each"]: each for each in every(rows) if "let" in each or "each" in each}
-        parts = (
-            row["when"]
-            if "raise" in row
-            else [row["be"]]
-            if self.converts
-            else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
-        )
+        parts = [row["be"]] if self.converts else [row.get("be"), row.get("try"), row.get("in"), *row["when"]]
+        parts = row["when"] if "raise" in row else parts
         found: dict[tuple[Path, str], Cause] = {}
         for part in parts:
             for reason in self._of(part, True):
@@ -91,17 +84,16 @@ class Condition:
             if reason.how == OF_TYPE:  # only if nothing else is said of the key
                 del found[reason.path, OF_TYPE]
                 found |= {} if reason.path in paths else {(reason.path, OTHER): Cause(reason.path, OTHER)}
-        self.reasons = [
-            reason for reason in found.values() if not self._is_needless(reason, {how for path, how in found if path == reason.path})
-        ]
-
-    def _is_needless(self, reason: Cause, others: set[str]) -> bool:
-        """Whether the other reasons with the same key say more: which value it has, rather than that it has one."""
-        if reason.how == OTHER:
-            return not others <= {OTHER, IS_NOT}
-        if reason.how == IS_NOT:
-            return bool(others & {OTHER, BELOW}) or (SET in others and value_at(self.run.values, reason.path) is True)
-        return reason.how == SET and bool(others & {IS, ABOVE})
+        self.reasons = []
+        for reason in found.values():  # unless others with the same key say more: which value it has, rather than that it has one
+            others = {how for path, how in found if path == reason.path}
+            if reason.how == OTHER:
+                is_needless = not others <= {OTHER, IS_NOT}
+            elif reason.how == IS_NOT:
+                is_needless = bool(others & {OTHER, BELOW}) or (SET in others and value_at(run.values, reason.path) is True)
+            else:
+                is_needless = reason.how == SET and bool(others & {IS, ABOVE})
+            self.reasons += [] if is_needless else [reason]
 
     def _of(self, part: Any, wanted: bool, depth: int = 0) -> Iterator[Cause]:
         """The reasons why a part of the condition is true, or false if that is wanted."""
@@ -236,12 +228,10 @@ class Condition:
             return section  # one of its words
         if isinstance(value, dict) and isinstance(item, str):
             return (*(section or ()), item)
-        items = value if isinstance(value, list) else []
-        index = next(
-            (index for index, each in enumerate(items) if any(each is one for one in (item, *(item if isinstance(item, tuple) else ())))),
-            -1,
-        )
-        return (*(section or ()), str(index)) if index >= 0 else None
+        sought = (item, *(item if isinstance(item, tuple) else ()))
+        indices = (index for index, each in enumerate(value if isinstance(value, list) else []) if any(each is one for one in sought))
+        index = next(indices, None)
+        return None if index is None else (*(section or ()), str(index))
 
     def paths(self, expression: Any, depth: int = 0) -> Iterator[Path]:
         """The paths of all keys that an expression reads."""
@@ -275,11 +265,7 @@ class Explanation:
         causes = [reason for reason in condition.reasons if reason.path[0] not in machine]
         self.read = [*dict.fromkeys(cause.path[0] for cause in causes)]
         # A section counts only where none of its keys does, and a key of a complicated condition only if it is set.
-        causes = [
-            cause
-            for cause in causes
-            if not any(len(other.path) > len(cause.path) == len(common(other.path, cause.path)) for other in causes)
-        ]
+        causes = [cause for cause in causes if not any(other.path != cause.path == other.path[: len(cause.path)] for other in causes)]
         self.is_simple = 0 < len(causes) <= MOST_REASONS and not any(cause.how in (OTHER, BELOW) for cause in causes)
         by_default = any(cause.how == IS and value_at(written, cause.path[:1]) is None for cause in causes)
         self.is_simple = self.is_simple and not condition.is_compared and not by_default and None not in wheres
@@ -305,9 +291,6 @@ class Explanation:
     def is_kept(self, reason: Cause) -> bool:
         """Whether the key makes the run what it is."""
         return reason.path[-1] in self.words.kept
-
-    def is_written(self, reason: Cause) -> bool:
-        return value_at(self.condition.written, reason.path) is not None
 
     def place_in_message(self, reason: Cause) -> int:
         """Where the framework's message names the key; -1 if it does not."""
@@ -350,8 +333,15 @@ class Explanation:
             if len(choices) > MOST_LISTED:
                 return f"`{missing[0].key}` is {spelled(value)}, which is not a valid choice"
             return f"`{missing[0].key}` is {spelled(value)}; it must be {listed(choices)}"
-        if len(held) > 1 and (not missing or not (missing[0] in self.named or self.is_written(missing[0]))):
-            return self.incompatible(held)
+        written = self.condition.written
+        if len(held) > 1 and not (missing and (missing[0] in self.named or value_at(written, missing[0].path) is not None)):
+            first, *others = held
+            under = [reason for reason in others if self.is_kept(reason)] if len(others) > 1 else []
+            rivals = [reason for reason in others if reason not in under]
+            if not rivals:
+                rivals, under = others, []
+            suffix = f" under {self.joined(under)}" if under else ""
+            return f"{self.subject(first)} is incompatible with {self.joined(rivals)}{suffix}{self.where}"
         if held and missing and sum(len(reason.values) for reason in missing) <= MOST_CHOICES:
             verb = "requires" if len(held) == 1 else "require"
             return f"{self.joined(held)} {verb} {listed([self.needed(reason) for reason in missing])}{self.where}"
@@ -385,29 +375,15 @@ class Explanation:
             return ""
         return counted(value, self.words.counted[path]) if path in self.words.counted else f"`{'.'.join(path)}` ({value})"
 
-    def incompatible(self, held: Sequence[Cause]) -> str:
-        """The sentence for keys that exclude each other."""
-        first, *others = held
-        under = [reason for reason in others if self.is_kept(reason)] if len(others) > 1 else []
-        rivals = [reason for reason in others if reason not in under]
-        if not rivals:
-            rivals, under = others, []
-        suffix = f" under {self.joined(under)}" if under else ""
-        return f"{self.subject(first)} is incompatible with {self.joined(rivals)}{suffix}{self.where}"
-
-    def without_words(self) -> str:
-        """The sentence for a refusal without a message."""
-        if self.condition.comparison is not None:
+    def quoted(self) -> str:
+        """The framework's own words, with its keys as findings write them; for a refusal without a message the condition."""
+        if not self.said and self.condition.comparison is not None:
             operator, left, right = self.condition.comparison
             return f"{self.amount(left)} {COMPARED[operator]} {self.amount(right)}"
-        if self.missing:
+        if not self.said and self.missing:
             return f"{listed([self.needed(reason) for reason in self.missing])} must be set"
-        return f"{self.joined(self.reasons)} cannot be set" + (" together" if len(self.reasons) > 1 else "")
-
-    def quoted(self) -> str:
-        """The framework's own words, with its keys as findings write them."""
         if not self.said:
-            return self.without_words()
+            return f"{self.joined(self.reasons)} cannot be set" + (" together" if len(self.reasons) > 1 else "")
         text = first_words(self.said)
         for reason in self.named:
             if "_" in reason.path[-1]:
@@ -454,11 +430,9 @@ class Explanation:
 
     def advised(self, reason: Cause) -> list[str]:
         """The values for a key that the framework's message names: `key: value`, or `use value instead`."""
-        found = re.findall(rf"(?<!\w){re.escape(reason.path[-1])}`?[:=] ?['`\"]?(\w+)", self.said)
-        return [
-            *found,
-            *(re.findall(r"[Uu]se ['`\"]?(\w+)['`\"]? instead", self.said) if isinstance(value_at(self.values, reason.path), str) else []),
-        ]
+        advised = re.findall(rf"(?<!\w){re.escape(reason.path[-1])}`?[:=] ?['`\"]?(\w+)", self.said)
+        is_text = isinstance(value_at(self.values, reason.path), str)
+        return advised + (re.findall(r"[Uu]se ['`\"]?(\w+)['`\"]? instead", self.said) if is_text else [])
 
     def changes(self, reason: Cause) -> Iterator[tuple[Any, Remedy | str | Removal]]:
         """Values of a key that may lift the refusal, each with the instruction."""
@@ -510,10 +484,6 @@ class Explanation:
         elif path in of_number and number % value == 0 and divisor > 0:
             step = divisor // gcd(number // value, divisor)
             yield (value // step + 1) * step
-
-
-def common(first: Path, second: Path) -> Path:
-    return tuple(one for one, other in zip(first, second, strict=False) if one == other)
 
 
 def first_words(said: str) -> str:

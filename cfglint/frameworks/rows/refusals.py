@@ -73,20 +73,20 @@ def pages_of(kind: Kind) -> Pages:
 
 def row_exceptions(kind: Kind) -> Iterator[tuple[str, str]]:
     """The page and the text of every exception that the checks of a kind raise."""
-    from cfglint.frameworks.rows.table import table_of
-
     return table_of(kind).messages(lambda _, row: pages_of(kind)(row))
 
 
 class Plan:
     """The rows of a release by the stage that runs them. From the second file on each row that does nothing by default has the fields that
-    it reads: it does nothing either where none of these differs from the default. `switches` are those without which a row does nothing.
+    it reads: it does nothing either where none of these differs from the default that this was found with, which may be another one for
+    the next file (a framework around this one fills fields, a program has its own). `switches` are those without which a row does nothing.
     """
 
     def __init__(self, rows: Mapping[Stage, Sequence[Row]]) -> None:
         self.by_stage = rows
         self.rows = [row for found in rows.values() for row in found]
         self.reads: list[frozenset[str] | None] = []
+        self.learned: Mapping[str, Any] = {}
         self.switches = [[*switches_of(row)] for row in self.rows]
         self.is_used = False
 
@@ -109,7 +109,8 @@ class Plan:
         """Find the rows that do nothing by default, with what they read; facts of the environment and varying fields may be others for the
         next file.
         """
-        run, kept = Evaluation({**defaults}, lambda *_: None), dict[str, frozenset[str]]()
+        self.learned = defaults
+        run, kept = Evaluation(copied({**defaults}), lambda *_: None), dict[str, frozenset[str]]()
         for row in self.rows:
             parts = [each for key, part in row.items() if key != CODE for each in walk(part) if isinstance(each, list)]
             names = {part[1] for part in parts if part[:1] in FIELDS and isinstance(part[1], str)}
@@ -117,7 +118,20 @@ class Plan:
             if "let" in row:
                 kept[row["let"]] = frozenset(fields)
             varies = "rows" in row or not fields.isdisjoint(varying) or any(part[:1] in ASKED for part in parts)
-            self.reads.append(frozenset(fields) if does_nothing(row, run) and not varies else None)
+            try:
+                holds = "let" in row or all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)(run)
+                if holds is not False:
+                    run.run([row])
+            except Raised:
+                holds = True
+            self.reads.append(frozenset(fields) if holds is False and not varies else None)
+
+    def changed(self, defaults: Mapping[str, Any]) -> Iterator[str]:
+        """The fields with another default than the one that was learned with."""
+        for name in defaults.keys() | self.learned.keys() if self.reads else ():
+            before, now = self.learned.get(name), defaults.get(name)
+            if before is not now and (type(before) is not type(now) or before != now):
+                yield name
 
     def stage_of(self, row: Row) -> Stage:
         return next(stage for stage, rows in self.by_stage.items() if any(row is each for each in every(rows)))
@@ -138,17 +152,6 @@ def at_fault(raised: Raised, read: Sequence[str], written: Mapping[str, Any]) ->
     fields = {each[1] for part in raised.row.values() for each in walk(part) if isinstance(each, list) and each[:1] in FIELDS}
     operands = [name for name in read[-1:-3:-1] if name in fields and name in written and type(written[name]).__name__ in types]
     return min(operands, key=lambda name: isinstance(written[name], int | float), default=read[-1] if read else "")
-
-
-def does_nothing(row: Row, run: Evaluation) -> bool:
-    """Whether the condition of a row does not hold; else it is run, and what it sets is set."""
-    try:
-        if "let" not in row and all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)(run) is False:
-            return True
-        run.run([row])
-    except Raised:
-        pass
-    return False
 
 
 class Check:
@@ -177,6 +180,7 @@ class Check:
         if plan.is_used and not plan.reads:
             plan.learn(defaults, self.varying)
         plan.is_used = True
+        self.varying.update(plan.changed(defaults))
 
     def run(self, written: Mapping[str, Any]) -> tuple[Evaluation, list[Raised]]:
         """The evaluation for values of a file, and what raises."""
@@ -190,7 +194,8 @@ class Check:
                 raised.state = evaluation.moment()
                 raised.__context__ = None  # whose frames would keep the config
                 found.append(raised.with_traceback(None))
-                evaluation.forget(raised)
+                if name := raised.row.get("let") or raised.row.get("set"):  # unknown to the rows after it
+                    (evaluation.kept if "let" in raised.row else evaluation.values)[name] = Unknown(Reason("program", raised.kind))
             else:
                 return evaluation, found
 

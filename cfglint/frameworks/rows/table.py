@@ -8,6 +8,7 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import Evaluation, cannot_fail, every
 from cfglint.frameworks.rows.expressions import WHOLE, Raised
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Mapping, Set
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +23,12 @@ ALWAYS: Needs = frozenset()
 DEEPEST = 3  # kept values that are made of others
 
 
-class Function:
+class Function(Record):
     """The rows of one function of a release; `field` is the one that a validator of a field is for."""
 
-    __slots__ = ("field", "name", "rows")
-
-    def __init__(self, name: str, field: str, rows: list[Row]) -> None:
-        self.name = name
-        self.field = field
-        self.rows = rows
+    name: str
+    field: str
+    rows: list[Row]
 
 
 class Table:

@@ -39,7 +39,6 @@ class SwiftCommands(Framework):
     reads_arguments = True
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has one of ms-swift's own keys."""
         return not SWIFT.isdisjoint(names)
 
 
@@ -60,7 +59,7 @@ class Swift(SwiftCommands):
     parts = {
         "exceptions": "rows.refusals.row_exceptions",
         "config": "swift.config.SwiftConfig",
-        "words": "swift.command_line.OPTIONS",
+        "words": "swift.parsed_command.OPTIONS",
         "loaded": "swift.batch.loaded",
         "batches_because": "swift.batch.batches_because",
         "operations": "huggingface.field_operations.OPERATIONS",
@@ -77,7 +76,6 @@ class Swift(SwiftCommands):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect by the top-level keys; files for Megatron-SWIFT do not count."""
         names = top_keys(document)
         return CERTAIN if relative_of(names) == RELATIVE and names.isdisjoint(MEGATRON | WRITTEN) else NO_MATCH
 
@@ -89,14 +87,12 @@ class Swift(SwiftCommands):
         return self.runs(line) or line.program.string.replace("\\", "/").endswith(SCRIPTS)
 
     def packages(self) -> dict[str, str]:
-        """ms-swift, and the transformers that its newest release accepts."""
         from cfglint.frameworks.swift.fields import libraries
 
         return {PACKAGE: NEWEST, **libraries(parse_version(NEWEST))}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the releases of TRL, if it is not stated which, where these decide about the sizes of a generation."""
-        from cfglint.frameworks.releases.accepted import within
         from cfglint.frameworks.swift.fields import libraries
 
         version = facts.version(PACKAGE, NEWEST)
@@ -104,7 +100,7 @@ class Swift(SwiftCommands):
             return facts
         newest = libraries(version)[LIBRARY]
         bounds = facts.bounds.get(LIBRARY, (f">={LIBRARY_OLDEST},<={newest}",))
-        return within(facts, {LIBRARY: newest}).replace(bounds={**facts.bounds, LIBRARY: bounds})
+        return facts.within({LIBRARY: newest}).replace(bounds={**facts.bounds, LIBRARY: bounds})
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
         """The DeepSpeed file that an argument names, unless it is one of the package's."""

@@ -42,24 +42,18 @@ class SwiftArguments(Arguments):
         self.because: dict[str, str] = {}
         super().__init__(values, version)
         self.written_values = dict(self.given)
-        self._derive_rate_and_precision()
+        self._derive_training(world)
         self._derive_evaluation()
-        self._derive_accumulation(world)
-        self._derive_rlhf()
-        self._derive_schedule()
         self._name_files(files)
         self._derive_rest()
 
     def release_defaults(self, version: Version) -> ConfigTable:
-        """The fields of the command with their defaults."""
         return {name: option.default for name, option in self.of_command.items()}
 
     def kind_of(self, name: str) -> str:
-        """The type of a field."""
         return self.of_command[name].type
 
     def exists(self, name: str) -> bool:
-        """Whether any release has a field of this name."""
         return exists(name)
 
     @property
@@ -96,18 +90,37 @@ class SwiftArguments(Arguments):
         self.given[name] = value
         self.because[name] = because
 
-    def _derive_rate_and_precision(self) -> None:
-        tuner, dtype = self.tuner_key, self["torch_dtype"]
+    def _derive_training(self, world: int | None) -> None:
+        """Rate and precision, accumulation, what preference training sets, and the schedule."""
+        tuner, dtype, rlhf = self.tuner_key, self["torch_dtype"], self.rlhf_type
         if self.known(tuner):
-            full = self[tuner] == "full"
-            self.derive("learning_rate", FULL_RATE if full else TUNER_RATE, f"`{tuner}` is {self[tuner]}")
+            self.derive("learning_rate", FULL_RATE if self[tuner] == "full" else TUNER_RATE, f"`{tuner}` is {self[tuner]}")
         else:
             self.derive("learning_rate", OF_CHECKPOINT, tuner)
-        for place, name in enumerate(("fp16", "bf16")):
-            known = DTYPES.get(dtype) if self.known("torch_dtype") else None
-            self.derive(
-                name, known[place] if known is not None else OF_CHECKPOINT, f"`torch_dtype` is {dtype}" if known else "the checkpoint"
-            )
+        known = DTYPES.get(dtype) if self.known("torch_dtype") else None
+        values, because = (known, f"`torch_dtype` is {dtype}") if known else ((OF_CHECKPOINT, OF_CHECKPOINT), "the checkpoint")
+        for name, value in zip(("fp16", "bf16"), values, strict=True):
+            self.derive(name, value, because)
+        name, micro = "gradient_accumulation_steps", self["per_device_train_batch_size"]
+        if self.defaults[name] is not None:
+            pass
+        elif self.is_grpo:
+            self.derive(name, 1, "GRPO")
+        elif not self.known("per_device_train_batch_size", "rlhf_type") or world is None or not isinstance(micro, int):
+            self.derive(name, OF_CHECKPOINT, "the processes")
+        elif micro * world:
+            self.derive(name, max(1, -(-GLOBAL // (micro * world))), f"at least {GLOBAL} samples per step, if it is not set")
+        if rlhf:
+            self.derive("beta", BETA.get(rlhf, OTHER_BETA), f"`rlhf_type` is {rlhf}")
+        if self.is_grpo:
+            self.derive("metric_for_best_model", "reward", "`rlhf_type` is grpo")
+            self.replace("dataloader_drop_last", True, "GRPO")
+        ratio = self["warmup_ratio"] if "warmup_ratio" in self.defaults else None
+        if ratio and not has_field("warmup_ratio", self.version):
+            self.given["warmup_steps"] = ratio
+            self.source["warmup_steps"] = "warmup_ratio"
+        elif not self.known("warmup_ratio"):
+            self.defaults["warmup_steps"] = self["warmup_ratio"]
 
     @property
     def evaluates(self) -> bool | None:
@@ -131,38 +144,19 @@ class SwiftArguments(Arguments):
         elif not self.evaluates:
             self.replace("eval_strategy", "no", "there is no evaluation set")
 
-    def _derive_accumulation(self, world: int | None) -> None:
-        name, micro = "gradient_accumulation_steps", self["per_device_train_batch_size"]
-        if self.defaults[name] is not None:
-            return
-        if self.is_grpo:
-            self.derive(name, 1, "GRPO")
-        elif not self.known("per_device_train_batch_size", "rlhf_type") or world is None or not isinstance(micro, int):
-            self.derive(name, OF_CHECKPOINT, "the processes")
-        elif micro * world:
-            value = max(1, -(-GLOBAL // (micro * world)))
-            self.derive(name, value, f"at least {GLOBAL} samples per step, if it is not set")
-
-    def _derive_rlhf(self) -> None:
-        if not self.rlhf_type:
-            return
-        self.derive("beta", BETA.get(self.rlhf_type, OTHER_BETA), f"`rlhf_type` is {self.rlhf_type}")
-        if self.is_grpo:
-            self.derive("metric_for_best_model", "reward", "`rlhf_type` is grpo")
-            self.replace("dataloader_drop_last", True, "GRPO")
-
-    def _derive_schedule(self) -> None:
-        ratio = self["warmup_ratio"] if "warmup_ratio" in self.defaults else None
-        if ratio and not has_field("warmup_ratio", self.version):
-            self.given["warmup_steps"] = ratio
-            self.source["warmup_steps"] = "warmup_ratio"
-        elif not self.known("warmup_ratio"):
-            self.defaults["warmup_steps"] = self["warmup_ratio"]
-
     def _name_files(self, files: Mapping[str, Operand]) -> None:
         name = self["deepspeed"]
-        if isinstance(name, str) and name in files:
-            self.given["deepspeed"] = self._edited(files[name])
+        if isinstance(name, str) and name in files:  # which some arguments edit
+            file: ConfigTable = files[name]
+            self.given["deepspeed"] = edited = {**file, "zero_optimization": {**file.get("zero_optimization", {})}}
+            partition, autotp = (
+                self[key] if key in self.defaults else None for key in ("zero_hpz_partition_size", "deepspeed_autotp_size")
+            )
+            if partition is not None:
+                edited["zero_optimization"]["zero_hpz_partition_size"] = partition
+            if autotp is not None:
+                edited["tensor_parallel"] = {"autotp_size": autotp}
+                edited["zero_optimization"]["gather_16bit_weights_on_model_save"] = True
         if "fsdp" in self.defaults:
             named = files.get(self["fsdp"]) if isinstance(self["fsdp"], str) else None
             self.given["fsdp"] = named.get("fsdp", "full_shard auto_wrap") if named is not None else []
@@ -170,16 +164,6 @@ class SwiftArguments(Arguments):
                 self.given["fsdp_config"] = named.get("fsdp_config", {})
                 if self.given["fsdp_config"].get("activation_checkpointing"):
                     self.replace("gradient_checkpointing", False, "the FSDP config has `activation_checkpointing`")
-
-    def _edited(self, file: ConfigTable) -> ConfigTable:
-        """A DeepSpeed file with the values of the arguments that edit it."""
-        edited = {**file, "zero_optimization": {**file.get("zero_optimization", {})}}
-        if "zero_hpz_partition_size" in self.defaults and self["zero_hpz_partition_size"] is not None:
-            edited["zero_optimization"]["zero_hpz_partition_size"] = self["zero_hpz_partition_size"]
-        if "deepspeed_autotp_size" in self.defaults and self["deepspeed_autotp_size"] is not None:
-            edited["tensor_parallel"] = {"autotp_size": self["deepspeed_autotp_size"]}
-            edited["zero_optimization"]["gather_16bit_weights_on_model_save"] = True
-        return edited
 
     def _derive_rest(self) -> None:
         self.derive("metric_for_best_model", "loss", "its default")

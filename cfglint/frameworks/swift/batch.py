@@ -12,8 +12,7 @@ from cfglint.findings.setting import Batch, Layout
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, generated_batches
-from cfglint.source.record import Record
+from cfglint.frameworks.training_data.generated import MOST_GENERATIONS, Generation, has_complete_groups, rule_of_groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ GENERATING = ("grpo", "gkd")
 GRPO, KTO = "grpo", "kto"
 SIZE, STEPS = "generation_batch_size", "steps_per_generation"
 ONE_MICRO_BATCH = Releases((3, 1, 1), (3, 4))  # a generation is that of one micro batch
-MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 
 def resolve(config: SwiftConfig) -> Batch:
@@ -50,45 +48,25 @@ def resolve(config: SwiftConfig) -> Batch:
     )
 
 
-class SwiftGeneration(Record):
-    """The sizes of a generation: completions, the micro batches made of them, completions per prompt, passes."""
-
-    size: int | None
-    steps: int | None
-    per_prompt: int
-    passes: int
-
-
-def generation(config: SwiftConfig) -> SwiftGeneration | None:
+def generation(config: SwiftConfig) -> Generation | None:
     """The sizes of a generation; None for a trainer that generates nothing, or that does so in another way."""
     if config.trainer not in GENERATING or (config.trainer != GRPO and SIZE not in config.known):
         return None
-    micro, world = config.batch.micro_batch.integer, config.world_size
-    one = micro * world if micro is not None and world is not None else None
-    size, each = config.own(SIZE), config.own(STEPS)
-    if size is None and each is None:
-        each = 1 if config.own_version in ONE_MICRO_BATCH else config.batch.accumulation.integer
-    if size is None:
-        size = one * each if one is not None and each is not None else None
-    elif each is None and one:
-        each = size // one
-    per_prompt = config.own("num_generations") if config.trainer == GRPO else 1
-    return SwiftGeneration(
-        size, each, integer(per_prompt) or 1, integer(config.own("num_iterations")) or 1 if config.trainer == GRPO else 1
-    )
+    usual = 1 if config.own_version in ONE_MICRO_BATCH else config.batch.accumulation.integer
+    sizes = Generation(config.own(SIZE), config.own(STEPS))
+    sizes.complete(config.batch.micro_batch.integer, config.world_size, usual)
+    if config.trainer == GRPO:
+        given = (config.own(name) for name in ("num_generations", "num_iterations"))
+        sizes.per_prompt, sizes.passes = ((isinstance(number, int) and number) or 1 for number in given)
+    return sizes
 
 
 def batches_because(config: SwiftConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
-    made, micro = generation(config), config.batch.micro_batch.integer
-    if made is None or made.size is None or config.facts.num_examples is None:
+    sizes = generation(config)
+    if sizes is None or sizes.size is None or config.facts.num_examples is None:
         return ""
-    whole = config.library_version >= DROPS_INCOMPLETE
-    return generated_batches(config.facts.num_examples, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
-
-
-def integer(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+    return sizes.because(config.facts.num_examples, config.batch.micro_batch.integer, config.library_version)
 
 
 def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
@@ -96,31 +74,19 @@ def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
     examples, micro, world = config.facts.num_examples, config.batch.micro_batch.integer, config.world_size
     if examples is None or config.streams or config.packs or not config.arguments.known("streaming", "packing"):
         return None, micro
-    made = generation(config)
     if config.trainer in GENERATING:
-        return generated(examples, micro, made, config.library_version >= DROPS_INCOMPLETE)
+        sizes = generation(config)
+        return sizes.loaded(examples, micro, config.library_version) if sizes is not None else (None, micro)
     if not config.own_sampler or not world:
         return examples, micro
     return examples // max(world // config.sequence_parallel, 1) * world, micro
 
 
-def generated(examples: int, micro: int | None, made: SwiftGeneration | None, whole: bool) -> tuple[int | None, int | None]:
-    """(completions per epoch, completions of one process per generation); `whole`: without the prompts that do not fill one."""
-    if made is None or not made.size or not made.steps or made.size < made.per_prompt or micro is None:
-        return None, micro
-    prompts = made.size // made.per_prompt
-    seen = examples // prompts * prompts if whole else examples
-    return seen * made.per_prompt * made.passes * made.steps, micro * made.steps
-
-
 def numbers(config: SwiftConfig) -> dict[str, int | None]:
     """Steps and warm-up, and the sizes of a generation."""
-    found = steps(config).numbers()
-    made = generation(config)
-    shown = made if SIZE in config.known else None
-    found[SIZE] = as_integer(shown.size) if shown is not None else None
-    found[STEPS] = as_integer(shown.steps) if shown is not None else None
-    return found
+    made = generation(config) if SIZE in config.known else None
+    sizes = {SIZE: made.size, STEPS: made.steps} if made is not None else {SIZE: None, STEPS: None}
+    return {**steps(config).numbers(), **{name: as_integer(value) for name, value in sizes.items()}}
 
 
 def split_rule(config: SwiftConfig) -> SplitRule | None:
@@ -129,14 +95,8 @@ def split_rule(config: SwiftConfig) -> SplitRule | None:
 
     if config.trainer == KTO:
         return SplitRule(lambda micro, accumulation, processes: micro > 1, 2, "KTO requires a micro batch of 2")
-    made = generation(config)
-    if config.trainer != GRPO or made is None or not 1 < made.per_prompt < MOST_GENERATIONS:
+    sizes = generation(config)
+    if config.trainer != GRPO or sizes is None or not isinstance(sizes.per_prompt, int) or not 1 < sizes.per_prompt < MOST_GENERATIONS:
         return None
-    size, each, alone = config.own(SIZE), config.own(STEPS), config.own_version in ONE_MICRO_BATCH
-
-    def fits(micro: int, accumulation: int, processes: int) -> bool:
-        one = micro * processes
-        whole = size if size is not None else one * (1 if alone else each or accumulation)
-        return whole % made.per_prompt == 0 and whole >= made.per_prompt and (size is None or size % one == 0)
-
-    return SplitRule(fits, made.per_prompt, f"a generation has to be a multiple of num_generations ({made.per_prompt})")
+    steps = 1 if config.own_version in ONE_MICRO_BATCH else config.own(STEPS)
+    return rule_of_groups(sizes.per_prompt, has_complete_groups(sizes.per_prompt, config.own(SIZE), steps))

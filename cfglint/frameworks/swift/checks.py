@@ -6,9 +6,8 @@ template/register.py, pipelines/train/tuner.py, trainers/mixin.py, utils/env.py;
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
 from cfglint.findings.releases import Releases
-from cfglint.findings.remedy import remove_key, set_key
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.batch import no_length
 from cfglint.frameworks.refusal import Refusal
@@ -42,35 +41,33 @@ TOO_FEW = (
     " minimum required."
 )
 EVALUATION = "ValueError: The {} eval batch size ({} x {}) must be evenly divisible by the number of generations per prompt ({})."
+EVALUATION_MICRO = "per_device_eval_batch_size"
 MICRO, ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"
 
 
 def failed(config: SwiftConfig) -> list[Refusal]:
-    return [refusal for check in CHECKS for refusal in check(config)]
+    return [*arguments(config), *values(config)]
 
 
 def arguments(config: SwiftConfig) -> Iterator[Refusal]:
     """What the classes of the command, and of its trainer's arguments, refuse."""
     kind = CONFIGS.get(config.trainer, config.trainer)
     releases, is_checked = {TRANSFORMERS: config.version, LIBRARY: config.library_version}, False
-    of_library = [*refused_by_library(config)] if config.trainer == GRPO and config.own_version in OF_CLASS else []
-    for refusal in refused(config, (config.command, f"{kind}-config"), config.world_size, releases, sizes_of_library(config)):
+    of_library, sizes = [], {}
+    if config.trainer == GRPO and config.own_version in OF_CLASS:
+        of_library, made = [*refused_by_library(config)], generation(config)
+        if made is not None:  # the class of TRL sets them before ms-swift checks them
+            sizes = {name: unknown_field(name) if size is None else size for name, size in ((SIZE, made.size), (STEPS, made.steps))}
+    for refusal in refused(config, (config.command, f"{kind}-config"), config.world_size, releases, sizes):
         if refusal.kind == GENERATIONS and of_library:  # the class of TRL checks them first
             continue
         is_checked = is_checked or refusal.kind == GENERATIONS
         if refusal.kind == DEVICES and config.devices is not None:
             seen, local = config.devices
             refusal.message = f"`{refusal.key}` requires one GPU for each process, but {shares(seen, local)}"
-            refusal.help = [set_key("NPROC_PER_NODE", seen), visible(local)]
+            refusal.help = per_process(seen, local)
         yield refusal
     yield from of_library or ([] if is_checked else generations(config))
-
-
-def sizes_of_library(config: SwiftConfig) -> dict[str, int | Unknown]:
-    """The sizes of a generation that the class of TRL sets before ms-swift checks them."""
-    made = generation(config) if config.trainer == GRPO and config.own_version in OF_CLASS else None
-    sizes = {SIZE: made.size, STEPS: made.steps} if made is not None else {}
-    return {name: unknown_field(name) if size is None else size for name, size in sizes.items()}
 
 
 def shares(seen: int, local: int) -> str:
@@ -78,17 +75,37 @@ def shares(seen: int, local: int) -> str:
     return f"each process sees {seen // local} GPUs ({seen} visible, {local} {'processes' if local > 1 else 'process'})"
 
 
-def visible(local: int) -> str:
-    """The remedy of showing fewer GPUs."""
-    return f"make {local} GPUs visible" if local > 1 else "make one GPU visible"
+def per_process(seen: int, local: int) -> list[Remedy | str]:
+    """The remedies of several GPUs for a process: more processes, or fewer visible GPUs."""
+    return [set_key("NPROC_PER_NODE", seen), f"make {local} GPUs visible" if local > 1 else "make one GPU visible"]
 
 
-def labels(config: SwiftConfig) -> Iterator[Refusal]:
-    """A classifier without a number of classes, which the model may have."""
+def values(config: SwiftConfig) -> Iterator[Refusal]:
+    """A classifier without a number of classes, which the model may have; GPUs that the processes cannot share evenly; a value of
+    `--deepspeed` or `--fsdp` that is neither a name, a file, nor JSON; streamed data without a number of steps.
+    """
     if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version in LABELS:
         text = "AssertionError: Please pass the parameter `num_labels`."
         remedy = ["set `--num_labels` to the number of classes"]
         yield Refusal(VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, remedy)
+    yield from names(config)
+    if config.devices is not None and config.devices[0] % config.devices[1]:
+        seen, local = config.devices
+        message = f"{seen} visible GPUs are not a multiple of {local} processes"
+        text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
+        yield Refusal(DEVICES, [], message, text, per_process(seen, local))
+    for name in ("deepspeed", "fsdp"):
+        value = config.values.get(name)
+        if name in config.known and isinstance(value, str) and value and config.is_unreadable(name, value):
+            text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
+            files = ", ".join(file for file in config.package_files if file.startswith("fsdp") == (name == "fsdp"))
+            message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
+            remedy = [f"use one of {files}"] if files else []
+            yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
+    steps = config.own("max_steps")
+    if config.streams and isinstance(steps, int) and steps <= 0 and config.trainer != "ppo":
+        text = no_length(config.facts.version(TRANSFORMERS, ""))
+        yield Refusal(CONFLICT, ["streaming", "max_steps"], "`streaming` requires `max_steps`", text, ["set `--max_steps`"], "init")
 
 
 def names(config: SwiftConfig) -> Iterator[Refusal]:
@@ -118,27 +135,6 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
                 yield Refusal(NAME, [field], message, f"KeyError: '{value}'", [f"use one of {', '.join(allowed)}"], "init")
 
 
-def devices(config: SwiftConfig) -> Iterator[Refusal]:
-    """GPUs that the processes cannot share evenly."""
-    if config.devices is not None and config.devices[0] % config.devices[1]:
-        seen, local = config.devices
-        message = f"{seen} visible GPUs are not a multiple of {local} processes"
-        text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
-        yield Refusal(DEVICES, [], message, text, [set_key("NPROC_PER_NODE", seen), visible(local)])
-
-
-def config_json(config: SwiftConfig) -> Iterator[Refusal]:
-    """A value of `--deepspeed` or `--fsdp` that is neither a name, a file, nor JSON."""
-    for name in ("deepspeed", "fsdp"):
-        value = config.values.get(name)
-        if name in config.known and isinstance(value, str) and value and config.is_unreadable(name, value):
-            text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
-            names = ", ".join(package_file for package_file in config.package_files if package_file.startswith("fsdp") == (name == "fsdp"))
-            message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
-            remedy = [f"use one of {names}"] if names else []
-            yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
-
-
 def generations(config: SwiftConfig) -> Iterator[Refusal]:
     """The sizes of a generation, as trainers before 3.5 check them (3.2.2 grpo_trainer.py:178-194, 3.4.0 :202-223, rlhf_args.py:221)."""
     made = generation(config)
@@ -151,24 +147,21 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     if config.own_version not in OF_TRAINER:
         return
     alone = config.own_version in ONE_MICRO_BATCH
+    few = ("GRPO requires `num_generations` of at least 2", ["set `--num_generations` to 2 or more"])
     if made.per_prompt < FEWEST and not alone:
-        yield too_few(TOO_FEW.format(made.per_prompt))
+        yield Refusal(GENERATIONS, ["num_generations"], few[0], TOO_FEW.format(made.per_prompt), few[1])
     elif micro and world and made.size:
         what = f"global train batch size ({world} x {micro})" if alone else f"effective train batch size ({world} x {micro} x {made.steps})"
-        if made.per_prompt < FEWEST or made.size % made.per_prompt:
-            text = f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({made.per_prompt})."
-            yield too_few(text, "init") if made.per_prompt < FEWEST else indivisible(config, text, "init")
+        text = f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({made.per_prompt})."
+        if made.per_prompt < FEWEST:
+            yield Refusal(GENERATIONS, ["num_generations"], few[0], text, few[1], "init")
+        elif made.size % made.per_prompt:
+            yield indivisible(config, text, "init")
         else:
             yield from evaluation_of_generations(config, "global" if alone else "effective")
 
 
-def too_few(text: str, fails_at: Stage = "config") -> Refusal:
-    """The refusal of fewer than two completions per prompt."""
-    message = "GRPO requires `num_generations` of at least 2"
-    return Refusal(GENERATIONS, ["num_generations"], message, text, ["set `--num_generations` to 2 or more"], fails_at)
-
-
-def indivisible(config: SwiftConfig, text: str, fails_at: Stage = "config") -> Refusal:
+def indivisible(config: SwiftConfig, text: str, fails_at: Stage) -> Refusal:
     """The refusal of a generation whose completions are no multiple of those per prompt."""
     made = generation(config)
     assert made is not None
@@ -185,23 +178,10 @@ def indivisible(config: SwiftConfig, text: str, fails_at: Stage = "config") -> R
 
 def evaluation_of_generations(config: SwiftConfig, kind: str) -> Iterator[Refusal]:
     """The evaluation batch of all processes against the completions per prompt."""
-    args, world, made, each = config.arguments, config.world_size, generation(config), config.own("per_device_eval_batch_size")
+    args, world, made, samples = config.arguments, config.world_size, generation(config), config.own(EVALUATION_MICRO)
     evaluates = args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
-    if not evaluates or world is None or made is None or not isinstance(each, int) or each * world % made.per_prompt == 0:
+    if not evaluates or world is None or made is None or not isinstance(samples, int) or samples * world % made.per_prompt == 0:
         return
-    message = f"the evaluation batch of all processes ({each * world}) is not a multiple of `num_generations` ({made.per_prompt})"
-    text = EVALUATION.format(kind, world, each, made.per_prompt)
-    yield Refusal(
-        GENERATIONS, ["per_device_eval_batch_size"], message, text, [set_key("per_device_eval_batch_size", made.per_prompt)], "init"
-    )
-
-
-def first_steps(config: SwiftConfig) -> Iterator[Refusal]:
-    """What the trainer refuses: streamed data without a number of steps."""
-    steps = config.own("max_steps")
-    if config.streams and isinstance(steps, int) and steps <= 0 and config.trainer != "ppo":
-        text = no_length(config.facts.version(TRANSFORMERS, ""))
-        yield Refusal(CONFLICT, ["streaming", "max_steps"], "`streaming` requires `max_steps`", text, ["set `--max_steps`"], "init")
-
-
-CHECKS = (arguments, labels, names, devices, config_json, first_steps)
+    message = f"the evaluation batch of all processes ({samples * world}) is not a multiple of `num_generations` ({made.per_prompt})"
+    text = EVALUATION.format(kind, world, samples, made.per_prompt)
+    yield Refusal(GENERATIONS, [EVALUATION_MICRO], message, text, [set_key(EVALUATION_MICRO, made.per_prompt)], "init")

@@ -10,13 +10,11 @@ from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
-from cfglint.frameworks.releases.accepted import within
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
-from cfglint.frameworks.swift.command_line import command_of
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
-from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
 from cfglint.source.annotations import Collection, ConfigValue, Mapping, Operand, Sequence
 from cfglint.source.document import Document
 
@@ -37,7 +35,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         self.own_version: Version = facts.version(FRAMEWORK.package, FRAMEWORK.newest)
-        facts = within(facts, libraries(self.own_version))
+        facts = facts.within(libraries(self.own_version))
         self.library_version: Version = facts.version(LIBRARY, "")
         self.command = command_of(facts, documents[0])
         self.known = arguments_of(self.command, self.own_version, facts.version(TRANSFORMERS, ""))
@@ -46,33 +44,26 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         super().__init__(documents, facts, kinds)
 
     def parsed_arguments(self) -> SwiftArguments:
-        """The values of the fields, as ms-swift leaves them."""
-        refused = {
-            words.name: Unknown(Reason("argument", "a value that the parser refuses")) for words in self.refused if words.why == INVALID
-        }
-        return SwiftArguments(
-            {**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, config_files(self.own_version)
-        )
+        refused = {words.name: Unknown(REFUSED) for words in self.refused if words.why == INVALID}
+        files = config_files(self.own_version)
+        return SwiftArguments({**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, files)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a path with its place, and why ms-swift derives it."""
         arguments = getattr(self, "arguments", None)
         reason = arguments.because.get(str(path[0]), "") if isinstance(arguments, SwiftArguments) and len(path) == 1 else ""
-        if reason and not self.has(*path):
-            found = super().setting(*path, value=value, because=because or reason)
-            return (
-                Setting(path, value, DERIVED, found.document, found.node, found.key_node, because or reason)
-                if found.origin == DEFAULT
-                else found
-            )
-        return super().setting(*path, value=value, because=because)
+        if not reason or self.has(*path):
+            return super().setting(*path, value=value, because=because)
+        because = because or reason
+        setting = super().setting(*path, value=value, because=because)
+        if setting.origin == DEFAULT:
+            return Setting(path, value, DERIVED, setting.document, setting.node, setting.key_node, because)
+        return setting
 
     def checked(self) -> list[Refusal]:
-        """The checks of ms-swift that fail."""
         return self.part("failing", [])
 
     def own(self, name: str) -> Operand:
-        """The value of a field; None if the release does not have it, or if it is unknown."""
         return self.arguments[name] if name in self.known and self.arguments.known(name) else None
 
     def is_unset(self, name: str) -> bool:
@@ -149,11 +140,9 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES, "grpo", "gkd")
 
     def loaded(self) -> tuple[int | None, Operand]:
-        """(samples per epoch, samples that one process takes from the loader at a time)."""
         return self.part("loaded", (None, None))
 
     def batches_because(self) -> str:
-        """How samples become the batches of one process."""
         if self.trainer not in (*OWN_LOADER, *OWN_LOADER_TYPES) or self.facts.num_examples is None:
             return self.part("batches_because", "")
         return f"{self.facts.num_examples:,} samples / data parallel, rounded down, / micro batch"

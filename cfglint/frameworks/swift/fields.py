@@ -37,7 +37,11 @@ def arguments_of(command: str, release: Version, transformers: Version) -> Argum
     """The arguments of a command, `sft`, `pt` or `rlhf`, in a release that runs with a release of transformers."""
     key = (command, release, transformers)
     if key not in _arguments:
-        found = {name: of_trainer(name, default, transformers) for name, default in defaults(transformers).items()}
+        found: Arguments = {}
+        for name, default in defaults(transformers).items():
+            kind = PARSED.get(name, type_of(name, transformers))
+            allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
+            found[name] = option(WIDER.get(kind, kind), default, allowed, own=False)
         for section in dict.fromkeys((COMMON, command)):
             found.update({name: own(row) for name, row in HISTORY.fields(section, release).items()})
         _arguments[key] = found
@@ -45,21 +49,12 @@ def arguments_of(command: str, release: Version, transformers: Version) -> Argum
 
 
 def megatron_arguments(command: str, release: Version) -> Arguments:
-    """The arguments of a command of Megatron-SWIFT: `sft`, `pt` or `rlhf`."""
     sections = dict.fromkeys((f"megatron {COMMON}", f"megatron {command}"))
     return {name: own(row) for section in sections for name, row in HISTORY.fields(section, release).items()}
 
 
 def own(row: tuple[Any, ...]) -> Option:
-    """An argument that ms-swift defines."""
     return option(row[TYPE], row[DEFAULT], row[CHOICES] if len(row) > CHOICES else ())
-
-
-def of_trainer(name: str, default: object, transformers: Version) -> Option:
-    """An argument that transformers defines."""
-    kind = PARSED.get(name, type_of(name, transformers))
-    allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
-    return option(WIDER.get(kind, kind), default, allowed, own=False)
 
 
 def option(kind: str, default: object, allowed: tuple[Any, ...], own: bool = True) -> Option:

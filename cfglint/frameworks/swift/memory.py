@@ -37,11 +37,9 @@ class SwiftMemory(TrainerMemory):
         return found[0] if name == "target_modules" and isinstance(found, list) and len(found) == 1 else found
 
     def doubts(self) -> list[str]:
-        """Return none: the arguments that limit what is trained are modelled."""
         return []
 
     def inputs(self) -> Inputs:
-        """The settings of the Trainer, marked as those of ms-swift."""
         found = super().inputs()
         return changed(found, settings=self.of_trainer(found.settings), alternatives=tuple(map(self.of_trainer, found.alternatives)))
 

@@ -1,4 +1,4 @@
-"""A command of ms-swift as its parser takes it: what the configs of `swift` and `megatron` have in common.
+"""A command of ms-swift as its parser takes it: what the configs of `swift` and `megatron_swift` have in common.
 
 Source: ms-swift 4.6.0 pipelines/base.py:35-44, utils/utils.py:178-190; transformers 5.19.0 hf_argparser.py:158-260.
 """
@@ -7,23 +7,32 @@ from __future__ import annotations
 
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.arguments.config import OptionsConfig
-from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
-from cfglint.frameworks.swift.command_line import (
-    CONFIG,
-    FILE_WINS,
-    VISIBLE,
-    devices_per_process,
-    named_by_option,
-    named_file,
-    shown_devices,
-)
+from cfglint.frameworks.arguments.parsing import LEFT, ListedWords, RefusedWords
+from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.swift import COMMANDS
 from cfglint.frameworks.swift.fields import Arguments, exists
 from cfglint.launch.argparse_types import spellings
 from cfglint.source.annotations import ConfigMapping, Operand
-from cfglint.source.document import SCALAR, Node
+from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.shell.command import CommandDocument
 
+FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides the line; from here on a file is the first argument
+CONFIG = "config"  # the option that names a file before 4.1
 ENVIRONMENT = "ENV"  # a key of a file, for variables
+RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
+SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, however many it sees
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
+OPTIONS = ListedWords("HfArgumentParser.parse_args_into_dataclasses")
+
+
+def command_of(facts: LaunchFacts, document: Document) -> str:
+    """The command of a run: `sft`, `pt`, `rlhf`; if no line starts it, it follows from the keys of the file."""
+    line = facts.launch.line
+    if line is None or line.program is None:
+        return RLHF if document.find((RLHF_TYPE,))[1] is not None else COMMANDS[-1]
+    words = line.program.string.replace("\\", "/").removesuffix(".py").replace(".", " ").replace("/", " ").split()
+    return words[-1] if words and words[-1] in COMMANDS else COMMANDS[-1]
 
 
 class CommandConfig(OptionsConfig):
@@ -35,28 +44,32 @@ class CommandConfig(OptionsConfig):
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
         """The values that the parser makes of the words."""
-        document = self.documents[0]
-        words = dict(values) if document.is_command else {str(key): as_words(value) for key, value in values.items() if key != ENVIRONMENT}
-        by_option = not document.is_command and named_by_option(self.facts.launch.line)
-        in_file = tuple(words) if by_option and self.own_version < FILE_WINS else ()
-        if by_option and self.own_version >= FILE_WINS:
-            words = {CONFIG: [named_file(self.facts.launch.line)]}  # no argument of this name: the file is not read
-        unread = not (document.is_command or by_option) and self.own_version < FILE_WINS and self.facts.launch.line is not None
-        found = self.parse_words(
-            {} if unread else words, [override for override in self.facts.overrides if override.key not in in_file], spellings
-        )
-        self.refused += [RefusedWords(LEFT, "", (named_file(self.facts.launch.line),))] if unread else []
-        return found
+        document, line, is_former = self.documents[0], self.facts.launch.line, self.own_version < FILE_WINS
+        words, overrides = dict(values), self.facts.overrides
+        if not document.is_command:
+            words = {str(key): as_words(value) for key, value in values.items() if key != ENVIRONMENT}
+            named = [file for file in line.files if file.role in ("positional", f"--{CONFIG}")] if line is not None else []
+            file = named[0].word.string if named else ""
+            if line is not None and any(file.role == f"--{CONFIG}" for file in line.files):
+                if is_former:
+                    overrides = tuple(override for override in overrides if override.key not in words)
+                else:
+                    words = {CONFIG: [file]}  # no argument of this name: the file is not read
+            elif line is not None and is_former:  # the file is not read either
+                parsed = self.parse_words({}, overrides, spellings)
+                self.refused += [RefusedWords(LEFT, "", (file,))]
+                return parsed
+        return self.parse_words(words, overrides, spellings)
 
     def exists(self, key: str) -> bool:
-        """Whether a command of any release has an argument of this name."""
         return exists(key)
 
     @property
     def devices_setting(self) -> Setting:
         """The variable with the visible GPUs, with its place; the command if it is not set in the script."""
         document, line = self.documents[0], self.facts.launch.line
-        word = shown_devices(line) if line is not None else None
+        environment = line.call.environment if line is not None else {}
+        word = next((environment[name] for name in VISIBLE if name in environment), None)
         if word is None or not isinstance(document, CommandDocument) or word.place is None or word.place[0] != document.path:
             return self.setting()
         start, end = document.within(word.place)
@@ -64,19 +77,29 @@ class CommandConfig(OptionsConfig):
 
     @property
     def devices(self) -> tuple[int, int] | None:
-        """(visible GPUs, processes) of a node; None if unknown, or if ms-swift does not compare them."""
-        return devices_per_process(self.facts)
+        """(visible GPUs, processes) of a node, as `swift.utils.is_mp` compares them; None if unknown, or if it does not compare them."""
+        line = self.facts.launch.line
+        if line is None or not line.processes or not line.nodes or line.processes % line.nodes:
+            return None
+        environment = line.call.environment
+        single = environment.get(SINGLE_DEVICE)
+        if single is not None and single.value in ("1", None):
+            return None
+        visible = next((environment[name] for name in VISIBLE if name in environment), None)
+        seen = line.machine_gpus
+        if visible is not None:
+            seen = None if visible.value is None else len([device for device in visible.value.split(",") if device.strip()])
+        return None if seen is None else (seen, line.processes // line.nodes)
 
     @property
     def is_whole(self) -> bool:
-        """Whether all arguments of the command are known."""
         return super().is_whole and not (self.facts.launch.line is not None and CONFIG in self.root)
 
 
 def as_words(value: object) -> list[str]:
     """The words that ms-swift makes of a value of its YAML or JSON file (4.6.0 cli/main.py:50-61)."""
     if isinstance(value, list):
-        return [str(each) for each in value]
+        return [str(item) for item in value]
     if isinstance(value, dict):
         import json
 

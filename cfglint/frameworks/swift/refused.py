@@ -80,7 +80,9 @@ def refused(
     """What the rows of some functions refuse; `releases` are those of other packages, `derived` what these set."""
     unread = {words.name: unknown_field(words.name) for words in config.refused if words.why == INVALID}
     written = {name: listed(value) for name, value in {**config.values, **unread}.items() if name in config.known}
-    closed = config.is_whole and not unread and not loads_arguments(config)
+    checkpoints = [name for name in ("resume_from_checkpoint", "adapters", "ckpt_dir", *OF_MEGATRON) if name in config.known]
+    adds_arguments = any(config.own(name) for name in checkpoints if name in OF_MEGATRON or config.own("load_args"))
+    closed = config.is_whole and not unread and not adds_arguments
     defaults = {name: listed(option.default) if closed else unknown_field(name) for name, option in config.known.items()}
     defaults.update(derived or {})
     defaults[WORLD] = PROCESSES if processes is None or not closed else processes
@@ -101,7 +103,6 @@ def refused_by_library(config: SwiftConfig) -> Iterator[Refusal]:
 
 
 def words_of(config: CommandConfig) -> Words:
-    """What findings say besides the rows."""
     flags = {name for name, option in config.known.items() if option.type == "bool"}
     return Words(KEPT, {(name,): "" for name in (WORLD, LOCAL, *INTERNAL)}, flags.__contains__, PLACES, {(WORLD,): "process"})
 
@@ -127,12 +128,6 @@ def changes_method(step: Remedy | Removal | str) -> bool:
 def listed(value: Any) -> Any:
     """A value in which tuples are lists, as the parser makes them."""
     return [*value] if isinstance(value, tuple) else value
-
-
-def loads_arguments(config: CommandConfig) -> bool:
-    """Whether a checkpoint adds its own arguments."""
-    checkpoints = [name for name in ("resume_from_checkpoint", "adapters", "ckpt_dir", *OF_MEGATRON) if name in config.known]
-    return any(config.own(name) for name in checkpoints if name in OF_MEGATRON or config.own("load_args"))
 
 
 def facts(config: CommandConfig, processes: int | None, releases: Mapping[str, Version]) -> Callable[..., Any]:

@@ -17,9 +17,9 @@ def samples(config: SwiftConfig) -> Samples | None:
         return None
     total, rows_in_all, files = 0, 0, list[str]()
     ratio = config.own("split_dataset_ratio") if not config.own("val_dataset") else 0
-    for each in named:
-        name, mark, number = str(each).rpartition("#")
-        path = local(config, name if mark and number.isdigit() else each)
+    for item in named:
+        name, mark, number = str(item).rpartition("#")
+        path = local(config, name if mark and number.isdigit() else item)
         if path is None:
             return None
         found = rows(config, path, "train")
@@ -29,14 +29,12 @@ def samples(config: SwiftConfig) -> Samples | None:
         taken = int(number) if mark and number.isdigit() else found.count
         rows_in_all += found.count
         if isinstance(ratio, (int, float)) and 0 < ratio < 1:
-            kept = min(taken, found.count)
-            taken = taken - max(int(kept * ratio), 1)
+            taken -= max(int(min(taken, found.count) * ratio), 1)
         total += taken
     if config.own("interleave_prob"):
         return unknown("`interleave_prob` draws the rows at random", *files)
     if config.packs:
         return unknown("rows are packed into blocks, whose number depends on their lengths", *files)
     truncates = config.own("truncation_strategy") in ("left", "right") and config.own("strict") is True
-    return Samples(
-        total, tuple(files), "" if truncates else SKIPPED if config.own("truncation_strategy") != "delete" else DROPPED, rows_in_all
-    )
+    why = "" if truncates else DROPPED if config.own("truncation_strategy") == "delete" else SKIPPED
+    return Samples(total, tuple(files), why, rows_in_all)

@@ -11,7 +11,6 @@ from cfglint.frameworks.swift.config import SwiftConfig
 
 
 def account(config: SwiftConfig) -> Summary:
-    """The lines about what is trained, and those about the Trainer."""
     summary = of_trainer(config)
     if not config.parsed:
         return summary

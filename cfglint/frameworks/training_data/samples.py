@@ -35,5 +35,4 @@ class Samples(Record):
         return f"{total:,} {'row' if total == 1 else 'rows'} of {of_files}" if total is not None else of_files
 
     def entry(self) -> SamplesEntry:
-        """The plain values for reports."""
         return {"files": [*self.files], "rows": self.count, "certain": self.certain, "why": self.why or None}

@@ -44,17 +44,15 @@ class Generation(Record):
     passes: Number
 
 
-def generation(config: TrlConfig) -> Generation:
-    return generation_from(config, config.batch.micro_batch.integer)
-
-
 def at_once(config: TrlConfig, micro: int) -> int | None:
     """The micro batches that one process takes from the loader at a time; None if their number is unknown."""
-    return count(generation_from(config, micro).steps) if config.own_sampler else 1
+    return count(generation(config, micro).steps) if config.own_sampler else 1
 
 
-def generation_from(config: TrlConfig, micro: Number) -> Generation:
+def generation(config: TrlConfig, micro: int | None = None) -> Generation:
+    """The numbers of a generation, with another micro batch if one is passed; an unknown one is None."""
     args, world = config.arguments, config.world_size
+    micro = config.batch.micro_batch.integer if micro is None else micro
     accumulation = known_number(args, "gradient_accumulation_steps")
     one = micro * world if micro is not None and world is not None else None
     size, steps_ = known_number(args, GENERATION), known_number(args, GENERATION_STEPS)
@@ -123,7 +121,9 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
     per_prompt = count(args["num_generations"])
     if not config.own_sampler or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
         return None
-    evaluation = evaluation_group(config)
+    own = count(args["num_generations_eval"]) if config.trl_version >= OWN_EVALUATION else None
+    samples, per_group = count(args["per_device_eval_batch_size"]), own or per_prompt
+    is_checked = any(config.trl_version in releases for releases in EVALUATION_CHECKED) and args.eval_strategy in ("steps", "epoch")
     size, steps_ = count(args[GENERATION]), count(args[GENERATION_STEPS])
     alone = config.trl_version in ONE_MICRO_BATCH
 
@@ -131,22 +131,10 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
         one = micro * processes
         made = size if size is not None else one * (1 if alone else steps_ or accumulation)
         whole = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
-        return whole and (evaluation is None or (evaluation[0] * processes) % evaluation[1] == 0)
+        return whole and (not is_checked or samples is None or (samples * processes) % per_group == 0)
 
     def accepts(micro: int, accumulation: int, processes: int) -> bool:
         in_command = not config.command_checks or fits(micro, accumulation, 1)  # which has one process
         return in_command and fits(micro, accumulation, processes)
 
     return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
-
-
-def evaluation_group(config: TrlConfig) -> tuple[int, int] | None:
-    """(evaluation samples of a process, completions per prompt) if evaluations must consist of complete groups."""
-    args = config.arguments
-    own = count(args["num_generations_eval"]) if config.trl_version >= OWN_EVALUATION else None
-    size, per_prompt = count(args["per_device_eval_batch_size"]), own or count(args["num_generations"])
-    if not any(config.trl_version in releases for releases in EVALUATION_CHECKED):
-        return None
-    if args.eval_strategy not in ("steps", "epoch") or size is None or not per_prompt:
-        return None
-    return size, per_prompt

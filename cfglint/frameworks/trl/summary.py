@@ -29,19 +29,15 @@ def account(config: TrlConfig) -> Summary:
         summary.add(LENGTH, "longest sample", setting)
     if config.own_sampler:
         made = generation(config)
+        prompts = as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
         summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
-        summary.derive(BATCH, "prompts", "prompts", prompts(config), "of one generation: generation batch / generations")
+        summary.derive(BATCH, "prompts", "prompts", prompts, "of one generation: generation batch / generations")
         summary.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
     summary.assumed.append(
         f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER
     )
     return summary
-
-
-def prompts(config: TrlConfig) -> int | None:
-    made = generation(config)
-    return as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
 
 
 def batches_because(config: TrlConfig) -> str:

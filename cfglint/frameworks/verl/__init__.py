@@ -55,11 +55,9 @@ class Verl(Framework):
         return CERTAIN if any(node.resolved().raw.startswith(PACKAGE_CONFIG) for node in path.resolved().items()) else NO_MATCH
 
     def may_be(self, names: list[str], path: str) -> bool:
-        """Whether the file has the sections of such a file."""
         return all(each in names for each in SECTIONS)
 
     def loader(self, document: Document, facts: LaunchFacts) -> Loader:
-        """The loader of Hydra for a config file, else that for the words of a command."""
         if document.is_command:
             return super().loader(document, facts)
         from cfglint.source.omegaconf import YAML
@@ -67,11 +65,9 @@ class Verl(Framework):
         return YAML
 
     def takes(self, launch: Launch) -> bool:
-        """Whether a line runs the module whose config is modelled."""
         return launch.line is not None and self.runs(launch.line)
 
     def config_files(self, launch: Launch) -> list[str]:
-        """The config files that the options of Hydra name, and those of the project that they include."""
         from cfglint.frameworks.verl.search_path import named_files
 
         return named_files(launch)

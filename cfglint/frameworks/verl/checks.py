@@ -17,6 +17,11 @@ from cfglint.frameworks.verl.sizes import (
     ACTOR,
     BATCH,
     CRITIC,
+    CRITIC_GLOBAL_MICRO,
+    CRITIC_MICRO,
+    CRITIC_MINI,
+    GLOBAL_MICRO,
+    LOG_PROB,
     MICRO,
     MINI,
     REF,
@@ -33,7 +38,7 @@ from cfglint.source.annotations import Any, Iterator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.rows.expressions import Row
+    from cfglint.frameworks.rows.expressions import Path, Row
     from cfglint.frameworks.rows.reasons import Condition
 
 STAGES = (CONFIG, INIT, STEP)
@@ -46,35 +51,21 @@ PLACES = {
     "VRL012": ("critic.strategy",),
     "VRL013": (f"{ACTOR}.megatron.tensor_model_parallel_size",),
     "VRL014": (BATCH, SAMPLES),
-    "VRL015": tuple(
-        f"{section}_per_gpu"
-        for section in (
-            f"{ACTOR}.ppo_micro_batch_size",
-            f"{REF}.log_prob_micro_batch_size",
-            f"{ROLLOUT}.log_prob_micro_batch_size",
-            f"{CRITIC}.ppo_micro_batch_size",
-        )
-    ),
-    "VRL016": tuple(
-        f"{section}.{name}micro_batch_size"
-        for section, name in ((ACTOR, "ppo_"), (REF, "log_prob_"), (ROLLOUT, "log_prob_"), (CRITIC, "ppo_"))
-    ),
-    "VRL017": (MINI, f"{CRITIC}.ppo_mini_batch_size"),
-    "VRL018": (f"{ACTOR}.ppo_micro_batch_size", f"{CRITIC}.ppo_micro_batch_size", f"{ROLLOUT}.log_prob_micro_batch_size"),
-    "VRL020": (
-        f"{REF}.ulysses_sequence_parallel_size",
-        f"{ACTOR}.ulysses_sequence_parallel_size",
-        f"{CRITIC}.ulysses_sequence_parallel_size",
-    ),
+    "VRL015": (MICRO, f"{REF}.{LOG_PROB}_per_gpu", f"{ROLLOUT}.{LOG_PROB}_per_gpu", CRITIC_MICRO),
+    "VRL016": (GLOBAL_MICRO, f"{REF}.{LOG_PROB}", f"{ROLLOUT}.{LOG_PROB}", CRITIC_GLOBAL_MICRO),
+    "VRL017": (MINI, CRITIC_MINI),
+    "VRL018": (GLOBAL_MICRO, CRITIC_GLOBAL_MICRO, f"{ROLLOUT}.{LOG_PROB}"),
+    "VRL020": tuple(f"{section}.ulysses_sequence_parallel_size" for section in (REF, ACTOR, CRITIC)),
     "VRL021": (f"{ROLLOUT}.temperature", "actor_rollout_ref.model.lora_rank"),
     "VRL022": (BATCH,),
     "VRL023": (f"{ROLLOUT}.tensor_model_parallel_size",),
-    "VRL024": (MICRO, f"{CRITIC}.ppo_micro_batch_size_per_gpu"),
-    "VRL029": tuple(f"{section}.ulysses_sequence_parallel_size" for section in (ACTOR, CRITIC)),
+    "VRL024": (MICRO, CRITIC_MICRO),
     "VRL025": (f"{ROLLOUT}.log_prob_use_dynamic_bsz",),
+    "VRL029": tuple(f"{section}.ulysses_sequence_parallel_size" for section in (ACTOR, CRITIC)),
 }
 MACHINE: dict[tuple[str, ...], str | None] = {("use_critic",): "", ("use_reference_policy",): "", (WORLD,): "", (ROWS,): ""}
 MESSAGES = {"VRL015": "neither `{0}` nor `{1}` is set", "VRL016": "`{0}` and `{1}` cannot be set together"}
+ARITHMETIC = [[operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">", "<=", ">=")]  # and comparison by size
 OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS = "VRL010", "VRL018", "VRL022", "VRL029"
 
 
@@ -95,13 +86,12 @@ def leaves(part: Any) -> Iterator[str]:
     if isinstance(part, list) and part[:1] in (["attr"], ["get"]):
         yield str(part[2])
     else:
-        for each in part if isinstance(part, list) else ():
-            yield from leaves(each)
+        for inner in part if isinstance(part, list) else ():
+            yield from leaves(inner)
 
 
 @functools.cache
 def pages() -> RowPages:
-    """The pages of verl's checks."""
     return RowPages(KIND)
 
 
@@ -112,36 +102,22 @@ def exceptions(_: str) -> Iterator[tuple[str, str]]:
 
 @functools.lru_cache(maxsize=32)
 def plan(release: Version, parts: frozenset[str], targets: frozenset[tuple[str, str]]) -> Plan:
-    """The rows of a release for sections with these classes, of the functions for all runs and those of some parts."""
-    rows: dict[Stage, list[Row]] = {}
-    for stage in (CONFIG, INIT):
-        functions = [
-            function for function in table_of(KIND).functions(stage, release) if "-" not in function.name or function.name in parts
-        ]
-        found = (row for function in functions for row in function.rows)
-        rows[stage] = [row for each in found if (row := of_targets(each, targets)) is not None]
+    """The rows of a release for sections with these classes, of the functions for all runs and those of some parts; without their
+    conditions on the classes of sections.
+    """
+    rows: dict[Stage, list[Row]] = {CONFIG: [], INIT: []}
+    for stage, found in rows.items():
+        for function in table_of(KIND).functions(stage, release):
+            for row in function.rows if "-" not in function.name or function.name in parts else ():
+                asked = [guard for guard in row["when"] if is_about_class(guard)]
+                if all((dotted(guard[1][1]), guard[2]) in targets for guard in asked):
+                    found.append({**row, "when": [guard for guard in row["when"] if guard not in asked]})
     return Plan(rows)
 
 
-def parts_of(tree: ComposedConfig) -> Iterator[str]:
-    """The names of the functions of a run: the workers of its strategies, and the trainer."""
-    for key, workers in ((STRATEGY, ("worker", "rollout", "optimizer")), ("critic.strategy", ("critic",))):
-        strategy = str(tree.value(key)).removesuffix("2")
-        yield from (f"{strategy}-{worker}" for worker in workers)
-    yield "engine-worker"
-    yield from ("trainer-v1", "pools-v1") if tree.is_true("trainer.use_v1") else ("trainer-v0",)
-
-
-def of_targets(row: Row, targets: frozenset[tuple[str, str]]) -> Row | None:
-    """A row without its conditions on the classes of sections; None if they do not hold."""
-    asked = [
-        guard
-        for guard in row["when"]
-        if isinstance(guard, list) and guard[0] == "==" and isinstance(guard[1], list) and guard[1][-1] == TARGET
-    ]
-    if any((dotted(guard[1][1]), guard[2]) not in targets for guard in asked):
-        return None
-    return {**row, "when": [guard for guard in row["when"] if guard not in asked]}
+def is_about_class(guard: Any) -> bool:
+    """Whether a condition is about the class of the object that Hydra makes of a section."""
+    return isinstance(guard, list) and guard[0] == "==" and isinstance(guard[1], list) and guard[1][-1] == TARGET
 
 
 def dotted(section: Any) -> str:
@@ -163,8 +139,9 @@ def failed(tree: ComposedConfig, sizes: Sizes) -> list[Refusal]:
     if not tree.values:
         return []
     refusals = [*refused(tree, sizes)]
-    keys = {key for refusal in refusals if refusal.kind == OF_A_SIZE for key in refusal.keys[:1]}
-    refusals += [each for check in CHECKS for each in check(tree, sizes) if each.kind != OF_A_SIZE or each.key not in keys]
+    keys = {refusal.key for refusal in refusals if refusal.kind == OF_A_SIZE}
+    by_hand = (refusal for check in CHECKS for refusal in check(tree, sizes))
+    refusals += [refusal for refusal in by_hand if refusal.kind != OF_A_SIZE or refusal.key not in keys]
     refusals.sort(key=lambda refusal: STAGES.index(refusal.fails_at))
     if sizes.batch is None or sizes.batch > 0:
         return refusals
@@ -173,44 +150,34 @@ def failed(tree: ComposedConfig, sizes: Sizes) -> list[Refusal]:
 
 
 def refused(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
-    """What the rows refuse."""
-    steps = sizes.steps_per_epoch
-    values = {
-        **tree.resolved,
-        "use_critic": known(uses_critic(tree)),
-        "use_reference_policy": known(uses_reference(tree)),
-        WORLD: known(sizes.gpus),
-        ROWS: unknown_field(ROWS) if steps is None else range(steps),
-    }
-    rows = plan(tree.release, frozenset(parts_of(tree)), frozenset(classes_of(tree.values)))
+    numbers = {"use_critic": uses_critic(tree), "use_reference_policy": uses_reference(tree), WORLD: sizes.gpus}
+    values = {**tree.resolved, **{name: unknown_field("a number") if value is None else value for name, value in numbers.items()}}
+    values[ROWS] = unknown_field(ROWS) if sizes.steps_per_epoch is None else range(sizes.steps_per_epoch)
+    actor, critic = (str(tree.value(key)).removesuffix("2") for key in (STRATEGY, "critic.strategy"))
+    parts = {f"{actor}-worker", f"{actor}-rollout", f"{actor}-optimizer", f"{critic}-critic", "engine-worker"}
+    parts |= {"trainer-v1", "pools-v1"} if tree.is_true("trainer.use_v1") else {"trainer-v0"}
     words = Words(KEPT, MACHINE, lambda key: isinstance(tree.value(key), bool), PLACES, {(WORLD,): "GPU"})
-    check = RunCheck(rows, values)
+    check = RunCheck(plan(tree.release, frozenset(parts), frozenset(classes_of(tree.values))), values)
     for refusal in check.refusals(words):
         if refusal.kind == OF_ROWS:
             refusal.message, refusal.help = too_few(sizes), ["set a smaller batch"]
         elif refusal.kind == OF_GLOBAL and (key := next((key for key in refusal.keys if key.endswith("_per_gpu")), "")):
-            every = key.removesuffix("_per_gpu")
-            if tree.value(every) is None:
+            for_all = key.removesuffix("_per_gpu")
+            if tree.value(for_all) is None:
                 continue  # neither is set, which another check refuses
-            refusal.paths = [tuple(every.split(".")), tuple(key.split("."))]
-            refusal.message, refusal.help = f"`{every}` is not read from verl 0.8.0 on, and `{key}` is not set", [f"set `{key}`"]
+            refusal.paths = [tuple(for_all.split(".")), tuple(key.split("."))]
+            refusal.message, refusal.help = f"`{for_all}` is not read from verl 0.8.0 on, and `{key}` is not set", [f"set `{key}`"]
         elif refusal.kind in MESSAGES and len(refusal.keys) > 1:
             refusal.message = MESSAGES[refusal.kind].format(*refusal.keys)
         elif check.failures.get(id(refusal)) == OF_GROUPS:
             refusal.message = f"`{refusal.key}` is {tree.value(refusal.key)}, more than the {sizes.gpus} GPUs"
             refusal.help = [f"set `{refusal.key}` to a divisor of {sizes.gpus}"]
-        if not refusal.failed and refusal.key not in check.derived:
-            yield refusal
-        elif (
-            refusal.failed and refusal.keys and "'NoneType' object " not in refusal.exception and all(tree.has(key) for key in refusal.keys)
-        ):
+        if not refusal.failed:
+            if refusal.key not in check.derived:
+                yield refusal
+        elif refusal.keys and "'NoneType' object " not in refusal.exception and all(map(tree.has, refusal.keys)):
             refusal.kind = check.failures[id(refusal)]
             yield refusal
-
-
-def known(value: object) -> object:
-    """A number or answer for rows."""
-    return unknown_field("a number") if value is None else value
 
 
 class RunCheck(Check):
@@ -222,51 +189,59 @@ class RunCheck(Check):
         self.derived: set[str] = set()  # keys whose value verl takes from another one, at which it is refused, too
 
     def refusal(self, raised: Raised, *others: Any) -> Refusal:
-        found = super().refusal(raised, *others)
-        if found.failed:
+        refusal = super().refusal(raised, *others)
+        if refusal.failed:
             from cfglint.frameworks.rows.reasons import Condition
 
-            self.failures[id(found)] = pages()(raised.row, raised.kind)
-            self.place(found, Condition(raised.row, self.plan.rows, raised.state, self.written))
-        path = found.paths[0] if found.paths else ()
+            self.failures[id(refusal)] = pages()(raised.row, raised.kind)
+            self.place(refusal, Condition(raised.row, self.plan.rows, raised.state, self.written))
+        else:
+            refusal.paths = [self.written_path(path, raised.state.values) for path in refusal.paths]
+        path = refusal.paths[0] if refusal.paths else ()
         used = value_at(raised.state.values, path) if path else None
         if isinstance(used, str) and used != value_at(self.written, path):
-            self.derived.add(found.key)
+            self.derived.add(refusal.key)
         if "within" in raised.row:
             target, key = raised.row["within"]
             said = f"{raised.kind}({raised.message!r})" if raised.message else f"{raised.kind}()"
-            found.exception = f"{INSTANTIATION} '{target}': {said} full_key: {key}"
-        found.exception = found.exception.replace("'list'", "'ListConfig'")
-        found.paths = found.paths if found.paths or found.failed else [tuple(key.split(".")) for key in PLACES.get(found.kind, (STRATEGY,))]
-        return found
+            refusal.exception = f"{INSTANTIATION} '{target}': {said} full_key: {key}"
+        refusal.exception = refusal.exception.replace("'list'", "'ListConfig'")
+        if not refusal.paths and not refusal.failed:
+            refusal.paths = [tuple(key.split(".")) for key in PLACES.get(refusal.kind, (STRATEGY,))]
+        return refusal
 
-    def place(self, found: Refusal, condition: Condition) -> None:
+    def written_path(self, path: Path, values: Any) -> Path:
+        """A key, or its former name, which has no first section, where the program took the value from there."""
+        used, former = value_at(values, path), path[1:]
+        is_former = used is not None and used != value_at(self.written, path) and used == value_at(self.written, former)
+        return former if is_former else path
+
+    def place(self, refusal: Refusal, condition: Condition) -> None:
         """Place a refusal where Python fails at the values of its arithmetic that are not numbers."""
-        row, values = condition.row, condition.run.values
-        parts = [each for part in (*row["when"], row.get("be"), row.get("try"), row.get("say")) for each in operands(part)]
-        paths = dict.fromkeys(path for part in parts for path in number_paths(part, condition) if path not in MACHINE)
-        wrong = [path for path in paths if not isinstance(value_at(values, path), int)]
-        first = PLACES.get(self.failures[id(found)], ())
-        found.paths = wrong or sorted(paths, key=lambda path: ".".join(path) not in first)
-        if found.paths and self.failures[id(found)] == OF_A_SIZE:
-            value = spelled(value_at(values, found.paths[0]))
-            found.message, found.help = f"`{found.key}` is {value}, not an integer", [f"set `{found.key}` to an integer"]
-        elif found.paths:
-            found.message = f"`{found.key}` is {value_at(values, found.paths[0])}: {found.message.rpartition(': ')[2]}"
+        row, values, page = condition.row, condition.run.values, self.failures[id(refusal)]
+        paths: dict[tuple[str, ...], None] = {}
+        for part in walk([*row["when"], row.get("be"), row.get("try"), row.get("say")]):
+            if not isinstance(part, list) or part[:1] not in ARITHMETIC:
+                continue
+            for operand in part[1:]:
+                paths.update(dict.fromkeys(path for path in number_paths(operand, condition) if path not in MACHINE))
+        wrong = [self.written_path(path, values) for path in paths if not isinstance(value_at(values, path), int)]
+        first = PLACES.get(page, ())
+        refusal.paths = wrong or sorted(paths, key=lambda path: ".".join(path) not in first)
+        if not refusal.paths:
+            return
+        value = value_at(values, refusal.paths[0])
+        if page == OF_A_SIZE:
+            refusal.message, refusal.help = f"`{refusal.key}` is {spelled(value)}, not an integer", [f"set `{refusal.key}` to an integer"]
+        else:
+            refusal.message = f"`{refusal.key}` is {value}: {refusal.message.rpartition(': ')[2]}"
 
 
-def operands(part: Any) -> Iterator[Any]:
-    """What an expression does arithmetic with, or compares by size."""
-    for each in walk(part):
-        if isinstance(each, list) and each[:1] in ([operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">", "<=", ">=")):
-            yield from each[1:]
-
-
-def number_paths(part: Any, condition: Condition) -> Iterator[tuple[str, ...]]:
+def number_paths(operand: Any, condition: Condition) -> Iterator[tuple[str, ...]]:
     """The paths of the keys in an operand, of a choice those of the alternative that holds."""
-    if isinstance(part, list) and part[:1] == ["if"]:
+    if isinstance(operand, list) and operand[:1] == ["if"]:
         try:
-            part = part[2 if condition.run.truth(part[1]) is True else 3]
+            operand = operand[2 if condition.run.truth(operand[1]) is True else 3]
         except Raised:
             return
-    yield from condition.paths(part)
+    yield from condition.paths(operand)

@@ -13,11 +13,11 @@ from cfglint.frameworks.base import FORK_KEYS, Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.verl import FRAMEWORK
-from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
+from cfglint.frameworks.verl.own_copy import ENGINE_WORKERS, OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import (
+    RELEASES_OF_PROGRAMS,
     Location,
     UnknownFolder,
-    lacks_program,
     located,
     of_file,
     options_of,
@@ -30,7 +30,7 @@ from cfglint.frameworks.verl.values import ComposedConfig
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
-from cfglint.source.hydra.composition import Composed, compose
+from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, parse_override
 from cfglint.source.hydra.values import Sweep
@@ -40,10 +40,6 @@ from cfglint.source.shell import is_markdown
 from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stands_for_more
 from cfglint.source.shell.placed_text import UNKNOWN, Text, unknown_value
 from cfglint.source.shell.reasons import PLACEHOLDER as OPEN_PLACEHOLDER
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.hydra.defaults_list import Repository
 
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
@@ -78,40 +74,52 @@ class VerlConfig(Config):
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
         super().__init__(documents, facts, kinds)
+        launch = facts.launch
         self.command = documents[0]
         self.refused: list[RefusedWord] = []
         self.is_open = False  # whether the line has words, or names files, that are not known
         self.is_excerpt = False  # whether a page leaves out overrides, with `...`
         self.location: Location | None = None
-        self.copy = copy_of(facts)
-        self.primary = primary_of(facts.launch)
+        self.copy: OwnCopy | None = None  # the copy of verl in the project that the line runs
+        if launch.program_path and launch.project is not None:
+            self.copy = OwnCopy(os.path.dirname(os.path.dirname(launch.program_path)), launch.project.read)
+        self.primary = primary_of(launch)
         self.words: list[tuple[HydraOverride, Text]] = []
         self.origins: dict[tuple[Any, ...], Operand] = {}
         self.values = self._composed()
         if self.is_open:
             self.refused.clear()
-            self.facts = self.outside_with(OWN_COPY if self.copy is not None else OWN_FILES)
-        elif self.copy is not None and not facts.is_known(self.package) and self.package not in facts.outside:
-            self.facts = self.outside_with(OWN_COPY)
+        if self.is_open or (self.copy is not None and not facts.is_known(self.package) and self.package not in facts.outside):
+            self.facts = facts.replace(outside={**facts.outside, self.package: OWN_FILES if self.copy is None else OWN_COPY})
         self.tree = ComposedConfig(self.values, self.facts, self.version)
         self.sizes = Sizes(self.tree)
         self._failing: list[Refusal] | None = None
 
     def _composed(self) -> ConfigMapping:
+        facts, launch = self.facts, self.facts.launch
         if not self.command.is_command:
-            load_result = self.framework.loader(self.command, self.facts).read(self.command)
+            load_result = self.framework.loader(self.command, facts).read(self.command)
             self.load_problems = [(self.command, problem) for problem in load_result.problems]
         if self.load_problems:
             return {}
         if self.lacks_program:
-            self.refused.append(RefusedWord(None, f"No module named {program_of(self.facts.launch)}", None, ""))
+            self.refused.append(RefusedWord(None, f"No module named {program_of(launch)}", None, ""))
             return {}
-        line = self.facts.launch.line
-        words = line.arguments if line is not None else []
-        overrides = self._read(words)
+        words = launch.line.arguments if launch.line is not None else []
+        options, places = command_line.split([word.string for word in words])
+        unknown = [words[place] for flag, _, place in options if command_line.refused([flag])]
+        if unknown:
+            first, *others = [word.string for word in unknown]
+            exception = command_line.refused([first, *others])
+            self.refused.append(RefusedWord(unknown[0], f"SystemExit: 2 ({exception})", None, first, tuple(others)))
+        overrides = [override for place in places for override in self._override(words[place])]
+        overrides += [parse_override(f"++{override.key}={override.values[0]}") for override in facts.overrides if override.values]
         try:
             if isinstance(self.command, CommandDocument):
-                self.location = located(self.facts.launch, self.version, self.primary, options_of(words), searched_by(overrides))
+                # the last `hydra.searchpath` of the line counts
+                searched = [override.value for override in overrides if override.key == SEARCH_PATH]
+                entries = searched[-1] if searched and isinstance(searched[-1], list) else searched or None
+                self.location = located(launch, self.version, self.primary, options_of(words), entries)
             else:
                 self.location = of_file(self.command, self.version)
         except UnknownFolder:
@@ -120,31 +128,23 @@ class VerlConfig(Config):
             self.refused.append(RefusedWord(None, problem.exception, None, ""))
         if self.location is None or self.is_open:
             return {}
-        for _ in range(MOST_REFUSED):
-            composed = attempt(self.location.repository, self.location.name, overrides)
-            if isinstance(composed, Composed):
-                self.origins = composed.origins
-                return composed.values
-            override = composed.override
-            if override is None:
-                self.refused.append(RefusedWord(None, composed.exception, None, ""))
-                return {}
-            self.refused.append(RefusedWord(self.word_of(override), composed.exception, override, override.text, composed.options))
-            overrides = [hydra_override for hydra_override in overrides if hydra_override is not override]
-        return {}
+        return self._compose(self.location, overrides)
 
-    def _read(self, words: list[Text]) -> list[HydraOverride]:
-        options, places = command_line.split([word.string for word in words])
-        unknown = [words[place] for flag, _, place in options if command_line.refused([flag])]
-        if unknown:
-            exception = command_line.refused([word.string for word in unknown])
-            others = tuple(word.string for word in unknown[1:])
-            self.refused.append(RefusedWord(unknown[0], f"SystemExit: 2 ({exception})", None, unknown[0].string, others))
-        hydra_overrides = [override for place in places for override in self._override(words[place])]
-        return [
-            *hydra_overrides,
-            *(parse_override(f"++{override.key}={override.values[0]}") for override in self.facts.overrides if override.values),
-        ]
+    def _compose(self, location: Location, overrides: list[HydraOverride], tries: int = MOST_REFUSED) -> ConfigMapping:
+        """The composed values, without the overrides that Hydra refuses."""
+        try:
+            composed = compose(location.repository, location.name, overrides)
+        except CompositionError as problem:
+            refused = problem.override
+            if refused is None:
+                self.refused.append(RefusedWord(None, problem.exception, None, ""))
+                return {}
+            word = next((word for override, word in self.words if override is refused), None)
+            self.refused.append(RefusedWord(word, problem.exception, refused, refused.text, problem.options))
+            rest = [override for override in overrides if override is not refused]
+            return self._compose(location, rest, tries - 1) if tries > 1 else {}
+        self.origins = composed.origins
+        return composed.values
 
     def _override(self, word: Text) -> list[HydraOverride]:
         text = word.string
@@ -172,26 +172,26 @@ class VerlConfig(Config):
 
     @property
     def lacks_program(self) -> bool:
-        """Whether the line starts a module that the release does not have."""
-        return lacks_program(self.facts.launch, self.version)
+        """Whether the line starts a module that the release does not have.
+
+        Source: verl 0.3.0 to 0.9.1 trainer/ (`fsdp_sft_trainer.py` up to 0.7.0, `sft_trainer.py` from 0.6.0 on).
+        """
+        releases = RELEASES_OF_PROGRAMS.get(program_of(self.facts.launch))
+        return releases is not None and self.version not in releases and not self.facts.launch.program_path
 
     @property
     def own_size(self) -> Size | None:
         """The GPUs of each node, and the nodes: no launcher starts the workers, and no variable counts them."""
-        each, nodes = self.sizes.gpus_per_node, self.sizes.nodes
-        return Size(each, nodes) if each is not None and nodes is not None else None
+        per_node, nodes = self.sizes.gpus_per_node, self.sizes.nodes
+        return Size(per_node, nodes) if per_node is not None and nodes is not None else None
 
     def is_own_value(self, key: str) -> bool:
         """Whether a key has a value of its own, and does not follow another one."""
         value = self.get(*key.split("."))
         return value is not None and not (isinstance(value, str) and "${" in value)
 
-    def word_of(self, override: HydraOverride) -> Text | None:
-        return next((word for hydra_override, word in self.words if hydra_override is override), None)
-
     @property
     def is_own(self) -> bool:
-        """Whether all files of the composition are those of the project."""
         return self.location is not None and self.location.is_own
 
     @property
@@ -220,13 +220,9 @@ class VerlConfig(Config):
         value = self.value(failed.key)
         if failed.kind == CHOICES and isinstance(value, str) and self.copy.names(value):
             return False
-        if (failed.kind, failed.exception) in OF_ENGINE_WORKERS and not self.copy.has_engine_workers:
+        if (failed.kind, failed.exception) in OF_ENGINE_WORKERS and not self.copy.has(ENGINE_WORKERS):
             return False
         return self.copy.raises(failed.exception)
-
-    def outside_with(self, reason: str) -> LaunchFacts:
-        """The facts with a release that is not modelled."""
-        return self.facts.replace(outside={**self.facts.outside, self.package: reason})
 
     @property
     def may_resume(self) -> bool:
@@ -244,22 +240,18 @@ class VerlConfig(Config):
         return super().other_defaults if self.facts.launch.further else ()
 
     def value(self, key: str, default: ConfigValue = None) -> Operand:
-        """The resolved value of a dotted key; see `ComposedConfig.value`."""
         return self.tree.value(key, default)
 
     @property
     def failing(self) -> list[Refusal]:
-        """The failing checks, in the order in which a run reaches them."""
         if self._failing is None:
-            self._failing = [refusal for refusal in self.failed() if self.is_raised(refusal) is not False and self.is_shown(refusal)]
+            raised = (refusal for refusal in self.failed() if self.is_raised(refusal) is not False)
+            self._failing = [*raised]
+            if self.is_excerpt:  # a page, which may leave out values that are set
+                self._failing = [refusal for refusal in self._failing if all(self.setting(key).origin != DEFAULT for key in refusal.keys)]
         return self._failing
 
-    def is_shown(self, failed: Refusal) -> bool:
-        """Whether a failing check is about values that the line sets; a page may leave out the others."""
-        return not self.is_excerpt or all(self.setting(key).origin != DEFAULT for key in failed.keys)
-
     def failed(self) -> list[Refusal]:
-        """The checks of the release that fail."""
         from cfglint.frameworks.verl.checks import failed
 
         return failed(self.tree, self.sizes)
@@ -270,50 +262,28 @@ class VerlConfig(Config):
         return next(((path, problem) for path in written_first if (problem := self.tree.problem(path))), None)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
-        """The value at a dotted key with its place: the word of the line, else the default of the release."""
-        key = path[0] if len(path) == 1 else ".".join(map(str, path))
-        steps = tuple(str(key).split("."))
-        origin = self.origins.get(steps)
+        """The value at a dotted key with its place: the word of the line or the file of the project, else the default of the release."""
+        key = ".".join(map(str, path))
+        steps = tuple(key.split("."))
+        origin, is_unresolved = self.origins.get(steps), bool(self.tree.problem(steps))
         if isinstance(origin, HydraOverride):
             key_node, node = self.command.find((origin.key,))
-            shown = origin.value if self.tree.problem(steps) else self.value(str(key))
-            return Setting((str(key),), shown, OVERRIDE, self.command, node, key_node, self.place_name(node))
-        written = self.written_in_file(origin, str(key))
-        if written is not None:
-            return written
-        is_known = origin is not None and not self.tree.problem(steps) and not self.tree.is_missing(str(key))
-        shown = self.value(str(key)) if is_known else value
-        return Setting(
-            (str(key),), shown, DEFAULT if not because else DERIVED, self.command, None, None, because or f"default of {self.release}"
-        )
-
-    def written_in_file(self, origin: tuple[str, tuple[Any, ...]] | None, key: str) -> Setting | None:
-        """The setting of a key in a config file of the project; None if it is in none. The files of a copy of verl have defaults."""
-        if origin is None or self.location is None:
-            return None
-        path, inside = origin
-        documents = [*(each for each in self.documents[1:] if each.path == path), *self.loaded(path)]
-        document = documents[0] if documents else None
-        if document is None:
-            return None
-        key_node, node = document.find(inside)
-        shown = None if self.tree.problem(tuple(key.split("."))) else self.value(key)
-        if self.copy is not None and path.startswith(own_folder(self.facts.launch)):
-            return Setting((key,), shown, DEFAULT, self.command, None, None, f"default of {path}")
-        return Setting(inside, shown, WRITTEN, document, node, key_node, self.place_of(document, node))
-
-    def loaded(self, path: str) -> list[Document]:
-        """The document of a file of the project that was composed."""
-        folders = self.location.folders if self.location is not None else []
-        return [folder.documents[path] for folder in folders if path in folder.documents]
-
-    def place_name(self, node: Node | None) -> str:
-        """The place of a node of the line: `train.sh:3`."""
-        return self.place_of(self.command, node)
-
-    def place_of(self, document: Document, node: Node | None) -> str:
-        """The place of a node: `train.yaml:3`."""
-        return f"{document.path}:{document.position(node.start)[0]}" if node is not None else document.path
+            shown = origin.value if is_unresolved else self.value(key)
+            return Setting((key,), shown, OVERRIDE, self.command, node, key_node, place_of(self.command, node))
+        if origin is not None and self.location is not None:
+            file, inside = origin
+            composed = (folder.documents[file] for folder in self.location.folders if file in folder.documents)
+            document = next((document for document in self.documents[1:] if document.path == file), next(composed, None))
+            if document is not None:
+                shown = None if is_unresolved else self.value(key)
+                if self.copy is not None and file.startswith(own_folder(self.facts.launch)):  # whose files have the defaults
+                    return Setting((key,), shown, DEFAULT, self.command, None, None, f"default of {file}")
+                key_node, node = document.find(inside)
+                return Setting(inside, shown, WRITTEN, document, node, key_node, place_of(document, node))
+        is_known = origin is not None and not is_unresolved and not self.tree.is_missing(key)
+        origin_of_value = DERIVED if because else DEFAULT
+        shown = self.value(key) if is_known else value
+        return Setting((key,), shown, origin_of_value, self.command, None, None, because or f"default of {self.release}")
 
     @property
     def unknown_overrides(self) -> list[RefusedWord]:
@@ -340,26 +310,9 @@ class VerlConfig(Config):
         key = refused.override.key if refused.override is not None else refused.text.partition("=")[0].lstrip("+~-")
         value = refused.override.value if refused.override is not None else None
         key_node, node = self.command.find((key,))
-        return Setting((key,), value, OVERRIDE, self.command, node, key_node, self.place_name(node))
+        return Setting((key,), value, OVERRIDE, self.command, node, key_node, place_of(self.command, node))
 
 
-def copy_of(facts: LaunchFacts) -> OwnCopy | None:
-    """The copy of verl in the project that the line runs; None if it runs an installed one."""
-    launch = facts.launch
-    if not launch.program_path or launch.project is None:
-        return None
-    return OwnCopy(os.path.dirname(os.path.dirname(launch.program_path)), launch.project.read)
-
-
-def searched_by(overrides: list[HydraOverride]) -> list[Any] | None:
-    """The entries of `hydra.searchpath` that a line sets; None if it sets none."""
-    given = [override.value for override in overrides if override.key == SEARCH_PATH]
-    return given[-1] if given and isinstance(given[-1], list) else given or None
-
-
-def attempt(files: Repository, name: str, overrides: list[HydraOverride]) -> Composed | CompositionError:
-    """The composition of a config, or why Hydra refuses it."""
-    try:
-        return compose(files, name, overrides)
-    except CompositionError as problem:
-        return problem
+def place_of(document: Document, node: Node | None) -> str:
+    """The place of a node: `train.yaml:3`."""
+    return f"{document.path}:{document.position(node.start)[0]}" if node is not None else document.path

@@ -50,26 +50,18 @@ def source(name: str, release: Version) -> Source:
     package: str | None = None
     for key, row in HISTORY.fields(name, release).items():
         if key == DEFAULTS:
-            defaults = [{each[0]: each[1]} if isinstance(each, (list, tuple)) else each for each in row[DEFAULT]]
+            defaults = [{item[0]: item[1]} if isinstance(item, (list, tuple)) else item for item in row[DEFAULT]]
         elif key == HEADER:
             package = row[DEFAULT]
         else:
-            place(values, key.split("."), as_lists(row[DEFAULT]))
+            section = values
+            *sections, last = key.split(".")
+            for step in sections:
+                section = section.setdefault(step, {})
+            section[last] = as_lists(row[DEFAULT])
     return Source(name, values, defaults, package)
-
-
-def place(values: ConfigMapping, steps: list[str], value: object) -> None:
-    """Set the value at a path, with the mappings that lead there."""
-    for step in steps[:-1]:
-        values = values.setdefault(step, {})
-    values[steps[-1]] = value
 
 
 def as_lists(value: object) -> Operand:
     """A constant of the tables with its tuples as lists."""
-    return [as_lists(each) for each in value] if isinstance(value, (list, tuple)) else value
-
-
-def fields_of_class(name: str, release: Version) -> set[str]:
-    """The fields of a dataclass of verl's configs in a release; empty if it has no such class."""
-    return set(HISTORY.fields(f"{CLASS}{name}", release))
+    return [as_lists(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -17,11 +17,16 @@ SHARD = "model_world_size_"
 
 def resumption(config: VerlConfig) -> Resumption | None:
     """The checkpoint of a run: the one that the user or the line names, else the last one of its output folder."""
-    checkpoint = given_checkpoint(config.facts, PATH) or chosen(config)
-    if checkpoint is not None and checkpoint.checkpoint is not None:
-        checkpoint.begin = step_of("".join(checkpoint.name.rstrip("/").rpartition(STEP)[1:]), STEP)
-        checkpoint.end = end(config, checkpoint.begin)
-    return checkpoint
+    resumed = given_checkpoint(config.facts, PATH) or chosen(config)
+    if resumed is None or resumed.checkpoint is None:
+        return resumed
+    resumed.begin = begin = step_of("".join(resumed.name.rstrip("/").rpartition(STEP)[1:]), STEP)
+    total, of_epoch, epochs = config.sizes.total_steps, config.sizes.steps_per_epoch, config.value("trainer.total_epochs")
+    if begin is not None and total is not None:
+        # the epoch begins at the steps that are done, and one more step is made inside of an epoch
+        is_done = of_epoch and isinstance(epochs, int) and begin // of_epoch >= epochs
+        resumed.end = begin if is_done else max(total, begin + 1)
+    return resumed
 
 
 def chosen(config: VerlConfig) -> Resumption | None:
@@ -42,16 +47,6 @@ def chosen(config: VerlConfig) -> Resumption | None:
     name = os.path.join(output, f"{STEP}{number}")
     last = named_checkpoint(name, origin)
     return Resumption(config.setting(OUTPUT), name, last, is_certain=True, is_unasked=True) if last is not None else None
-
-
-def end(config: VerlConfig, begin: int | None) -> int | None:
-    """The step at which the run ends: the epoch begins at the steps that are done, and one more step is made inside of an epoch."""
-    total, of_epoch, epochs = config.sizes.total_steps, config.sizes.steps_per_epoch, config.value("trainer.total_epochs")
-    if begin is None or total is None:
-        return None
-    if of_epoch and isinstance(epochs, int) and begin // of_epoch >= epochs:
-        return begin
-    return max(total, begin + 1)
 
 
 def processes(checkpoint: Checkpoint) -> int | None:

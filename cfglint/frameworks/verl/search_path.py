@@ -15,7 +15,7 @@ from cfglint.source.document import Document
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.defaults_list import CompositionError, DefaultsList
 from cfglint.source.hydra.folders import FILE, PACKAGE, ConfigFolder, SearchPath, further_folders
-from cfglint.source.project_files import ROOT, Project
+from cfglint.source.project_files import ROOT
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text
 
@@ -73,11 +73,11 @@ def located(
         elif flag in command_line.MORE_FOLDERS:
             more.append(value)
     first = finder.of_program(path)
-    chain: list[Repository] = [first, *(finder.folder(each) for each in more)]
+    chain: list[Repository] = [first, *(finder.folder(folder) for folder in more)]
     primary = first.load(name)
     if searched is None:
         searched = further_folders(primary) if primary is not None else ()
-    chain.extend(finder.entry(str(each)) for each in searched)
+    chain.extend(finder.entry(str(entry)) for entry in searched)
     is_own = not any(isinstance(repository, ReleaseFiles) for repository in chain)
     return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
 
@@ -124,15 +124,6 @@ def program_of(launch: Launch) -> str:
     return program.string if program is not None else PPO
 
 
-def lacks_program(launch: Launch, release: Version) -> bool:
-    """Whether a launch starts a module of the package that the release does not have.
-
-    Source: verl 0.3.0 to 0.9.1 trainer/ (`fsdp_sft_trainer.py` up to 0.7.0, `sft_trainer.py` from 0.6.0 on).
-    """
-    span = RELEASES_OF_PROGRAMS.get(program_of(launch))
-    return span is not None and release not in span and not launch.program_path
-
-
 def own_folder(launch: Launch) -> str:
     """The config folder of the copy of verl that a line runs; empty without one."""
     return os.path.join(os.path.dirname(launch.program_path), CONFIG) if launch.program_path else ""
@@ -159,10 +150,16 @@ class Finder:
     def entry(self, text: str) -> Repository:
         """The folder of an entry of `hydra.searchpath`."""
         if text.startswith(PACKAGE):
-            inside = text.removeprefix(PACKAGE).strip("/")
-            if inside != OWN_PACKAGE:
+            if text.removeprefix(PACKAGE).strip("/") != OWN_PACKAGE:
                 raise UnknownFolder(text)
-            return self._copy() or ReleaseFiles(self._release)
+            # that of the copy of verl in the folder that the program is started in, or at the top of the project
+            for top in (f"{ROOT}/{OWN_CONFIG}", OWN_CONFIG):
+                try:
+                    self.folder(top)
+                except UnknownFolder:
+                    continue
+                return self.folder(top)
+            return ReleaseFiles(self._release)
         path = text.removeprefix(FILE)
         try:
             return self.folder(path)
@@ -173,36 +170,18 @@ class Finder:
 
     def folder(self, path: str) -> Repository:
         """A folder of the project, relative to the one that the program is started in."""
-        line = self._launch.line
+        line, project = self._launch.line, self._launch.project
         if not path.startswith(ROOT) and (posixpath.isabs(path) or line is None or line.folder is None):
             raise UnknownFolder(path)
         place = path if path.startswith(ROOT) or line is None else f"{line.folder}/{path}"
-        real = self._project.real(os.path.normpath(place))
+        real = project.real(os.path.normpath(place)) if project is not None else None
         if real is None:
             raise UnknownFolder(path)
         return self._opened(real)
 
-    @property
-    def _project(self) -> Project:
-        if self._launch.project is None:
-            raise UnknownFolder("")
-        return self._launch.project
-
-    def _copy(self) -> Repository | None:
-        """The config folder of the copy of verl in the folder that the program is started in, or at the top of the project."""
-        return next((self.folder(top) for top in (f"{ROOT}/{OWN_CONFIG}", OWN_CONFIG) if self._is_there(top)), None)
-
-    def _is_there(self, path: str) -> bool:
-        """Whether a folder is in the project."""
-        try:
-            self.folder(path)
-        except UnknownFolder:
-            return False
-        return True
-
     def _opened(self, place: str) -> ConfigFolder:
-        project = self._project
-        if not project.names(place):
+        project = self._launch.project
+        if project is None or not project.names(place):
             raise UnknownFolder(place)
         config_folder = ConfigFolder(place, project.read, project.names)
         self.folders.append(config_folder)

@@ -7,7 +7,6 @@ import functools
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.verl.files import fields_of_class
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue, Mapping, Operand
 from cfglint.source.hydra.interpolation import MISSING, ResolutionError, Resolver
 
@@ -29,33 +28,32 @@ class ComposedConfig:
             *sections, name = key.split(".")
             for section in sections:
                 below = inner.get(section)
-                inner[section] = dict(below) if isinstance(below, dict) else {}
-                inner = inner[section]
+                inner[section] = inner = dict(below) if isinstance(below, dict) else {}
             inner[name] = value
         return ComposedConfig(top, self.facts, self.release)
 
     def value(self, key: str, default: ConfigValue = None) -> Operand:
         """The resolved value of a dotted key; Unknown if it cannot be known or resolved, or is a mandatory value that is missing."""
         try:
-            found = self._resolver.get(tuple(key.split(".")), default)
+            value = self._resolver.get(tuple(key.split(".")), default)
         except ResolutionError as problem:
             return Unknown(Reason("file", str(problem)))
-        return Unknown(Reason("argument", "a mandatory value")) if found == MISSING else found
+        return Unknown(Reason("argument", "a mandatory value")) if value == MISSING else value
 
     @functools.cached_property
     def resolved(self) -> ConfigMapping:
         """All values, resolved; Unknown where that cannot be done, and for mandatory values that are missing."""
-        return {key: self._resolved(item, (key,)) for key, item in self.values.items()}
 
-    def _resolved(self, value: Any, path: tuple[Any, ...]) -> Any:
-        if isinstance(value, dict):
-            return {key: self._resolved(item, (*path, key)) for key, item in value.items()}
-        if isinstance(value, list):
-            return [self._resolved(item, (*path, index)) for index, item in enumerate(value)]
-        return self.value(".".join(map(str, path))) if isinstance(value, str) and ("${" in value or value == MISSING) else value
+        def resolved(value: Any, path: tuple[Any, ...]) -> Any:
+            if isinstance(value, dict):
+                return {key: resolved(item, (*path, key)) for key, item in value.items()}
+            if isinstance(value, list):
+                return [resolved(item, (*path, index)) for index, item in enumerate(value)]
+            return self.value(".".join(map(str, path))) if isinstance(value, str) and ("${" in value or value == MISSING) else value
+
+        return {key: resolved(item, (key,)) for key, item in self.values.items()}
 
     def has(self, key: str) -> bool:
-        """Whether there is a dotted key."""
         return self._resolver.has(tuple(key.split(".")))
 
     def is_missing(self, key: str) -> bool:
@@ -72,11 +70,6 @@ class ComposedConfig:
             value = value.get(step) if isinstance(value, dict) else None
         return value
 
-    def fields_of(self, target: str) -> set[str]:
-        """The fields of a class of verl's configs in the release; empty if it is another class."""
-        name = target.rpartition(".")[2]
-        return fields_of_class(name, self.release) if target.startswith("verl.") else set()
-
     def integer(self, key: str, default: int | None = None) -> int | None:
         """The value of a dotted key if it is an integer, else None."""
         value = self.value(key, default)
@@ -84,9 +77,8 @@ class ComposedConfig:
 
     def total_steps(self, per_epoch: int | None) -> int | None:
         """The steps of the schedule: `total_training_steps`, else the epochs."""
-        value = self.value("trainer.total_training_steps")
-        if value is not None:
-            return value if type(value) is int else None
+        if self.value("trainer.total_training_steps") is not None:
+            return self.integer("trainer.total_training_steps")
         epochs = self.integer("trainer.total_epochs")
         return per_epoch * epochs if per_epoch is not None and epochs is not None else None
 
@@ -96,7 +88,6 @@ class ComposedConfig:
         return None if isinstance(value, Unknown) else bool(value)
 
     def since(self, *release: int) -> bool:
-        """Whether the release is this one or a later one."""
         return self.release >= release
 
     def problem(self, path: tuple[Any, ...]) -> str:

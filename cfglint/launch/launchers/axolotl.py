@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.launch.launchers import accelerate, torchrun
 from cfglint.launch.line import LaunchLine, NamedFile
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text, literal
 
 
@@ -24,7 +24,6 @@ class AxolotlLauncher(accelerate.OfAccelerate):
     counts = {}
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `axolotl train X`."""
         if not words or words[0].value != "train":
             return False
         launcher, arguments, extra = split(words[1:])

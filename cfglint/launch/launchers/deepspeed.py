@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
+from cfglint.launch.launcher import Launcher, SizePlace, complete, device_list, not_an_integer, read_options
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
-from cfglint.launch.machine import VISIBLE, Machine, number, visible
-from cfglint.launch.options import complete, read_options
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import VISIBLE, Machine, Surroundings, number, visible
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
@@ -57,7 +55,7 @@ def resources(line: LaunchLine, machine: Machine, hosts: dict[str, int] | None, 
     slots: dict[str, int | None] = {}
     for entry in text.value.split("@"):
         host, mark, numbers = entry.partition(":")
-        slots[host.strip()] = count_of(slot_ranges(numbers)) if mark else None
+        slots[host.strip()] = sum(map(len, slot_ranges(numbers))) if mark else None
     if includes:
         counts = [number if number is not None else (hosts or {}).get(host) for host, number in slots.items()]
     else:
@@ -90,29 +88,7 @@ def is_number(text: str) -> bool:
     return text.isdigit() and text.isascii() and len(text) < 5
 
 
-def count_of(ranges: list[range]) -> int:
-    """How many numbers some ranges have, which are not listed: there may be thousands on each of thousands of hosts."""
-    return sum(map(len, ranges))
-
-
-def are_first(ranges: list[range], count: int) -> bool:
-    """Whether some ranges are so many numbers from 0 on, in this order."""
-    ends = [0, *(each.stop for each in ranges)]
-    return all(each.start == end for each, end in zip(ranges, ends, strict=False)) and ends[-1] == count
-
-
-def first_numbers(ranges: list[range], count: int) -> list[int]:
-    """The first different numbers of some ranges, at most so many."""
-    found: dict[int, None] = {}
-    for slot in (slot for each in dict.fromkeys(ranges) for slot in each):
-        if len(found) >= count:
-            break
-        found[slot] = None
-    return [*found]
-
-
 def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
-    """Set the sizes of nodes, which may differ."""
     if len({*counts}) == 1:
         line.sized(counts[0], len(counts))
         return
@@ -120,15 +96,6 @@ def set_node_sizes(line: LaunchLine, counts: list[int | None]) -> None:
     line.gpus_per_node, line.nodes = None, len(counts)
     line.unsure("gpus_per_node", Reason("argument", f"nodes differ: {known}"))
     line.processes = sum(known) if len(known) == len(counts) else None
-
-
-def sizes_with_hosts(line: LaunchLine, machine: Machine, hosts: dict[str, int]) -> None:
-    """Set the sizes from the hosts of a file, limited by the numbers of nodes and GPUs in flags."""
-    nodes = number(line.options.text("num_nodes"), None, machine, line, "nodes")
-    each = number(line.options.text("num_gpus"), None, machine, line, "gpus_per_node")
-    sizes = [*hosts.values()][: nodes if nodes is not None and nodes > 0 else None]
-    counts: list[int | None] = [each if each is not None and each > 0 else size for size in sizes]
-    set_node_sizes(line, counts)
 
 
 def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
@@ -144,7 +111,15 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
     given = number(text, -1, machine, line, "gpus_per_node")
     if given is not None and given > 0:
         line.sized(given, nodes)
-        warn_ignored(line, given)
+        value = line.call.environment.get(VISIBLE)
+        ranges = slot_ranges(value.value) if value is not None and value.value else []
+        ends = [0, *(each.stop for each in ranges)]
+        are_first = all(each.start == end for each, end in zip(ranges, ends, strict=False)) and ends[-1] == given
+        if value is not None and value.value and not are_first:
+            shown = f"`{VISIBLE}={value.value}`"
+            message = f"{shown} is ignored by the deepspeed launcher: `--num_gpus {given}` selects the first GPUs of the machine"
+            remedy = f"write `--include localhost:{value.value}`, and remove {VISIBLE}"
+            line.report("LCH006", "warning", value, VISIBLE, message, remedy=remedy)
         return
     if given is None:
         line.sized(machine.gpus_per_node, nodes)
@@ -154,50 +129,6 @@ def sizes_of_one_node(line: LaunchLine, machine: Machine) -> None:
         line.unsure("gpus_per_node", *options.open)
         each = machine.gpus_per_node
     line.sized(each, nodes)
-
-
-def warn_ignored(line: LaunchLine, count: int) -> None:
-    """Report that CUDA_VISIBLE_DEVICES is ignored if `--num_gpus` selects other GPUs: the first ones."""
-    value = line.call.environment.get(VISIBLE)
-    if value is None or not value.value or are_first(slot_ranges(value.value), count):
-        return
-    message = f"`{VISIBLE}={value.value}` is ignored by the deepspeed launcher: `--num_gpus {count}` selects the first GPUs of the machine"
-    line.report("LCH006", "warning", value, VISIBLE, message, remedy=f"write `--include localhost:{value.value}`, and remove {VISIBLE}")
-
-
-def with_slots(included: str, wanted: Size) -> str:
-    """`localhost:0,1@worker-1:0,1` with another number of slots and the first of its hosts; a host without slots has all of its own."""
-    entries: list[str] = []
-    for entry in included.split("@")[: wanted.nodes]:
-        host, mark, slots = entry.partition(":")
-        ranges, count = slot_ranges(slots), wanted.per_node
-        is_other = mark and count_of(ranges) != count
-        entries.append(f"{host}{mark}{device_list(first_numbers(ranges, count), count)}" if is_other else entry)
-    return "@".join(entries)
-
-
-def refused_nodes(line: LaunchLine) -> None:
-    """Report `--num_nodes` above 1 without a hostfile."""
-    options = line.options
-    if "hostfile" in options or "include" in options or "exclude" in options:
-        return
-    nodes = options.value("num_nodes") or ""
-    if nodes.isdigit() and int(nodes) > 1:
-        message = f"`--num_nodes {nodes}` requires a hostfile: `--hostfile`, else /job/hostfile"
-        line.report("LCH005", "warning", options.given["num_nodes"].word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
-
-
-def refused_with_devices(line: LaunchLine) -> None:
-    """Report `--num_nodes 1` together with CUDA_VISIBLE_DEVICES."""
-    value, options = line.call.environment.get(VISIBLE), line.options
-    if value is None or not value.value or value.place is None:
-        return
-    if any(name in options for name in ("num_gpus", "include", "exclude", "hostfile")) or options.value("num_nodes") != "1":
-        return
-    raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
-    message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
-    word = options.given["num_nodes"].word
-    line.refuse("LCH005", word, "--num_nodes", message, raised, remedy="remove `--num_nodes`")
 
 
 class DeepSpeedLauncher(Launcher):
@@ -215,13 +146,11 @@ class DeepSpeedLauncher(Launcher):
     added_rank = RANK
 
     def for_nodes(self, line: LaunchLine, nodes: int) -> str:
-        """What to add to a line that does not set its number of nodes."""
         if "include" in line.options:
             return f"name {nodes} hosts in `--include`"
         return f"add `--num_nodes {nodes}`" if nodes < (line.nodes or 1) else f"list {nodes} hosts in the file of `--hostfile`"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse sizes and program."""
         machine = around.machine
         options = read_options(words, FLAGS, SHORT)
         complete(options, OPTIONS)
@@ -241,24 +170,45 @@ class DeepSpeedLauncher(Launcher):
         if filtered is not None:
             resources(line, machine, hosts, filtered, "include" in options)
         elif hosts is not None:
-            sizes_with_hosts(line, machine, hosts)
+            nodes = number(options.text("num_nodes"), None, machine, line, "nodes")
+            each = number(options.text("num_gpus"), None, machine, line, "gpus_per_node")
+            sizes = [*hosts.values()][: nodes if nodes is not None and nodes > 0 else None]
+            set_node_sizes(line, [each if each is not None and each > 0 else size for size in sizes])
         else:
             sizes_of_one_node(line, machine)
         return True
 
     def check(self, line: LaunchLine) -> None:
-        """Report numbers of nodes that the launcher refuses or cannot reach."""
-        refused_with_devices(line)
-        refused_nodes(line)
+        value, options = line.call.environment.get(VISIBLE), line.options
+        nodes, word = options.value("num_nodes") or "", options.given["num_nodes"].word if "num_nodes" in options else None
+        if word is None or "include" in options or "exclude" in options or "hostfile" in options:
+            return
+        if nodes == "1" and value is not None and value.value and value.place is not None and "num_gpus" not in options:
+            raised = "ValueError: Cannot specify num_nodes/gpus with include/exclude"
+            message = f"`--num_nodes 1` is refused together with {VISIBLE}: the launcher turns the variable into `--include`"
+            line.refuse("LCH005", word, "--num_nodes", message, raised, remedy="remove `--num_nodes`")
+        if nodes.isdigit() and int(nodes) > 1:
+            message = f"`--num_nodes {nodes}` requires a hostfile: `--hostfile`, else /job/hostfile"
+            line.report("LCH005", "warning", word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
 
     def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-        """The slots of `--include`."""
         included = line.options.text("include")
-        if included is not None and included.value is not None:
-            yield SizePlace("--include", included, with_slots(included.value, wanted))
+        if included is None or included.value is None:
+            return
+        entries: list[str] = []
+        for entry in included.value.split("@")[: wanted.nodes]:  # a host without slots has all of its own
+            host, mark, slots = entry.partition(":")
+            ranges, count = slot_ranges(slots), wanted.per_node
+            numbers: dict[int, None] = {}  # the first different ones: there may be thousands on each of thousands of hosts
+            for slot in (slot for each in dict.fromkeys(ranges) for slot in each):
+                if len(numbers) >= count:
+                    break
+                numbers[slot] = None
+            is_other = mark and sum(map(len, ranges)) != count
+            entries.append(f"{host}{mark}{device_list([*numbers], count)}" if is_other else entry)
+        yield SizePlace("--include", included, "@".join(entries))
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
         if "hostfile" in line.options:
             return f"`--hostfile` sets the nodes and their slots; add `--num_nodes {wanted.nodes} --num_gpus {wanted.per_node}`"
         if "exclude" in line.options:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason
 from cfglint.launch.launcher import Launcher
 from cfglint.launch.line import MACHINE, LaunchLine, NamedFile
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text, after_mark, literal
 
 OF_FILES = Reason("file", "hostfile, num_gpus or include of the YAML files, else the GPUs of the machine")
@@ -27,7 +27,6 @@ class Deepy(Launcher):
     batch_source = "GPT-NeoX configs"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `deepy.py train.py -d configs a b.yml`."""
         line.program = words[0] if words else None
         line.arguments = words[1:]
         line.files.extend(NamedFile(word, "neox", "neox") for word in files_of(words))
@@ -39,12 +38,10 @@ class Deepy(Launcher):
         return True
 
     def naming_words(self, words: list[Text]) -> list[Text]:
-        """The program and the config files, which are in the folder of `-d`."""
         return [*words[:1], *files_of(words)]
 
 
 def files_of(words: list[Text]) -> list[Text]:
-    """The config files after the program of a deepy.py line."""
     folder: Text | None = None
     names: list[Text] = []
     index = 1

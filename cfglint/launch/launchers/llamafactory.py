@@ -8,8 +8,7 @@ from __future__ import annotations
 from cfglint.launch.kinds import base_fields, kind_named
 from cfglint.launch.launcher import SIZE_VARIABLE, Launcher, OfVariables, names_config
 from cfglint.launch.line import LaunchLine, NamedFile
-from cfglint.launch.machine import VISIBLE, Machine, number, visible
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import VISIBLE, Surroundings, number, visible
 from cfglint.source.shell.placed_text import Text, literal
 
 ON = ("true", "y", "1")
@@ -53,7 +52,10 @@ class LlamaFactoryLauncher(OfVariables):
             each = visible(line, around.machine)
         else:
             each = number(environment[SIZE_VARIABLE], 1, around.machine, line, "gpus_per_node")
-            seen = visible_count(line, around.machine)
+            shown = environment.get(VISIBLE)
+            seen = around.machine.gpus_per_node
+            if shown is not None and shown.value is not None:
+                seen = len([each for each in shown.value.split(",") if each.strip().isdigit()])
             if not forced and seen == 1:
                 each = 1
         nodes = number(environment.get("NNODES"), 1, around.machine.with_nodes(each), line, "nodes")
@@ -97,16 +99,7 @@ def is_of_training(key: object) -> bool:
     return isinstance(key, str) and key in base_fields() and not kind_named(LlamaFactoryLauncher.kind).has_own_key(key)
 
 
-def visible_count(line: LaunchLine, machine: Machine) -> int | None:
-    """The number of visible GPUs, without recording why it is unknown."""
-    text = line.call.environment.get(VISIBLE)
-    if text is None or text.value is None:
-        return machine.gpus_per_node
-    return len([each for each in text.value.split(",") if each.strip().isdigit()])
-
-
 def is_switched_on(text: Text | None) -> bool:
-    """Whether an environment variable is switched on."""
     return text is not None and (text.value or "").lower() in ON
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.batch.nodes import Size
 from cfglint.launch.launcher import PYTHON, Launcher
 from cfglint.launch.line import RANKS_OF_SRUN, LaunchLine
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text
 
 
@@ -17,7 +17,6 @@ class Python(Launcher):
     is_one_process = True
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `python train.py`, `python -m module`."""
         index = 0
         while index < len(words):
             text = words[index].string
@@ -45,13 +44,9 @@ class Python(Launcher):
         return True
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
-        """Why a launch does not get a size by an edit of its script, and what to change by hand."""
-        return super().why_fixed(line, wanted) if line.srun else one_process(wanted.per_node)
-
-
-def one_process(count: int) -> str:
-    """The message about a plain `python` line, which starts a single process."""
-    return f"`python` starts one process; start the program with `torchrun --nproc_per_node {count}`"
+        if line.srun:
+            return super().why_fixed(line, wanted)
+        return f"`python` starts one process; start the program with `torchrun --nproc_per_node {wanted.per_node}`"
 
 
 LAUNCHERS = (Python(),)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables, names_config
 from cfglint.launch.line import LaunchLine, NamedFile
-from cfglint.launch.machine import number, visible
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings, number, visible
 from cfglint.source.shell.placed_text import Text, literal
 
 TRAINERS = ("sft", "pt", "rlhf")
@@ -30,13 +29,21 @@ class SwiftLauncher(OfVariables):
     always_several = False  # whether it always starts torchrun
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `swift sft`."""
         if not words or words[0].value not in TRAINERS:
             return False
         line.module = True
         line.program = literal(f"{self.name} {words[0].value}")
         line.arguments = words[1:]
-        self.name_file(line, around)
+        for place, word in enumerate(line.arguments):
+            if not place and names_config(word):
+                line.files.append(NamedFile(word, "positional", self.kind))
+                values = around.values(word.value) if word.value is not None else None
+                own = values.get("ENV") if values is not None else None
+                if isinstance(own, dict):  # sets further variables
+                    found = {str(key): literal(str(value)) for key, value in own.items()}
+                    line.call.environment = {**found, **line.call.environment}
+            elif place and line.arguments[place - 1].value == CONFIG_OPTION:  # before 4.1
+                line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
         environment = line.call.environment
         line.machine_gpus = around.machine.gpus_per_node
         if SIZE_VARIABLE in environment or self.nodes_variable in environment or self.always_several:
@@ -46,19 +53,6 @@ class SwiftLauncher(OfVariables):
         else:
             line.gpus_per_node, line.nodes, line.processes = visible(line, around.machine), 1, 1
         return True
-
-    def name_file(self, line: LaunchLine, around: Surroundings) -> None:
-        """Note the file of the arguments: the first word, whose `ENV` sets further variables, or before 4.1 that of `--config`."""
-        for place, word in enumerate(line.arguments):
-            if not place and names_config(word):
-                line.files.append(NamedFile(word, "positional", self.kind))
-                values = around.values(word.value) if word.value is not None else None
-                own = values.get("ENV") if values is not None else None
-                if isinstance(own, dict):
-                    found = {str(key): literal(str(value)) for key, value in own.items()}
-                    line.call.environment = {**found, **line.call.environment}
-            elif place and line.arguments[place - 1].value == CONFIG_OPTION:
-                line.files.append(NamedFile(word, CONFIG_OPTION, self.kind))
 
 
 class MegatronLauncher(SwiftLauncher):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cfglint.launch.launcher import Launcher
 from cfglint.launch.launchers import torchrun
 from cfglint.launch.line import LaunchLine
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text
 
 TRAINS = ("finetune", "dpo", "ppo", "grpo", "knowledge_distillation", "qat")

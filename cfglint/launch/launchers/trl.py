@@ -8,11 +8,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.launch.accelerate_options import FLAGS, PACKAGED, PACKAGED_PROCESSES
+from cfglint.launch.launcher import is_option
 from cfglint.launch.launchers import accelerate
 from cfglint.launch.line import LaunchLine, NamedFile, Option, Options
-from cfglint.launch.options import is_option
-from cfglint.launch.surroundings import Surroundings
-from cfglint.source.annotations import Any
+from cfglint.launch.machine import Surroundings
 from cfglint.source.shell.placed_text import Text, after_mark, literal
 
 TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")
@@ -30,7 +29,6 @@ class TrlLauncher(accelerate.OfAccelerate):
     opens_files = True
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        """Parse `trl sft ...`."""
         if not words or words[0].value not in TRAINERS:
             return False
         line.module = True
@@ -39,7 +37,11 @@ class TrlLauncher(accelerate.OfAccelerate):
         for option, word in pairwise(words):
             if option.value == "--config":
                 line.files.append(NamedFile(word, "--config", "trl"))
-                add_file_options(line.options, word, around.values(word.value) if word.value is not None else None)
+                values = around.values(word.value) if word.value is not None else None
+                for key, value in (values or {}).items():  # one without a value stops the launch
+                    name = key.replace("-", "_") if isinstance(key, str) else ""
+                    if name in LAUNCH_NAMES and name not in FLAGS and name not in line.options.given:
+                        line.options.given[name] = Option(name, word, literal(str(value)), in_file=True)
         start(line, around)
         return True
 
@@ -84,14 +86,6 @@ def split(words: list[Text]) -> tuple[Options, list[Text]]:
             options.given[name] = Option(name, word, words[index])
             index += 1
     return options, arguments
-
-
-def add_file_options(options: Options, word: Text, values: dict[Any, Any] | None) -> None:
-    """Add accelerate's options from the config file, if the line does not have them; one without a value stops the launch."""
-    for key, value in (values or {}).items():
-        name = key.replace("-", "_") if isinstance(key, str) else ""
-        if name in LAUNCH_NAMES and name not in FLAGS and name not in options.given:
-            options.given[name] = Option(name, word, literal(str(value)), in_file=True)
 
 
 LAUNCH_NAMES = frozenset(

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from cfglint.launch.launcher import SIZE_VARIABLE, OfVariables
 from cfglint.launch.line import LaunchLine
-from cfglint.launch.machine import number
-from cfglint.launch.surroundings import Surroundings
+from cfglint.launch.machine import Surroundings, number
 from cfglint.source.shell.placed_text import Text
 
 

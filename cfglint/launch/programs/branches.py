@@ -6,22 +6,24 @@ A branch that ends the function, or the turn of a loop, leaves its state to what
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from cfglint.evaluate import Reason
 from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Computed, Frame, SharedChanged, Slots, Value, one_of, same, unknown
-from cfglint.launch.programs.scopes import dotted
+from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
 
 Writes = dict[tuple[int, Any], tuple[Slots, Any, Any]]
-
 LEFT, LOOP_LEFT = -1, -2  # in the place of a branch: another one has ended the function or the program, or the turn of a loop
 SPOILT = Reason("branch", "a condition or a loop")
 CHANGES_PER_STEP = 50  # of the journal that are read again
 EXITS = ("sys.exit", "exit", "quit", "os._exit")
 REPORTS = frozenset(("debug", "info", "warning", "warn", "error", "critical", "exception", "log", "echo", "secho", "print", "write"))
+MOST_FUNCTIONS = 1024  # of which is known whether they are generators
+IMPORT_ERRORS = ("ImportError", "ModuleNotFoundError")
 
 
 class Signal(Exception):
@@ -94,17 +96,13 @@ class Branches(Expressions):
             self.undo(mark, start)
             raise
         for way_out in self.ways_out[first:]:
-            self._move(way_out, mark, start)
+            state = self._state(way_out)
+            earlier: Writes = {}
+            for slots, key, _ in self.journal[mark : way_out.mark]:
+                if slots.born < start:
+                    earlier[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, ABSENT)))
+            way_out.mark, way_out.writes = mark, {**earlier, **way_out.writes}  # told from the mark to which changes are undone
         return leaves, self.undo(mark, start)
-
-    def _move(self, way: WayOut, mark: int, start: int) -> None:
-        """Let the state that a branch left be told from an earlier mark, to which changes are undone."""
-        state = self._state(way)
-        found: Writes = {}
-        for slots, key, _ in self.journal[mark : way.mark]:
-            if slots.born < start:
-                found[id(slots), key] = state.get((id(slots), key), (slots, key, slots.get(key, ABSENT)))
-        way.mark, way.writes = mark, {**found, **way.writes}
 
     def undo(self, mark: int, start: int) -> Writes:
         """Undo the changes since a mark; their results by place. Objects that were made since then keep theirs."""
@@ -144,8 +142,10 @@ class Branches(Expressions):
         sides = [side_of(signal) for signal in ended if isinstance(signal, QUIET)]
         if not through:
             raise End if all(isinstance(signal, End) for signal in ended) else Left(LEFT if LEFT in sides else LOOP_LEFT)
-        self.join(through, Computed(tested(node), frame.module, "branch"))
-        if not isinstance(node, ast.Try) and not (isinstance(node, ast.If) and gives_up(node)):  # what a handler ends has failed
+        test = getattr(node, "test", None) or getattr(node, "subject", None) or node
+        self.join(through, Computed(test, frame.module, "branch"))
+        gives_up = isinstance(node, ast.If) and any(len(body) > 1 and reports_and_leaves(body) for body in (node.body, node.orelse))
+        if not isinstance(node, ast.Try) and not gives_up:  # what a handler ends has failed
             behind += [(node, side) for side in sides]
         self.conditions += behind
 
@@ -158,7 +158,6 @@ class Branches(Expressions):
         return found
 
     def join(self, ways: list[Writes], reason: Reason = SPOILT) -> None:
-        """Make the changes of several branches: what they leave different is unknown."""
         places = {place: (slots, key) for way in ways for place, (slots, key, _) in way.items()}
         for place, (slots, key) in places.items():
             current = slots.get(key, ABSENT)
@@ -172,7 +171,6 @@ class Branches(Expressions):
                 self._spoil_one(slots, key, contents, reason)
 
     def _spoil(self, *ways: Writes) -> None:
-        """Make what some code may have changed unknown."""
         for slots, key, content in (each for writes in ways for each in writes.values()):
             self._spoil_one(slots, key, [content, slots.get(key, ABSENT)])
 
@@ -190,7 +188,6 @@ class Branches(Expressions):
             self.write(slots, key, one_of(values, reason))
 
     def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
-        """The values of expressions of which only one is evaluated, as the branches of a condition."""
         values: list[Value] = []
         ways: list[Writes] = []
         for side, each in enumerate(made):
@@ -210,13 +207,11 @@ class Branches(Expressions):
     # -- ways out
 
     def _way_out(self, signal: Signal, writes: Writes, frame: Frame) -> None:
-        """Note that a branch has ended the function, or the turn of a loop."""
         self.ways_out.append(WayOut(type(signal), len(self.journal), writes))
         if isinstance(signal, Return):
             frame.returned.append(signal.value)
 
     def _taken(self, first: int, *kinds: type[Signal]) -> list[WayOut]:
-        """Take the ways out of some kinds that were found since the first."""
         way_outs = [way_out for way_out in self.ways_out[first:] if way_out.kind in kinds]
         self.ways_out[first:] = [way_out for way_out in self.ways_out[first:] if way_out.kind not in kinds]
         return way_outs
@@ -239,21 +234,11 @@ class Branches(Expressions):
         return {place: each for place, each in {**found, **way.writes}.items() if each[0] is not but}
 
 
-def tested(node: ast.AST) -> ast.AST:
-    """What decides which branch is taken."""
-    return getattr(node, "test", None) or getattr(node, "subject", None) or node
-
-
 def side_of(signal: Signal | None) -> int:
     """What stands in the conditions of what follows a branch that ended with a signal."""
     if isinstance(signal, Left):
         return signal.side
     return LEFT if isinstance(signal, (Return, Quit)) else LOOP_LEFT
-
-
-def gives_up(node: ast.If) -> bool:
-    """Whether a branch only reports something and leaves without a result, so that nothing is trained: "training file not found"."""
-    return any(len(body) > 1 and reports_and_leaves(body) for body in (node.body, node.orelse))
 
 
 def reports_and_leaves(body: list[ast.stmt]) -> bool:
@@ -272,5 +257,27 @@ def is_report(node: ast.expr) -> bool:
 
 
 def is_exit(node: ast.stmt) -> bool:
-    """Whether a statement is a call that ends the program."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and ".".join(dotted(node.value.func)) in EXITS
+
+
+def ends(body: list[ast.stmt]) -> bool:
+    """Whether a handler certainly ends the program, or the function with an exception."""
+    return isinstance(body[-1], ast.Raise) or is_exit(body[-1])
+
+
+def is_import_error(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for a package that is not installed; packages are taken as installed."""
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return all(isinstance(node, ast.Name) and node.id in IMPORT_ERRORS for node in types)
+
+
+@lru_cache(MOST_FUNCTIONS)
+def is_generator(node: ast.AST) -> bool:
+    stack = list(getattr(node, "body", [])) if not isinstance(node, ast.Lambda) else []
+    while stack:
+        each = stack.pop()
+        if isinstance(each, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(each, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(each))
+    return False

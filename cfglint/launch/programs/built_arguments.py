@@ -1,30 +1,54 @@
-"""Programs that build their arguments in code: each such call as a document, with the facts about the program for it."""
+"""Programs that build their arguments in code: each such call as a document, with the facts about the program for it: the trainers that it
+builds, the adapters that it puts on models, and what it imports of the frameworks.
+"""
 
 from __future__ import annotations
 
+import ast
+import re
+
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
-from cfglint.launch.kinds import kind_of_class, trainer_of_class
-from cfglint.launch.program import HF_PARSERS, AdapterCall, Field, OwnLoop, ProgramCall, ProgramFacts
-from cfglint.launch.programs.built_call import AcceleratorCall, EngineConfig
-from cfglint.launch.programs.classes import known_fields
-from cfglint.launch.programs.constructors import Constructor
+from cfglint.launch.kinds import base_fields, kind_of_class, trainer_of_class
+from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
+from cfglint.launch.programs import unsloth
+from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
+from cfglint.launch.programs.classes import SEQ2SEQ, known_fields
+from cfglint.launch.programs.constructors import SPREADING, Constructor
 from cfglint.launch.programs.context import Context, with_texts
-from cfglint.launch.programs.documents import BEFORE_OPTIMIZER, call_document, given_mapping, is_unknown_config, place_of_literal
-from cfglint.launch.programs.imports import imports
-from cfglint.launch.programs.literals import COMPUTED, literal
-from cfglint.launch.programs.model_objects import OF_MODELS
+from cfglint.launch.programs.data_sets import recipe_of
+from cfglint.launch.programs.documents import (
+    BEFORE_OPTIMIZER,
+    add,
+    call_document,
+    document_of_call,
+    given_mapping,
+    is_unknown_config,
+    place_of_literal,
+)
+from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
+from cfglint.launch.programs.objects import (
+    CALLBACKS,
+    IS_TRAINED,
+    RESUMES,
+    STREAMED,
+    Built,
+    Class,
+    MadeObject,
+    Opaque,
+    Sequence,
+    Value,
+    plain,
+)
 from cfglint.launch.programs.own_loops import own_loop
-from cfglint.launch.programs.parsers import constructions
-from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of
-from cfglint.launch.programs.scopes import is_caught
-from cfglint.launch.programs.tracing import trace
-from cfglint.launch.programs.trainer_calls import trainer_calls
-from cfglint.launch.programs.trainers import SPREADING
-from cfglint.launch.programs.unread import unread_at, unread_call
+from cfglint.launch.programs.parsers import constructions, unread_at, unread_call
+from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
+from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
 from cfglint.launch.registered import LAUNCH
-from cfglint.source.annotations import Callable, Mapping
+from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.change import EditRefused
+from cfglint.source.document import SCALAR, Node
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -32,8 +56,16 @@ if TYPE_CHECKING:
     from cfglint.findings.entries import AlternativeEntry
 
 Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
-
 PASSED = ("optimizer", "lr_scheduler", "mpu")
+MOST = 200  # expressions that are followed
+PACKAGES = ("transformers", "trl")
+SEQ2SEQ_CLASS = "Seq2SeqTrainingArguments"
+EXPERIMENTAL = ".experimental."  # other classes of the same names
+MODEL_OF_TRAINER, CONFIG_OF_TRAINER = "model", "peft_config"
+CHECKPOINT = "pretrained_model_name_or_path"
+BITS = ("load_in_4bit", "load_in_8bit")
+# Words in a condition that looks at the release or at the constructor itself.
+COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
 
 
 class BuiltArguments:
@@ -59,15 +91,13 @@ class BuiltArguments:
             facts = call.facts(program, evaluated)
         else:
             facts = changed(program, not_read=unread_call(call.name, evaluated.call(call), program, evaluated.complete))
-        trainers = trainer_calls(program, evaluated, call.node)
-        self.program = changed(facts, trainer_calls=trainers, adapters=adapters_of(program, evaluated), imports=imports(program, evaluated))
+        self.program = trained(facts, program, evaluated, call.node)
         self.trainer = call.trainer
         self.passed = passed_to_engine(evaluated)
         self.document = document_of(program, which, reread, context)
 
     @property
     def not_known(self) -> tuple[Reason, ...]:
-        """The important fields whose final values are unknown."""
         return not_known(self.document.unknown, self.program.changed, known_fields(self.program.arguments))
 
 
@@ -86,7 +116,8 @@ class ParsedArguments(BuiltArguments):
         self.trainer = trainer_of_class(program.arguments)
         self.document = ProgramCall(module.path, module.text, parser.kind, *module.offsets.span(parser.call))
         for name, field in program.defaults.items():
-            add_default(self.document, name, field)
+            if field.written is not None and not isinstance(field.default, Unknown) and literal(field.written[0]) is not COMPUTED:
+                self.document.defaults[name] = place_of_literal(self.document, name, field.written[0], field.written[1], field.default)
         self.document.files = frozenset(program_module.path for program_module in program.modules.known())
         self.document.again_with = lambda texts: parsed_again(self.document, texts, reread, context)
         self.document.again = lambda text: parsed_again(self.document, {module.path: text}, reread, context)
@@ -116,7 +147,6 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
 
 
 def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
-    """The training loop of a program that makes an engine of DeepSpeed, or an `Accelerator` and no trainer; None without one."""
     evaluated = evaluation_of(program, context)
     if not evaluated.engines and (not evaluated.accelerators or evaluated.trainers):
         return None
@@ -143,43 +173,26 @@ def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:
         return "", False
     [call] = evaluated.engines.values()
     given = [call.arguments[key][1].data for key in ("config", "config_params") if key in call.arguments]
-    name = next((each for each in given[:1] if isinstance(each, str) and each.endswith((".json", ".hjson"))), "")
+    name = next((path for path in given[:1] if isinstance(path, str) and path.endswith((".json", ".hjson"))), "")
     return name, not call.conditions
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
-    """The facts with the calls that build the trainers of a program, and its imports."""
-    evaluated = evaluation_of(program, context)
-    trainers = trainer_calls(program, evaluated)
-    return changed(program, trainer_calls=trainers, adapters=adapters_of(program, evaluated), imports=imports(program, evaluated))
+    return trained(program, program, evaluation_of(program, context))
 
 
-def adapters_of(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[AdapterCall, ...]:
-    """The models that a program trains with their adapters, if it makes any."""
-    if evaluated is None or not evaluated.parts:
-        return ()
-    from cfglint.launch.programs.adapters import adapter_calls
-
-    return adapter_calls(program, evaluated)
+def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, node: ast.AST | None = None) -> ProgramFacts:
+    """The facts with the trainers, the adapters and the imports of a program; `node` makes the arguments of the trainers."""
+    trainers, adapters = trainer_calls(program, evaluated, node), tuple(adapter_calls(program, evaluated))
+    return changed(facts, trainer_calls=trainers, adapters=adapters, imports=imports(program, evaluated))
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:
-    """The arguments that the parser of a program fills; None if it fills none of a trainer."""
     fills = program.parser in HF_PARSERS and program.arguments and not program.built
     return ParsedArguments(program, reread, context) if fills else None
 
 
-def add_default(document: ProgramCall, name: str, field: Field) -> None:
-    """Add the place of the default of a field to the document of its parser, if that is a literal."""
-    if field.written is None or isinstance(field.default, Unknown):
-        return
-    expression, module = field.written
-    if literal(expression) is not COMPUTED:
-        document.defaults[name] = place_of_literal(document, name, expression, module, field.default)
-
-
 def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, context: Context) -> ProgramCall:
-    """The same call of a parser in another version of its files."""
     program = reread(texts)
     again = parsed_arguments(program, lambda later: reread({**texts, **later}), context) if program is not None else None
     if again is None:
@@ -189,14 +202,13 @@ def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread
 
 
 def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> ProgramCall:
-    """The document of one of the calls that build arguments, with the values of the others."""
     evaluated = evaluation_of(program, context)
     documents = [call_document(call, program, evaluated) for call in program.built]
     found, call = documents[which], program.built[which]
     found.number = which
     if isinstance(call, (AcceleratorCall, EngineConfig)):
         found.loop = own_loop(evaluated.call(call) if isinstance(call, AcceleratorCall) else None, evaluated, program)
-    found.trace = lambda key: traced(found, key, program)
+    found.trace = lambda key: trace(found.traced[key][0], found.traced[key][1], program.modules) if key in found.traced else ()
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
@@ -205,16 +217,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     return found
 
 
-def traced(document: ProgramCall, key: str, program: ProgramFacts) -> tuple[str, ...]:
-    """The source of what the unknown value of a key is computed from."""
-    if key not in document.traced:
-        return ()
-    expression, module = document.traced[key]
-    return trace(expression, module, program.modules)
-
-
 def read_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, which: int, context: Context) -> ProgramCall:
-    """The same call in another version of its files."""
     program = reread(texts)
     if program is None or len(program.built) != len(document.others) + 1:
         raise EditRefused("the edited program would build its arguments in another way", document.extent[0])
@@ -223,7 +226,159 @@ def read_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread, 
 
 
 def built_again(document: ProgramCall, program: ProgramFacts, reread: Reread, which: int, context: Context) -> ProgramCall:
-    """The same call in another version of its program, or under other circumstances."""
     again = BuiltArguments(program, which, reread, context)
     again.document.program, again.document.partners = again.program, document.partners
     return again.document
+
+
+def trace(expression: ast.expr, module: ProgramModule, modules: Modules) -> tuple[str, ...]:
+    """The source of an expression and of what is assigned to the names in it, in any order of the program."""
+    found: dict[str, None] = {}
+    waiting = [(expression, module)]
+    while waiting and len(found) < MOST:
+        node, where = waiting.pop()
+        source = ast.unparse(node)
+        if source in found:
+            continue
+        found[source] = None
+        for name in ast.walk(node):
+            if isinstance(name, ast.Attribute):
+                waiting += [(value, known) for known in modules.known() for value in known.givers.get(name.attr, ())]
+            elif isinstance(name, ast.Name):
+                waiting += [(value, where) for value in where.givers.get(name.id, ())]
+                behind = modules.lookup(where, name.id) if name.id in where.imports else None
+                value = getattr(behind.node, "value", None) if isinstance(behind, Definition) else None
+                if isinstance(behind, Definition) and isinstance(value, ast.expr):
+                    waiting.append((value, behind.module))
+    return tuple(sorted(found))
+
+
+def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
+    """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
+    if evaluated is None or unsloth.is_imported(program.modules):
+        return ()
+    calls: list[TrainerCall] = []
+    by_result = {id(result): call for call, made in evaluated.made.items() for result in made.results}
+    for call in evaluated.trainers.values():
+        package = call.origin.partition(".")[0]
+        is_modelled = package in PACKAGES and EXPERIMENTAL not in call.origin and program.modules.named(package) is None
+        is_for_release = any(compares_releases(test, call.module) for test, _ in call.conditions)
+        key = call.arguments.get("args")
+        value = key[1].data if key is not None else None  # one whose arguments are unknown belongs to the first that are made
+        owner = by_result.get(id(value)) if isinstance(value, Built) else next(iter(evaluated.made), None)
+        if is_modelled and not is_for_release and (node is None or owner is None or owner is node):
+            calls.append(trainer_call(call, program))
+    return tuple(calls)
+
+
+def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
+    module, offsets, arguments = made.module, made.module.offsets, {name: value for name, (_, value) in made.arguments.items()}
+    package, name = made.origin.partition(".")[0], made.origin.rpartition(".")[2]
+    document = CallDocument(module.path, module.text, name, *offsets.span(made.node))
+    for keyword in made.node.keywords:
+        if keyword.arg in arguments:
+            add(document, str(keyword.arg), keyword, arguments[str(keyword.arg)], made, offsets, program)
+    scope = scope_around(made.node, module, program.modules)
+    certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
+    built = arguments["args"].data if "args" in arguments else None
+    fields: tuple[str, ...] = ()
+    base = ""  # the class of arguments of transformers that is given, or that the program's own class is derived from
+    if isinstance(built, Built) and built.name in ("TrainingArguments", SEQ2SEQ_CLASS):
+        own = built.made_of.line() if built.made_of is not None else []
+        base = built.name if None not in own else ""
+        classes = [cls for cls in own if isinstance(cls, Class)]
+        # Others may be given by its own `to_dict`, and by fields that its constructor does not take.
+        if base and not any("to_dict" in cls.slots or "init=False" in ast.unparse(cls.node) for cls in classes):
+            names = field_names(built.made_of) if built.made_of is not None else []
+            fields = (*(SEQ2SEQ if base == SEQ2SEQ_CLASS else ()), *(name for name in names if name not in base_fields()))
+    data = arguments.get("train_dataset")
+    is_streamed = data is not None and isinstance(data.data, Opaque) and data.data.name == STREAMED
+    recipe = recipe_of(data) if data is not None else None
+    trained = [result for result in made.results if result.slots.get(IS_TRAINED) is True and not result.is_open]
+    listed = arguments["callbacks"].data if "callbacks" in arguments else None
+    values = list(listed.items) if isinstance(listed, Sequence) else []
+    for result in trained:
+        added = result.slots.get(CALLBACKS)
+        values += added if isinstance(added, tuple) else ()
+    names_of_callbacks = (value.data.name.split(".") for value in values if isinstance(value.data, (Opaque, External)))
+    callbacks = tuple(parts[-1] for parts in names_of_callbacks if parts[0] == "transformers") if trained else ()
+    resumed = [result.slots[RESUMES] for result in made.results if RESUMES in result.slots and not result.is_open]
+    resumes = plain(resumed[0]) if len(resumed) == 1 and isinstance(resumed[0], Value) else Unknown()
+    resumes = resumes if resumes is None or isinstance(resumes, (bool, str)) else Unknown()
+    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe)
+
+
+def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:
+    """The adapters that a program puts on its models, and the quantised models that it trains without one."""
+    if evaluated is None or not evaluated.parts or unsloth.is_imported(program.modules):
+        return
+    for call in (*evaluated.attached.values(), *evaluated.trainers.values()):
+        named = {name: value for name, (_, value) in call.arguments.items()}
+        model, config = named.get(MODEL_OF_TRAINER) or next(iter(call.positional), None), named.get(CONFIG_OF_TRAINER)
+        if call.node in evaluated.attached:  # by `get_peft_model`
+            config = config or next(iter(call.positional[1:]), None)
+            yield call_of(program, call, model, config)
+        elif config is not None and config.data is not None:
+            yield call_of(program, call, model, config)
+        elif model is not None and isinstance(model.data, MadeObject) and not model.data.has_adapter and config is None:
+            yield call_of(program, call, model, None, trains=True)
+
+
+def call_of(program: ProgramFacts, made: MadeCall, model: Value | None, config: Value | None, trains: bool = False) -> AdapterCall:
+    loaded, adapter = made_of(model), made_of(config)
+    arguments = {name: value for name, (_, value) in loaded.arguments.items()} if loaded is not None else {}
+    quantised: MadeCall | None = None
+    if "quantization_config" in arguments:
+        quantised = made_of(arguments["quantization_config"])
+    elif any(name in arguments and arguments[name].data is True for name in BITS):
+        quantised = loaded  # which has the fields itself, as before transformers 5
+    scope = scope_around(made.node, made.module, program.modules)
+    certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
+    certain = certain and all(not each.conditions for each in (loaded, adapter, quantised) if each is not None)
+    checkpoint = arguments.get(CHECKPOINT) if loaded is not None else model
+    if loaded is not None and loaded.positional:
+        checkpoint = loaded.positional[0]
+    # Without those of calls that have arguments which are not known by name.
+    documents = [document_of_call(call, program) if call is not None and call.every else None for call in (adapter, loaded, quantised)]
+    return AdapterCall(
+        documents[0],
+        documents[1],
+        documents[2],
+        checkpoint.data if checkpoint is not None and isinstance(checkpoint.data, str) else "",
+        loaded.name if loaded is not None else "",
+        certain,
+        trains,
+        "quantization_config" in arguments and quantised is None,
+    )
+
+
+def made_of(value: Value | None) -> MadeCall | None:
+    return value.data.made if value is not None and isinstance(value.data, MadeObject) else None
+
+
+def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[ImportedNames, ...]:
+    found: dict[ast.AST, ImportedNames] = {}
+    for each in evaluated.imports if evaluated is not None else ():
+        node, module = each.node, each.module
+        if any(compares_releases(test, module) for test in each.tests):
+            continue
+        imported = [(node.module or "", node.names)] if isinstance(node, ast.ImportFrom) else [(name.name, [name]) for name in node.names]
+        for package, aliases in imported:
+            first = package.partition(".")[0]
+            if first not in PACKAGES or program.modules.named(first) is not None:  # a copy in the project has names of its own
+                continue
+            document = CallDocument(module.path, module.text, "import", *module.offsets.span(node))  # whose keys are the names
+            for name in aliases:
+                start = module.offsets.offset(name.lineno, name.col_offset)
+                key = Node(SCALAR, start, start + len(name.name), name.name)
+                document.add(key, key, name.name)
+            names = tuple(name.name for name in aliases if name.name != "*") if isinstance(node, ast.ImportFrom) else ()
+            found.setdefault(node, ImportedNames(package, names, document, each.is_certain))
+    return tuple(found.values())
+
+
+def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
+    test = getattr(node, "test", None)
+    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
+    values = [given for name in names for given in module.givers.get(name, ())]
+    return any(COMPARES_RELEASES.search(ast.unparse(each)) for each in (test, *values) if each is not None)

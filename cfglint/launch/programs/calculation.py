@@ -24,7 +24,6 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
-    """The result of an operation with two numbers or strings; unknown for one that Python refuses, or that is too large."""
     function = BINARY.get(type(operation))
     numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
     texts = isinstance(one, str) and isinstance(other, PLAIN) and isinstance(operation, (ast.Add, ast.Mod))
@@ -52,7 +51,6 @@ def with_unknown(operation: ast.operator, left: Value, right: Value) -> Value:
 
 
 def short(text: str, kind: Callable[[str], Any] = str) -> Value:
-    """A computed text, if it is not too long."""
     return Value(kind(text)) if len(text) <= LONGEST else unknown()
 
 
@@ -61,25 +59,9 @@ def is_wide(text: str) -> bool:
     return WIDE.search(text) is not None
 
 
-def joined_path(first: str, second: str) -> str:
-    """Two parts of a path as `os.path.join` joins them."""
-    if second.startswith(("/", "\0")):
-        return second
-    return f"{first.rstrip('/')}/{second}" if first else second
-
-
 def path_part(path: FilePath, name: str) -> Value:
     head, _, tail = path.text.rstrip("/").rpartition("/")
     if name == "parent":
         return Value(FilePath(head or ("\0" if path.text.startswith("\0") else ".")))
     stem, mark, suffix = tail.rpartition(".")
     return Value(tail if name == "name" else (stem or tail) if name == "stem" else mark + suffix if stem else "")
-
-
-def parents_of(path: FilePath) -> list[Value]:
-    """The folders above a path, as far as they are in the project."""
-    values: list[Value] = []
-    while "/" in path.text.rstrip("/") and len(values) < MOST_TURNS:
-        values.append(path_part(path, "parent"))
-        path = values[-1].data
-    return values

@@ -10,7 +10,7 @@ import contextlib
 
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import kind_of_class
-from cfglint.launch.programs import hydra, library, line_parsers, loop_objects, object_methods
+from cfglint.launch.programs import config_files, library, line_parsers, training_loops
 from cfglint.launch.programs.branches import Signal
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import STARRED
@@ -23,9 +23,12 @@ from cfglint.launch.programs.objects import (
     Class,
     Frame,
     Function,
+    Given,
     Instance,
+    MadeObject,
     Mapping,
     Method,
+    Named,
     Opaque,
     Value,
     same,
@@ -40,7 +43,9 @@ from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
 
 TRAINING = ("transformers", "trl", "unsloth")  # packages of trainers and of the classes of their arguments
-MODELS = ("peft.", "transformers.")  # packages of models and their adapters
+LORA, QUANTIZATION = "LoraConfig", "BitsAndBytesConfig"
+ATTACH, PREPARE, LOAD = "get_peft_model", "prepare_model_for_kbit_training", "from_pretrained"
+OF_MODELS = ("Model", "For")  # in the names of classes that load models
 MOST_OF_KEYWORDS = 2000  # steps for the keywords of a call in a program whose evaluation has stopped
 SEVERAL = Reason("branch", "evaluations of the call that differ")
 FIRST = "output_dir"  # the first parameter of the classes of arguments
@@ -90,7 +95,6 @@ class ProgramEvaluation(TrainingLoops):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
-        self.is_complete = False
         self.others: dict[ast.Call, MadeCall] = {}  # of further objects of training loops
         self.parts: dict[ast.Call, MadeCall] = {}  # of models: they, and the configs of their quantization and adapters
         self.attached: dict[ast.Call, MadeCall] = {}  # of adapters that are put on models
@@ -101,21 +105,31 @@ class ProgramEvaluation(TrainingLoops):
         self.made, self.trainers, self.engines, self.accelerators, self.stores = {}, {}, {}, {}, set()
         self.budget, self.conditions, self.active, self.trial = budget, [], [], 0
         self.goes_on = True
-        among = self.engines if name == loop_objects.ENGINE_CALL else self.accelerators if name == "Accelerator" else self.made
+        among = self.engines if name == training_loops.ENGINE_CALL else self.accelerators if name == "Accelerator" else self.made
+
+        def record(frame: Frame) -> None:
+            values, named = self.given(call, frame)
+            self.site = call, frame
+            self.record(among, name, values, named, call)
+
+        def record_in_function() -> None:  # where its names are unknown
+            frame = self.module_frame(scope.module)
+            if isinstance(scope.node, FUNCTIONS):
+                frame = Frame(scope.module, frame)
+                frame.slots.update((bound, unknown()) for bound in scope.bound)
+            record(frame)
+
         try:
             self._attempt(lambda: self._enter(scope))
             if call not in among:
-                self._attempt(lambda: self._make(call, name, scope, among))
+                self._attempt(record_in_function)
         except (Exhausted, RecursionError):
             self.budget, self.active, self.trial = Budget(MOST_OF_KEYWORDS), [], 0
             with contextlib.suppress(Exhausted, RecursionError):  # what is written in it is known all the same
-                self._attempt(lambda: self._record_written(call, name, Frame(scope.module), among))
+                self._attempt(lambda: record(Frame(scope.module)))
         finally:
             self.made, self.trainers, self.engines, self.accelerators, self.stores = before
-        found = among.get(call)
-        if found is None:
-            found = MadeCall(name, call, scope.module, (), every=False)
-        return found
+        return among.get(call) or MadeCall(name, call, scope.module, (), every=False)
 
     def _enter(self, scope: Scope) -> None:
         """Evaluate a function with unknown parameters, a method for an object whose attributes are unknown."""
@@ -130,24 +144,8 @@ class ProgramEvaluation(TrainingLoops):
         others: dict[Any, Value] = {None: unknown(Reason("argument", f"the arguments of `{scope.node.name}()`"))}
         self.run_function(function, [], others)
 
-    def _make(self, call: ast.Call, name: str, scope: Scope, among: dict[ast.Call, MadeCall]) -> None:
-        """Record a call with the values that its arguments have wherever the other names of its function are unknown."""
-        frame = self.module_frame(scope.module)
-        if isinstance(scope.node, FUNCTIONS):
-            frame = Frame(scope.module, frame)
-            frame.slots.update((each, unknown()) for each in scope.bound)
-        self._record_written(call, name, frame, among)
-
-    def _record_written(self, call: ast.Call, name: str, frame: Frame, among: dict[ast.Call, MadeCall]) -> None:
-        """Record a call with the values that its arguments have among some names."""
-        values, named = self.given(call, frame)
-        self.site = call, frame
-        self.record(among, name, values, named, call)
-
     def searched_by(self, module: ProgramModule) -> list[tuple[int, str]]:
-        """The folders that the top level of a module adds to the search path of its imports, each with the place that it inserts it at."""
-        frame = Frame(module)
-        self._name_module(frame, "__main__")
+        frame = self._frame(module, "__main__")
         found: list[tuple[int, str]] = []
         with contextlib.suppress(Signal, Exhausted, RecursionError):
             for node in module.tree.body:
@@ -159,9 +157,6 @@ class ProgramEvaluation(TrainingLoops):
                 elif isinstance(node, (ast.Assign, ast.AnnAssign)) or imports_only(node, ("os", "sys", "pathlib")):
                     self.block([node], frame)
         return found
-
-    def variable(self, name: Value) -> Value:
-        return library.variable(self, [name])
 
     def _call(self, node: ast.Call, frame: Frame) -> Value:
         inherited = self._super_call(node, frame)
@@ -176,8 +171,7 @@ class ProgramEvaluation(TrainingLoops):
         finally:
             self.site = before
 
-    def called(self, function: Value, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """The result of a call of something."""
+    def called(self, function: Value, given: Given, named: Named, node: ast.AST) -> Value:
         data = function.data
         if isinstance(data, Function):
             return self._run(data, given, named)
@@ -186,7 +180,7 @@ class ProgramEvaluation(TrainingLoops):
         if isinstance(data, External):
             return self.external(data.name, given, named, node)
         if isinstance(data, Method):
-            return object_methods.method(self, data, given, named)
+            return library.method(self, data, given, named)
         if isinstance(data, Instance) and data.made_of is not None:
             own = self.of_class(data.made_of, "__call__", function)
             if own is not None and isinstance(own.data, Function):
@@ -197,7 +191,7 @@ class ProgramEvaluation(TrainingLoops):
                 self.opened(value)
         return unknown()
 
-    def _run(self, function: Function, given: list[Value], named: dict[Any, Value]) -> Value:
+    def _run(self, function: Function, given: Given, named: Named) -> Value:
         """Call a function of the program; one that a library has made a command gets the arguments of the launch line."""
         if not self.active and not given and not named:
             command = line_parsers.command(self, function)
@@ -206,7 +200,6 @@ class ProgramEvaluation(TrainingLoops):
         return self.run_function(function, given, named)
 
     def _super_call(self, node: ast.Call, frame: Frame) -> Value | None:
-        """The result of `super().method(...)`; None for other calls."""
         path = node.func
         if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Call) or dotted(path.value.func) != ["super"]:
             return None
@@ -223,7 +216,7 @@ class ProgramEvaluation(TrainingLoops):
                 return self.run_function(function.of(value, each), values, named) if isinstance(function, Function) else unknown()
             if isinstance(each, External) and path.attr == "__init__":
                 before, self.site = self.site, (node, frame)
-                kind = loop_objects.kind_of(each.name)
+                kind = training_loops.kind_of(each.name)
                 try:
                     if kind:
                         self._record_object(each.name, kind, values, named, node)
@@ -236,12 +229,11 @@ class ProgramEvaluation(TrainingLoops):
 
     # -- objects of classes
 
-    def instance(self, made_of: Class, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """An object of a class of the program."""
+    def instance(self, made_of: Class, given: Given, named: Named, node: ast.AST) -> Value:
         line = made_of.line()
         base = next((each.name for each in line if isinstance(each, External)), "")
         own = self.of_class(made_of, "__init__", unknown())
-        if base in loop_objects.LOADERS and own is None:
+        if base in training_loops.LOADERS and own is None:
             return self.external(base, given, named, node)
         if is_framework(base) and kind_of_class(base.rpartition(".")[2]) and own is None:
             return self._framework_object(base, given, named, node, made_of)
@@ -250,8 +242,15 @@ class ProgramEvaluation(TrainingLoops):
         if own is not None and isinstance(own.data, Function):
             before = set(self.trainers)
             self.run_function(own.data.of(value, own.data.owner or made_of), given, named)
-            for call in [trainer for trainer in self.trainers if trainer not in before]:
-                self._record_handed_on(self.trainers[call], named, node)
+            for inner in [call for place, call in self.trainers.items() if place not in before]:
+                # The keywords that the constructor hands on to that of a trainer, by its `**kwargs`.
+                words = {word.arg for word in inner.node.keywords}
+                handed = {
+                    key: each for key, each in named.items() if key not in words and inner.arguments.get(key, (None, None))[1] is each
+                }
+                outer = self.record(self.trainers, inner.name, [], handed, node, inner.origin) if handed else None
+                if outer is not None:
+                    outer.conditions = inner.conditions
             return value
         if is_framework(base):
             self._framework_object(base, given, named, node, made_of)
@@ -263,16 +262,7 @@ class ProgramEvaluation(TrainingLoops):
             self.run_function(after.data, [], {})
         return value
 
-    def _record_handed_on(self, inner: MadeCall, named: dict[Any, Value], node: ast.AST) -> None:
-        """Record the keywords of a call that the constructor of a class hands on to that of a trainer, by its `**kwargs`."""
-        own = {word.arg for word in inner.node.keywords}
-        handed = {name: value for name, value in named.items() if name not in own and inner.arguments.get(name, (None, None))[1] is value}
-        call = self.record(self.trainers, inner.name, [], handed, node, inner.origin) if handed else None
-        if call is not None:
-            call.conditions = inner.conditions
-
-    def fill(self, data: Instance, made_of: Class, given: list[Value], named: dict[Any, Value]) -> None:
-        """Set the fields of an object of a dataclass."""
+    def fill(self, data: Instance, made_of: Class, given: Given, named: Named) -> None:
         names = field_names(made_of)
         for place, name in enumerate(names):
             if place < len(given):
@@ -289,56 +279,57 @@ class ProgramEvaluation(TrainingLoops):
             if name is not None and name not in names:
                 data.slots[name] = value
 
-    def external(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> Value:
-        """The result of a call of something outside of the program."""
+    def external(self, name: str, given: Given, named: Named, node: ast.AST) -> Value:
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
             return self._framework_object(name, given, named, node, None)
-        if name.startswith(MODELS):
-            from cfglint.launch.programs.model_objects import made_object
-
-            def record(last: str) -> MadeCall | None:
-                return self.record(self.parts, last, given, named, node)
-
-            def attach(last: str) -> MadeCall | None:
-                return self.record(self.attached, last, given, named, node)
-
-            part = made_object(name, given, named, record, attach)
-            if part is not None:
-                return part
-        if name in hydra.INSTANTIATING and given:
-            target, arguments = hydra.target_of(self, given[0], named)
+        of_peft = name.startswith("peft.")
+        if of_peft or name.startswith("transformers."):
+            package = name.rpartition(".")[0]
+            model = named.get("model") or (given[0] if given else None)
+            if of_peft and last == PREPARE and model is not None:
+                return model
+            if last == (LORA if of_peft else QUANTIZATION):
+                return Value(MadeObject(name, self.record(self.parts, last, given, named, node)))
+            if of_peft and last == ATTACH:
+                self.record(self.attached, last, given, named, node)
+                made = MadeObject(name, model.data.made if model is not None and isinstance(model.data, MadeObject) else None)
+                made.has_adapter = True
+                return Value(made)
+            if not of_peft and last == LOAD and any(word in package for word in OF_MODELS):
+                return Value(MadeObject(name, self.record(self.parts, package.rpartition(".")[2], given, named, node)))
+        if name in config_files.INSTANTIATING and given:
+            target, arguments = config_files.target_of(self, given[0], named)
             return self.external(target, [], arguments, node) if is_framework(target) else unknown()
-        kind = loop_objects.kind_of(name)
+        kind = training_loops.kind_of(name)
         if kind:
-            value = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
+            value = training_loops.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
             self.made_accelerators += [value.data] if kind == ACCELERATOR else []
             return value
-        return library.external(self, name, given, named, node)
+        return library.external(self, name, given, named)
 
-    def _record_object(self, name: str, kind: str, given: list[Value], named: dict[Any, Value], node: ast.AST) -> MadeCall | None:
-        """Record a call that makes an object of a training loop, with the names of the arguments that it gives by position."""
+    def _record_object(self, name: str, kind: str, given: Given, named: Named, node: ast.AST) -> MadeCall | None:
         among = self.engines if kind == ENGINE else self.accelerators if kind == ACCELERATOR else self.others
         call = self.record(among, name if kind == ENGINE else name.rpartition(".")[2], given, named, node)
         if call is not None:
             call.kind = kind
         nodes = self.site[0].args if call is not None and self.site is not None else []
         if call is not None and len(nodes) == len(given):
-            for parameter, key, value in zip(loop_objects.parameters_of(name, kind), nodes, given, strict=False):
+            for parameter, key, value in zip(training_loops.parameters_of(name, kind), nodes, given, strict=False):
                 call.arguments.setdefault(parameter, (key, value))
         return call
 
-    def _framework_object(self, name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, made_of: Class | None) -> Value:
-        """An object of a framework's class of arguments, or a trainer."""
+    def _framework_object(self, name: str, given: Given, named: Named, node: ast.AST, made_of: Class | None) -> Value:
         last = name.rpartition(".")[2]
         if not kind_of_class(last):
+            opaque = Opaque(last)
+            if "args" in named:
+                opaque.slots["args"] = named["args"]
             if last.endswith("Trainer"):
                 call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line() else name)
-                trainer = self._opaque(last, named)
                 if call is not None:
-                    call.results.append(trainer)
-                return Value(trainer)
-            return Value(self._opaque(last, named))
+                    call.results.append(opaque)
+            return Value(opaque)
         call = self.record(self.made, last, given, named, node)
         arguments = {key: value for key, value in named.items() if key is not None}
         arguments.update(zip((FIRST,), given, strict=False))
@@ -348,17 +339,9 @@ class ProgramEvaluation(TrainingLoops):
             call.results.append(built)
         return Value(built)
 
-    def _opaque(self, name: str, named: dict[Any, Value]) -> Opaque:
-        """The trainer, with its arguments."""
-        opaque = Opaque(name)
-        if "args" in named:
-            opaque.slots["args"] = named["args"]
-        return opaque
-
     def record(
-        self, among: dict[ast.Call, MadeCall], name: str, given: list[Value], named: dict[Any, Value], node: ast.AST, origin: str = ""
+        self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""
     ) -> MadeCall | None:
-        """Record a call with its arguments; None if it is only tried."""
         if self.trial or self.site is None or not isinstance(node, ast.Call):
             return None
         call, frame = self.site
@@ -391,19 +374,16 @@ class ProgramEvaluation(TrainingLoops):
 
 
 def imports_only(node: ast.stmt, packages: tuple[str, ...]) -> bool:
-    """Whether a statement is an import of some packages alone."""
     if isinstance(node, ast.ImportFrom):
         return not node.level and (node.module or "").partition(".")[0] in packages
     return isinstance(node, ast.Import) and all(name.name.partition(".")[0] in packages for name in node.names)
 
 
 def is_framework(name: str) -> bool:
-    """Whether a dotted name is one of a package of trainers."""
     return name.partition(".")[0] in TRAINING
 
 
 def field_names(made_of: Class) -> list[str]:
-    """The fields of a dataclass and of its bases, in the order of its parameters."""
     found: dict[str, None] = {}
     for each in reversed(made_of.line()):
         if isinstance(each, Class):

@@ -11,16 +11,15 @@ from itertools import pairwise
 
 from cfglint.findings.releases import Releases
 from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
-from cfglint.launch.arguments import behind_dashes, further_arguments
-from cfglint.launch.continuations import is_stray, joined_at, refuse
-from cfglint.launch.findings import NEEDS_VALUE, severity_of
-from cfglint.launch.kinds import kind_named
+from cfglint.launch.arguments import behind_dashes, further_arguments, read_arguments
+from cfglint.launch.findings import NEEDS_VALUE, is_stray, joined_at, refuse, severity_of
+from cfglint.launch.kinds import base_fields, fields_of_class, kind_named, parsed_type
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import Argument, LaunchLine, LineProblem
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
 from cfglint.launch.registered import TRAINER
 from cfglint.source.annotations import Container, Iterator
-from cfglint.source.shell.command import is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
+from cfglint.source.shell.command import CommandDocument, is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.placed_text import Text
 
 ONE = ("1", "?")
@@ -31,9 +30,16 @@ MOST_NAMED = 8  # choices in a message
 class Known:
     """The known arguments of a program: its own, and the fields of the framework's classes, with the number of words of each."""
 
-    def __init__(self, program: ProgramFacts, fields: dict[str, str]) -> None:
+    def __init__(self, program: ProgramFacts) -> None:
         self.program = program
         self.own = {**program.defaults, **program.fields}
+        fields = {"config": "1"} if program.parser == TRL_PARSER else {}  # of the framework's classes, in any release
+        for name in base_fields() if program.parser in HF_PARSERS and program.arguments else ():
+            kind = parsed_type(name)
+            fields[name] = "+" if kind.startswith("list") and kind != "list|str" else "?" if kind == "bool" else "1"
+        for name in (program.arguments, *program.classes):
+            for field in fields_of_class(name):
+                fields.setdefault(field, "")
         self.takes = {**fields, **{name: field.takes for name, field in self.own.items()}}
 
     def expanded(self, name: str) -> str:
@@ -46,10 +52,16 @@ class Known:
 
 
 def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[LineProblem]:
-    """The problems that the parser would report about the arguments of a line."""
     program = known.program
-    if program.is_strict and line.call.blanks:
-        drop_blanks(line, arguments, before, known)
+    if program.is_strict and line.call.blanks:  # behind backslashes: words that the program refuses, and not those of the options before
+        dropped: list[Text] = []
+        for name, texts in [("", before), *((argument.name, argument.texts) for argument in arguments)]:
+            takes = known.takes.get(name) if name else "0"
+            first = 1 if takes in ONE else 0 if takes == "0" else len(texts)
+            dropped += [word for word in texts[first:] if is_stray(word, line)]
+            texts[first:] = [word for word in texts[first:] if not is_stray(word, line)]
+        if dropped:
+            refuse(line, "", refusal([word.string for word in dropped], program))
     for argument in arguments:
         field = known.own.get(argument.name)
         takes = known.takes.get(argument.name)
@@ -60,7 +72,10 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
         elif takes == "1" and not argument.texts and argument.name not in NEEDS_VALUE:
             yield without_value(line, argument, takes, program)
         elif field is None and argument.texts and program.parses_all:
-            yield from wrong_trainer_value(argument, program)
+            word = argument.texts[0]
+            if word.value is not None and not is_to_be_filled_in(word):
+                for kind, releases in kind_named(TRAINER).refused_words(argument.name, word.value):
+                    yield unconverted(word, argument.name, kind, program, releases)
         rest = argument.texts[1:] if takes in ONE else argument.texts if takes == "0" else []
         rest = [word for word in rest if not (is_to_be_filled_in(word) and is_in_page(word))]  # `...`, `<other-arguments>`
         if program.is_strict and rest and are_words(argument.texts):
@@ -69,22 +84,13 @@ def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], kn
             yield unrecognized(argument, known)
     if program.is_strict:
         yield from local_rank(line, known)
-        yield from without_options(line, program)
+        behind = behind_dashes(line.arguments)  # which a parser without positional arguments refuses
+        if behind and not (len(behind) > 1 and all(map(stands_for_more, behind[1:]))):
+            message = f"`--` ends the options of {program.path}: what follows is not parsed as options"
+            raised = refusal([word.string for word in behind], program)
+            yield LineProblem("LCH003", "error", behind[0], "--", message, raised, remedy="remove `--`")
     if not before and not further_arguments(line.arguments) and all(word.known or word.string.strip("<?>") for word in line.arguments):
         yield from missing(line, {each.name for each in arguments}, program)
-
-
-def drop_blanks(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> None:
-    """Report the blanks behind backslashes as the words that the program refuses; they are no words of the options before them."""
-    dropped: list[Text] = []
-    for name, texts in [("", before), *((argument.name, argument.texts) for argument in arguments)]:
-        takes = known.takes.get(name) if name else "0"
-        if takes in (*ONE, "0"):
-            first = 1 if takes in ONE else 0
-            dropped += [word for word in texts[first:] if is_stray(word, line)]
-            texts[first:] = [word for word in texts[first:] if not is_stray(word, line)]
-    if dropped:
-        refuse(line, "", refusal([word.string for word in dropped], known.program))
 
 
 def are_words(texts: list[Text]) -> bool:
@@ -98,7 +104,6 @@ def are_words(texts: list[Text]) -> bool:
 
 
 def wrong_value(line: LaunchLine, argument: Argument, field: Field, program: ProgramFacts) -> Iterator[LineProblem]:
-    """The problem of an argument whose value the program does not accept."""
     if not argument.texts:
         if field.takes in ("1", "+"):
             yield without_value(line, argument, field.takes, program)
@@ -126,7 +131,6 @@ def wrong_value(line: LaunchLine, argument: Argument, field: Field, program: Pro
 
 
 def unconverted(word: Text, name: str, kind: str, program: ProgramFacts, releases: Releases | None = None) -> LineProblem:
-    """The problem of a word that does not have the type of its option."""
     needed = {"int": "an integer", "float": "a number", "bool": "a boolean"}[kind]
     raised = f"error: {invalid_value(as_named(name, program), kind, word.string)}"
     remedy = f"write {needed if kind != 'bool' else 'True or False'}"
@@ -142,29 +146,18 @@ def unconverted(word: Text, name: str, kind: str, program: ProgramFacts, release
     )
 
 
-def wrong_trainer_value(argument: Argument, program: ProgramFacts) -> Iterator[LineProblem]:
-    """The problem of a value that does not have the type of its field of TrainingArguments."""
-    word = argument.texts[0]
-    if word.value is not None and not is_to_be_filled_in(word):
-        for kind, releases in kind_named(TRAINER).refused_words(argument.name, word.value):
-            yield unconverted(word, argument.name, kind, program, releases)
-
-
 def as_named(name: str, program: ProgramFacts) -> str:
-    """An option as the parser names it; `HfArgumentParser` gives each option a second spelling with dashes."""
     if program.parser in HF_PARSERS:
         return spellings(name)
     return "/".join(program.fields[name].options if name in program.fields else ()) or f"--{name}"
 
 
 def option_of(name: str, program: ProgramFacts) -> str:
-    """An option as the program spells it: `--output-dir` for the name `output_dir`."""
     options = program.fields[name].options if name in program.fields else ()
     return next((option for option in options if option[2:].replace("-", "_") == name), f"--{name}")
 
 
 def without_value(line: LaunchLine, argument: Argument, takes: str, program: ProgramFacts) -> LineProblem:
-    """The problem of an option without the value that it needs."""
     option = option_of(argument.name, program)
     raised = f"error: argument {as_named(argument.name, program)}: expected {'one argument' if takes == '1' else 'at least one argument'}"
     message, remedy = f"`{option}` requires a value", f"write the value after `{option}`"
@@ -172,7 +165,6 @@ def without_value(line: LaunchLine, argument: Argument, takes: str, program: Pro
 
 
 def unrecognized(argument: Argument, known: Known) -> LineProblem:
-    """The problem of an option that the program does not have."""
     from difflib import get_close_matches
 
     option = argument.word.string
@@ -184,38 +176,20 @@ def unrecognized(argument: Argument, known: Known) -> LineProblem:
 
 
 def left_over(words: list[Text], option: str, program: ProgramFacts, since: Releases | None = None) -> LineProblem:
-    """The problem of words after an option that takes one value, in all releases or `since` some."""
-    texts = [word.string for word in words]
-    is_flag = known_flag(program, option)
+    texts, field = [word.string for word in words], program.fields.get(option.removeprefix("--"))
+    is_flag = field is not None and field.takes == "0"
     message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
     remedy = f"remove `{texts[0]}`" if is_flag else "quote the words, or remove them"
     return LineProblem("LCH003", "error", words[0], option, message, refusal(texts, program), remedy=remedy, releases=since)
 
 
-def known_flag(program: ProgramFacts, option: str) -> bool:
-    """Whether an option is a flag that the program defines itself."""
-    field = program.fields.get(option.removeprefix("--"))
-    return field is not None and field.takes == "0"
-
-
 def refusal(words: list[str], program: ProgramFacts) -> str:
-    """The exception for words that belong to no argument."""
     if program.parser == ARGPARSE:
         return f"error: unrecognized arguments: {' '.join(words)}"
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
-def without_options(line: LaunchLine, program: ProgramFacts) -> Iterator[LineProblem]:
-    """The problem of words behind a `--`, which a parser without positional arguments refuses."""
-    words = behind_dashes(line.arguments)
-    if words and not (len(words) > 1 and all(map(stands_for_more, words[1:]))):
-        message = f"`--` ends the options of {program.path}: what follows is not parsed as options"
-        raised = refusal([word.string for word in words], program)
-        yield LineProblem("LCH003", "error", words[0], "--", message, raised, remedy="remove `--`")
-
-
 def local_rank(line: LaunchLine, known: Known) -> Iterator[LineProblem]:
-    """The problem of the argument that a launcher adds, if the program does not have it."""
     added = added_rank(line)
     if added is None or line.program is None or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
         return
@@ -231,7 +205,6 @@ def added_rank(line: LaunchLine) -> tuple[str, str] | None:
 
 
 def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> Iterator[LineProblem]:
-    """The problems of missing arguments that the program requires and the launcher does not add."""
     if not program.is_called or (program.parser == TRL_PARSER and "config" in given):
         return
     required = [name for name, field in program.fields.items() if field.default is MISSING and field.kind != "bool"]
@@ -246,3 +219,17 @@ def missing(line: LaunchLine, given: Container[str], program: ProgramFacts) -> I
         )
         raised = f"error: the following arguments are required: {named}"
         yield LineProblem("LCH016", severity_of(line), line.program, f"--{names[0]}", message, raised, remedy=f"add {', '.join(options)}")
+
+
+def match_arguments(line: LaunchLine, command: CommandDocument, program: ProgramFacts) -> None:
+    if not program.parser or launcher_of(line).has_own_parser:
+        return
+    known = Known(program)
+    for name in [*command.words]:
+        full = known.expanded(name)
+        if full != name and full not in command.words:
+            command.rename(name, full)
+    arguments, before = read_arguments(line.arguments)
+    for argument in arguments:
+        argument.name = known.expanded(argument.name)
+    line.problems.extend(problems(line, arguments, before, known))

@@ -10,9 +10,8 @@ import ast
 
 from cfglint.launch.kinds import base_fields, fields_of_class
 from cfglint.launch.program import MISSING, Field
-from cfglint.launch.programs.literals import COMPUTED, keyword, value_of
 from cfglint.launch.programs.modules import Definition, External, Modules
-from cfglint.launch.programs.scopes import Scope, dotted
+from cfglint.launch.programs.scopes import COMPUTED, Scope, dotted, keyword, value_of
 from cfglint.source.annotations import Any
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
@@ -31,7 +30,6 @@ FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTE
 
 
 def known_fields(name: str) -> set[str]:
-    """The names of the fields of a framework's class, in any release."""
     return {*base_fields(), *fields_of_class(name)}
 
 
@@ -50,12 +48,10 @@ class Dataclass(Record):
 
     @property
     def assigned(self) -> set[str]:
-        """The fields that a method of the project's classes sets, as `__post_init__` does before it calls the framework's."""
         return {name for node in self.defined for name in assigned_fields(node)}
 
 
 def read_class(modules: Modules, found: Definition | External | None) -> Dataclass:
-    """The fields of a class and of those that it derives from."""
     result = Dataclass()
     for each in linearized(modules, found):
         if isinstance(each, External):
@@ -64,7 +60,13 @@ def read_class(modules: Modules, found: Definition | External | None) -> Datacla
                 result.complete = False
             result.base = result.base or name
         elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
-            take_fields(result, each.node, Scope(modules, each.module, each.module.tree))
+            node, scope = each.node, Scope(modules, each.module, each.module.tree)
+            decorators = [dotted(mark.func if isinstance(mark, ast.Call) else mark) for mark in node.decorator_list]
+            if any(parts[-1:] == ["dataclass"] for parts in decorators):
+                fields = ((name, field(line, scope)) for name, line in annotated(node))
+                result.own.update((name, made) for name, made in fields if made is not None)
+            else:  # its annotations are not fields
+                result.complete = result.complete and not decorators
             result.defined.append(each.node)
         else:
             result.complete = False
@@ -86,25 +88,9 @@ def linearized(modules: Modules, found: Definition | External | None) -> list[De
     return order[::-1] if not pending else [None, *order[::-1]]
 
 
-def take_fields(result: Dataclass, node: ast.ClassDef, scope: Scope) -> None:
-    """Add the fields that a class defines itself; without the decorator its annotations are not fields."""
-    decorators = [dotted(each.func if isinstance(each, ast.Call) else each) for each in node.decorator_list]
-    if not any(parts[-1:] == ["dataclass"] for parts in decorators):
-        result.complete = result.complete and not decorators
-        return
-    for name, line in annotated(node):
-        found = field(line, scope)
-        if found is not None:
-            result.own[name] = found
-
-
 def assigned_fields(node: ast.ClassDef) -> set[str]:
-    """The attributes of itself that methods of a class set."""
-    found = set()
-    for each in ast.walk(node):
-        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and dotted(each)[:-1] == ["self"]:
-            found.add(each.attr)
-    return found
+    stores = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
+    return {each.attr for each in stores if dotted(each)[:-1] == ["self"]}
 
 
 def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
@@ -126,7 +112,6 @@ def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
 
 
 def text_annotation(node: ast.expr) -> ast.expr:
-    """An annotation that is written as a string, parsed as an expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
             return ast.parse(node.value, mode="eval").body
@@ -136,7 +121,6 @@ def text_annotation(node: ast.expr) -> ast.expr:
 
 
 def default_of(call: ast.Call, scope: Scope) -> Any:
-    """The default in `field(...)`."""
     node, factory = keyword(call, "default"), keyword(call, "default_factory")
     if any(each.arg is None for each in call.keywords):
         return COMPUTED
@@ -172,7 +156,6 @@ def type_of(node: ast.expr, scope: Scope, default: object) -> tuple[str, str, tu
 
 
 def alternatives(node: ast.expr) -> list[ast.expr]:
-    """The types that an annotation allows, except null."""
     nodes: list[ast.expr] = []
     pending = [node]
     while pending:

@@ -1,4 +1,4 @@
-"""Calls that build a trainer's arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses.
+"""Calls that build a trainer or its arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses, `Trainer(...)`.
 
 Source: transformers 5.23.0 training_args.py (a dataclass: every field is a parameter of `__init__`, `output_dir` the first one),
 trl 1.16.0 trainer/*_config.py.
@@ -11,32 +11,31 @@ import ast
 from cfglint.evaluate import Unknown
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, Field, ProgramFacts
-from cfglint.launch.programs import hydra, unsloth
-from cfglint.launch.programs.built_call import AcceleratorCall, BuiltCall, EngineConfig
-from cfglint.launch.programs.calls import MadeCall
-from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, known_fields, linearized, read_class
+from cfglint.launch.programs import unsloth
+from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.documents import set_later
-from cfglint.launch.programs.flags import engine_values
-from cfglint.launch.programs.literals import value_of
 from cfglint.launch.programs.modules import Definition, External, targets_of
 from cfglint.launch.programs.objects import plain
-from cfglint.launch.programs.parsers import Construction
+from cfglint.launch.programs.parsers import Construction, unread_at, unread_call
 from cfglint.launch.programs.runs_of_program import Evaluated
-from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
-from cfglint.launch.programs.trainers import is_arguments
-from cfglint.launch.programs.unread import unread_at, unread_call
-from cfglint.source.annotations import Iterator
+from cfglint.launch.programs.scopes import FUNCTIONS, AcceleratorCall, BuiltCall, Scope, dotted, keyword, value_of
+from cfglint.source.annotations import Collection, Container, Iterator
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 MOST = 24  # calls of one program that become runs
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
 MODULES = frozenset(("model", "module", "parent", "tokenizer"))  # variables whose attributes a program replaces by name
 PACKAGE_OF_NAMES = "trl"  # in place of that of a class of arguments, whose name alone counts
+OWN_INIT = ("__init__", "__new__")
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
+SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
+# Methods of the Trainer that checks of its first step, or of its batch, rely on.
+REPLACED = frozenset(
+    (
+        *("__init__", "train", "_inner_training_loop", "training_step", "get_train_dataloader", "create_optimizer", "create_scheduler"),
+        *("create_optimizer_and_scheduler", "create_accelerator_and_postprocess", "get_batch_samples", "_load_from_checkpoint"),
+    )
+)
 
 
 class Constructor(BuiltCall):
@@ -89,75 +88,50 @@ class Constructor(BuiltCall):
             taken=tuple(sorted(unsloth.TAKEN)) if is_patched else (),
         )
 
-    def _changed(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
-        """The fields that code sets after the call, or that a subclass sets in its own methods; not in the code that was evaluated."""
-        yield from self._set_later(scopes, evaluated)
-        for each in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
-            if isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):
-                for node in ast.walk(each.node):
-                    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and dotted(node.value) == ["self"]:
-                        yield node.attr
+    def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
+        names = self.names
         for scope in scopes:
+            for node in scope.nodes:
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in evaluated:
+                    for owner in dotted(node.value)[-1:]:  # which may be these arguments: `args.bf16 = True`, `self.args.bf16 = True`
+                        if is_arguments(owner, names) or (not names and owner not in OTHER_OBJECTS):
+                            yield node.attr
             for call in scope.calls():
                 is_set = dotted(call.func) == ["setattr"] and len(call.args) > 1 and call not in evaluated
                 if is_set and not MODULES.intersection(dotted(call.args[0])[-1:]):
                     name = value_of(call.args[1], scope)
                     yield from [name] if isinstance(name, str) else self.known
+        for cls in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
+            if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef):
+                yield from assigned_fields(cls.node)
 
-    def _set_later(self, scopes: list[Scope], evaluated: AbstractSet[ast.AST]) -> Iterator[str]:
-        """The fields that code sets on objects that may be these arguments: `args.bf16 = True`, `self.args.bf16 = True`."""
-        names = self._names()
-        for scope in scopes:
-            for node in scope.nodes:
-                owner = dotted(node.value)[-1:] if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) else []
-                if not owner or not isinstance(node, ast.Attribute) or node in evaluated:
-                    continue
-                if is_arguments(owner[0], names) or (not names and owner[0] not in OTHER_OBJECTS):
-                    yield node.attr
-
-    def _names(self) -> set[str]:
+    @property
+    def names(self) -> set[str]:
         """The names and attributes that the result is assigned to."""
         return {part for target in targets_of(self.scope.module.parent(self.call)) for part in dotted(target)[-1:]}
 
-    @property
-    def is_discarded(self) -> bool:
-        """Whether nothing keeps the result."""
-        return isinstance(self.scope.module.parent(self.call), ast.Expr) or self._names() == {"_"}
-
     def _is_copied(self, scopes: list[Scope]) -> bool:
-        """Whether code creates other arguments from these, or changes them all at once."""
-        names = self._names()
-        for scope in scopes:
-            for call in scope.calls():
-                path = dotted(call.func)
-                first = call.args[0] if call.args else None
-                if ".".join(path) in COPIES and isinstance(first, ast.Name) and first.id in names:
-                    return True
-                if len(path) == 2 and path[0] in names and path[1].startswith("set_"):
-                    return True
-                if path[-1:] == ["update"] and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(call.func)):
-                    return True
+        names = self.names
+        for call in (call for scope in scopes for call in scope.calls()):
+            path, first = dotted(call.func), call.args[0] if call.args else None
+            if ".".join(path) in COPIES and isinstance(first, ast.Name) and first.id in names:
+                return True
+            if len(path) == 2 and path[0] in names and path[1].startswith("set_"):
+                return True
+            if path[-1:] == ["update"] and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(call.func)):
+                return True
         return False
 
 
 def accelerators(scopes: list[Scope]) -> list[AcceleratorCall]:
     """The single call of `Accelerator` in a program; empty if there are several, or if its arguments are unknown."""
-    accelerator_calls: list[AcceleratorCall] = []
+    calls: list[AcceleratorCall] = []
     for scope in scopes:
         for call in scope.calls():
             named = scope.resolve(call.func) if dotted(call.func)[-1:] == ["Accelerator"] else None
             if isinstance(named, External) and named.name.partition(".")[0] == "accelerate":
-                accelerator_calls.append(AcceleratorCall("Accelerator", call, scope))
-    return (
-        accelerator_calls
-        if len(accelerator_calls) == 1 and not accelerator_calls[0].call.args and not accelerator_calls[0].is_conditional
-        else []
-    )
-
-
-def engine_configs(scopes: list[Scope]) -> list[EngineConfig]:
-    """The calls of `deepspeed.initialize` in a program that pass a mapping."""
-    return [EngineConfig("deepspeed.initialize", call, scope, value) for scope in scopes for call, value in engine_values(scope)]
+                calls.append(AcceleratorCall("Accelerator", call, scope))
+    return calls if len(calls) == 1 and not calls[0].call.args and not calls[0].is_conditional else []
 
 
 def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:
@@ -165,55 +139,64 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
 
     One whose result nothing keeps does not count beside others, such as a first `TrainingArguments(".")` that only sets up the processes.
     """
-    if any(may_fill(parser) for parser in parsers):
-        return []
-    found: list[Constructor] = []
-    for scope in scopes:
-        for call in scope.calls():
-            if dotted(call.func)[-1:]:
-                found.extend(constructor(scope, call))
-    return [each for each in found if not each.is_discarded] or found
+    for parser in parsers:
+        types, scope = parser.types() if parser.kind in HF_PARSERS else [], parser.scope
+        if types is None or any(kind_of_class(read_class(scope.modules, scope.resolve(node)).base) for node in types):
+            return []
+    calls = ((scope, call) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
+    found = [made for scope, call in calls for made in constructor(scope, call)]
+    kept = [made for made in found if made.names != {"_"} and not isinstance(made.scope.module.parent(made.call), ast.Expr)]
+    return kept or found
 
 
 def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
-    """A call as a constructor, if it can be analysed."""
     resolved = scope.resolve(call.func)
     if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
         return
     dataclass = read_class(scope.modules, resolved)
-    if not kind_of_class(dataclass.base):
-        return
-    if len(call.args) > 1 or any(isinstance(node, ast.Starred) for node in call.args):
-        return
-    found = Constructor(dataclass.base, dataclass, call, scope)
-    found.complete = dataclass.complete and not has_own_init(scope, call.func)
-    yield found
+    if kind_of_class(dataclass.base) and len(call.args) < 2 and not any(isinstance(node, ast.Starred) for node in call.args):
+        made = Constructor(dataclass.base, dataclass, call, scope)
+        classes = [cls.node for cls in linearized(scope.modules, resolved) if isinstance(cls, Definition)]
+        lines = (line for cls in classes if isinstance(cls, ast.ClassDef) for line in cls.body)
+        made.complete = dataclass.complete and not any(isinstance(line, FUNCTIONS) and line.name in OWN_INIT for line in lines)
+        yield made
 
 
-def instantiations(scopes: list[Scope]) -> set[ast.Call]:
-    """The calls with which Hydra makes objects of the classes that configs name."""
-    resolved = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
-    return {call for call, named in resolved if isinstance(named, External) and named.name in hydra.INSTANTIATING}
+def trainers(scopes: list[Scope]) -> tuple[set[str], set[str]]:
+    """(framework classes of the trainers that a program builds, the methods of their subclasses)."""
+    found: set[str] = set()
+    methods: set[str] = set()
+    for scope in scopes:
+        for resolved in map(scope.resolve, (call.func for call in scope.calls())):
+            is_class = isinstance(resolved, Definition) and isinstance(resolved.node, ast.ClassDef)
+            line = linearized(scope.modules, resolved) if is_class else [resolved]
+            names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in ("transformers", "trl")]
+            trainer = next((name.rpartition(".")[2] for name in reversed(names) if name.endswith("Trainer")), None)
+            if trainer is not None:
+                found.add(trainer)
+                classes = [cls.node for cls in line if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef)]
+                methods.update(node.name for cls in classes for node in cls.body if isinstance(node, FUNCTIONS))
+    return found, methods
 
 
-def instantiated(scope: Scope, made: MadeCall) -> Constructor:
-    """A call that makes an object of a class of arguments that a config names."""
-    return Constructor(made.name, read_class(scope.modules, External(f"{PACKAGE_OF_NAMES}.{made.name}")), made.node, scope)
+def spread_over_gpus(scopes: list[Scope]) -> str:
+    """The `device_map` with which a program loads a model over all GPUs of a process, as it is written; empty if it does not."""
+    for call in (call for scope in scopes for call in scope.calls()):
+        node = keyword(call, "device_map") if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained" else None
+        if isinstance(node, ast.Constant) and node.value in SPREADING:
+            return str(node.value)
+    return ""
 
 
-def has_own_init(scope: Scope, node: ast.expr) -> bool:
-    """Whether a class of the project defines its constructor itself."""
-    definitions = (each.node for each in linearized(scope.modules, scope.resolve(node)) if isinstance(each, Definition))
-    lines = (line for definition in definitions if isinstance(definition, ast.ClassDef) for line in definition.body)
-    return any(isinstance(line, FUNCTIONS) and line.name in ("__init__", "__new__") for line in lines)
+def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:
+    """The fields of parsed arguments that code sets: `training_args.bf16 = True`, `setattr(args, ...)`, `args.set_training(...)`."""
+    for scope in scopes:
+        for node in scope.nodes:
+            if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+                continue
+            if isinstance(node.ctx, ast.Store) and is_arguments(node.value.id, names):
+                yield node.attr
 
 
-def may_fill(parser: Construction) -> bool:
-    """Whether a parser fills a class of arguments of a trainer."""
-    if parser.kind not in HF_PARSERS:
-        return False
-    types = parser.types()
-    if types is None:
-        return True
-    dataclasses = (read_class(parser.scope.modules, parser.scope.resolve(node)) for node in types)
-    return any(kind_of_class(dataclass.base) for dataclass in dataclasses)
+def is_arguments(name: str, names: Container[str]) -> bool:
+    return name in names or name in ("args", "training_args", "train_args") or name.endswith(("_args", "_arguments", "_config"))

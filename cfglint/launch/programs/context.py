@@ -7,7 +7,7 @@ import os
 from cfglint.launch.programs.objects import PROJECT
 from cfglint.source.annotations import Any, Callable, Mapping
 
-PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "main", "spelled", "exists")
+PARTS = ("words", "is_open", "environment", "gpus", "read", "folders", "spelled", "exists")
 UNCOMPARED = ("read", "files")  # the files of a project are the same for all evaluations of its programs
 
 
@@ -24,27 +24,19 @@ class Context:
         gpus: int | None = None,
         read: Callable[[str], str | None] = lambda path: None,
         folders: tuple[str, ...] = (),
-        main: str = "",
         spelled: tuple[str, ...] = (),
         exists: Callable[[str], bool | None] = lambda path: None,
     ) -> None:
-        self.words = words
-        self.is_open = is_open
+        self.words, self.is_open = words, is_open
         self.environment = environment or {}
-        self.gpus = gpus
-        self.read = read
-        self.folders = folders
-        self.main = main
-        self.exists = exists
+        self.gpus, self.read, self.folders, self.exists = gpus, read, folders, exists
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
 
     def variable(self, name: str) -> str | None:
-        """A variable of the environment; None if it is not known."""
         return self.environment.get(name)
 
     def changed(self, **parts: Any) -> Context:
-        """The same with some parts replaced."""
         return Context(**{**{name: getattr(self, name) for name in PARTS}, **parts})
 
     def content(self, path: str) -> tuple[str, str] | None:
@@ -61,14 +53,12 @@ class Context:
         return place, found[place]
 
     def places(self, path: str) -> list[str]:
-        """Where a file of the project that the program names may be."""
         inside = path.removeprefix(PROJECT)
         if inside.startswith("~") or "\0" in inside or (inside == path and os.path.isabs(inside)):
             return []
         return [os.path.normpath(os.path.join(folder, inside)) for folder in (("",) if inside != path else self.folders)]
 
     def has(self, path: str) -> bool:
-        """Whether a file that the program names is in the project, however large it is."""
         return any(self.exists(place) or self.read(place) is not None for place in self.places(path))
 
 
@@ -79,15 +69,17 @@ class Watched(Context):
         self._context = context
         self._answers: dict[str, object] = {}
         self._variables: dict[str, str | None] = {}
+        self.is_asked = False
 
     def __getattr__(self, name: str) -> object:
+        self.is_asked = True
         found = getattr(self._context, name)
         if name not in UNCOMPARED:
             self._answers[name] = found
         return found
 
     def variable(self, name: str) -> str | None:
-        """A variable of the environment; None if it is not known."""
+        self.is_asked = True
         found = self._variables[name] = self._context.variable(name)
         return found
 

@@ -14,8 +14,10 @@ from cfglint.launch.programs.objects import (
     Container,
     Counted,
     Function,
+    Given,
     Instance,
     Mapping,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -26,10 +28,6 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.row_functions import is_line, keeps_rows, parses_lines
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
 
 NAMED = "named"  # the builder of a folder, or of a data set of the Hub
 BUILDERS = ("json", "csv", "text", "parquet", "arrow")
@@ -89,8 +87,7 @@ class RowCount(Opaque):
 
     def __init__(self, recipe: DataRecipe, expression: tuple[ConfigValue, ...] = COUNT) -> None:
         super().__init__("len")
-        self.recipe = recipe
-        self.expression = expression
+        self.recipe, self.expression = recipe, expression
 
 
 def external(name: str, given: Given, named: Named) -> Value | None:
@@ -116,7 +113,6 @@ def external(name: str, given: Given, named: Named) -> Value | None:
 
 
 def made_of(kind: str, given: Value) -> Value | None:
-    """The data set of `Dataset.from_list(rows)` and its kin; None if it is unknown."""
     if kind in BUILDERS:
         names = names_of(given)
         return Value(DataSet(DataRecipe(kind, names))) if names else None
@@ -129,7 +125,6 @@ def made_of(kind: str, given: Value) -> Value | None:
 
 
 def loaded(given: Given, named: Named) -> Value | None:
-    """The data set of `load_dataset`, or a mapping of its splits."""
     builder = plain(given[0] if given else named.get("path", NONE))
     files, field, split = named.get("data_files", NONE), plain(named.get("field", NONE)), plain(named.get("split", NONE))
     part = plain(given[1] if len(given) > 1 else named.get("name", NONE))
@@ -158,7 +153,6 @@ def names_of(value: Value) -> tuple[str, ...]:
 
 
 def is_closed_list(value: Value) -> bool:
-    """Whether a value is a list whose entries are known."""
     return isinstance(value.data, Sequence) and not value.data.is_open
 
 
@@ -166,7 +160,6 @@ def is_closed_list(value: Value) -> bool:
 
 
 def recipe_of(value: Value) -> DataRecipe | None:
-    """The rows of a data set, of a list, or of an object of the program that tells its length; None if they are unknown."""
     data = value.data
     if isinstance(data, Sequence):
         mark = data.slots.get(OPEN)
@@ -176,18 +169,15 @@ def recipe_of(value: Value) -> DataRecipe | None:
         return added if mark is None else joined(mark, added) if data.items else mark
     if isinstance(data, DataSet):
         return data.recipe if not data.is_open else None
-    return recipe_of_object(value) if isinstance(data, Instance) and data.made_of is not None else None
-
-
-def recipe_of_object(value: Value) -> DataRecipe | None:
-    """The rows of an object whose class has `def __len__(self): return len(self.rows)`."""
-    classes = (each for each in value.data.made_of.line() if isinstance(each, Class))
-    method = next((each.slots["__len__"].data for each in classes if isinstance(each.slots.get("__len__"), Value)), None)
+    if not isinstance(data, Instance) or data.made_of is None:
+        return None
+    # An object whose class has `def __len__(self): return len(self.rows)`.
+    classes = (cls for cls in data.made_of.line() if isinstance(cls, Class))
+    method = next((cls.slots["__len__"].data for cls in classes if isinstance(cls.slots.get("__len__"), Value)), None)
     body = getattr(method.node, "body", None) if isinstance(method, Function) else None
     last = body[-1].value if isinstance(body, list) and isinstance(body[-1], ast.Return) else None
-    if not isinstance(last, ast.Call) or not isinstance(last.func, ast.Name) or last.func.id != "len" or len(last.args) != 1:
-        return None
-    part = part_of_object(value, last.args[0])
+    is_len = isinstance(last, ast.Call) and isinstance(last.func, ast.Name) and last.func.id == "len" and len(last.args) == 1
+    part = part_of_object(value, last.args[0]) if is_len else None  # type: ignore[union-attr]
     return recipe_of(part) if part is not None else None
 
 
@@ -206,12 +196,10 @@ def part_of_object(value: Value, node: ast.expr) -> Value | None:
 
 
 def joined(*parts: DataRecipe) -> DataRecipe:
-    """The rows of several data sets together."""
     return parts[0] if len(parts) == 1 else DataRecipe(parts=parts)
 
 
 def list_of(recipe: DataRecipe) -> Value:
-    """A list with one entry for each row."""
     sequence = Sequence()
     sequence.slots[OPEN] = recipe
     return Value(sequence)
@@ -227,11 +215,6 @@ def rows_through(value: Value, parsed: bool = False) -> DataRecipe | None:
         return data.recipe if data.expression == COUNT else None
     is_open = isinstance(data, (Sequence, DataSet)) and not is_closed_list(value)
     return recipe_of(value) if is_open else None
-
-
-def item(data: DataSplits, key: ConfigValue) -> Value | None:
-    data_set = data.splits.get(key) if isinstance(key, str) else None
-    return Value(data_set) if data_set is not None else None
 
 
 def entry(value: Value, key: Value) -> Value | None:
@@ -254,13 +237,23 @@ def entry(value: Value, key: Value) -> Value | None:
 
 
 def method(data: Container, name: str, given: Given, named: Named) -> Value | None:
-    """The data set that a method gives; None if nothing is known of its rows."""
     if isinstance(data, DataSplits):
         made = {key: method(data_set, name, given, named) for key, data_set in data.splits.items()}
         sets = {key: value.data for key, value in made.items() if value is not None and isinstance(value.data, DataSet)}
         return Value(DataSplits(sets)) if sets and len(sets) == len(made) else None
     if isinstance(data, Table):
-        return method_of_table(data, name, given, named)
+        if plain(named.get("inplace", NONE)) not in (None, False):
+            data.slots[OPEN] = True
+            return None
+        if name in AS_LIST:
+            return list_of(data.recipe)
+        by_column = "columns" in named or plain(named.get("axis", NONE)) in (1, "columns")
+        if name in SAME_TABLE or (name == "drop" and by_column) or (name == "sample" and plain(named.get("frac", NONE)) == 1):
+            return Value(data)
+        if name in ("head", "sample") and "frac" not in named:
+            rows = given[0] if given else named.get("n", Value(HEAD if name == "head" else 1))
+            return upto(data, rows)
+        return then(data, "filter", None) if name in FEWER else None
     if not isinstance(data, DataSet):
         return None
     if name in SAME_ROWS:
@@ -269,12 +262,18 @@ def method(data: Container, name: str, given: Given, named: Named) -> Value | No
         return Value(Table(data.recipe)) if name == "to_pandas" else list_of(data.recipe)
     if name == "map":
         regroups = plain(named.get("batched", NONE)) not in (None, False) and "remove_columns" in named
-        return Value(data) if not regroups or is_row_wise(given[0] if given else named.get("function", NONE)) else None
+        function = (given[0] if given else named.get("function", NONE)).data
+        keeps = isinstance(function, Function) and keeps_rows(function.node, int(function.bound is not None))
+        return Value(data) if not regroups or keeps else None
     if name == "filter":
         return then(data, "filter", None)
     if name in ("select", "take") and (given or named):
         first = given[0] if given else next(iter(named.values()))
-        return first_rows(data, first) if name == "select" else upto(data, first)
+        if name == "take" or isinstance(first.data, RowCount):
+            return upto(data, first)
+        if isinstance(first.data, Counted):  # a long `range(n)`
+            return then(data, "first", first.data.length)
+        return then(data, "first", len(first.data.items)) if is_closed_list(first) else None
     if name == "skip" and given and isinstance(plain(given[0]), int):
         return then(data, "skip", plain(given[0]))
     if name == "train_test_split" and None not in named:
@@ -283,28 +282,7 @@ def method(data: Container, name: str, given: Given, named: Named) -> Value | No
     return None
 
 
-def is_row_wise(function: Value) -> bool:
-    """Whether a function of a batched `map` gives a row for each one."""
-    return isinstance(function.data, Function) and keeps_rows(function.data.node, int(function.data.bound is not None))
-
-
-def method_of_table(data: Table, name: str, given: Given, named: Named) -> Value | None:
-    if plain(named.get("inplace", NONE)) not in (None, False):
-        data.slots[OPEN] = True
-        return None
-    if name in AS_LIST:
-        return list_of(data.recipe)
-    by_column = "columns" in named or plain(named.get("axis", NONE)) in (1, "columns")
-    if name in SAME_TABLE or (name == "drop" and by_column) or (name == "sample" and plain(named.get("frac", NONE)) == 1):
-        return Value(data)
-    if name in ("head", "sample") and "frac" not in named:
-        rows = given[0] if given else named.get("n", Value(HEAD if name == "head" else 1))
-        return upto(data, rows)
-    return then(data, "filter", None) if name in FEWER else None
-
-
 def table(function: str, given: Given, named: Named) -> Value | None:
-    """A table that pandas reads from a file; None for other functions, and for a part of a file."""
     names = names_of(given[0]) if given else ()
     if function not in TABLES or len(names) != 1 or None in named or named.keys() & {"nrows", "skiprows", "chunksize", "header", "orient"}:
         return None
@@ -326,7 +304,6 @@ def split_in_two(data: DataSet, test: Value, train: Value) -> list[DataSet]:
 
 
 def divided(given: Given, named: Named) -> Value | None:
-    """The lists or tables of scikit-learn's `train_test_split`, two for each that it is given."""
     values: list[Value] = []
     for value in given:
         recipe = recipe_of(value)
@@ -338,15 +315,6 @@ def divided(given: Given, named: Named) -> Value | None:
     return Value(Sequence(values)) if values and None not in named else None
 
 
-def first_rows(data: DataSet, rows: Value) -> Value | None:
-    """The rows of `select(range(n))`, or of a list of places."""
-    if isinstance(rows.data, RowCount):
-        return upto(data, rows)
-    if isinstance(rows.data, Counted):
-        return then(data, "first", rows.data.length)
-    return then(data, "first", len(rows.data.items)) if is_closed_list(rows) else None
-
-
 def upto(data: DataSet, count: Value) -> Value | None:
     """The first so many rows, by a number or by one that is computed from their number."""
     if isinstance(count.data, RowCount):
@@ -355,7 +323,6 @@ def upto(data: DataSet, count: Value) -> Value | None:
 
 
 def then(data: DataSet, step: str, argument: ConfigValue) -> Value:
-    """The data set after a further step."""
     recipe = data.recipe.then(step, argument)
     return Value(Table(recipe) if isinstance(data, Table) else DataSet(recipe))
 
@@ -379,7 +346,6 @@ def part_of(value: Value, bounds: list[Value]) -> Value | None:
 
 
 def length_of(value: Value) -> Value | None:
-    """The number of rows, as an expression; None if they are not those of files."""
     recipe = recipe_of(value) if not is_closed_list(value) else None
     return Value(RowCount(recipe)) if recipe is not None else None
 
@@ -399,7 +365,6 @@ def calculated(operation: str, *given: Value) -> Value | None:
 
 
 def comprehended(iterated: Value, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value | None:
-    """The list that is made of the lines of a file, or of rows, one of each; None for other lists."""
     only, parsed = node.generators[0], parses_lines(node.elt)
     recipe = rows_through(iterated, parsed) if len(node.generators) == 1 and not isinstance(node, ast.SetComp) else None
     if recipe is None:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import ast
-from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
-from cfglint.launch.programs.built_call import BuiltCall
 from cfglint.launch.programs.calls import MadeCall
-from cfglint.launch.programs.literals import literal
 from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import OPEN, Mapping, Value, plain, same, unknown
 from cfglint.launch.programs.runs_of_program import Evaluated
-from cfglint.source.annotations import Any
+from cfglint.launch.programs.scopes import BuiltCall, literal
+from cfglint.source.annotations import Any, Collection
 from cfglint.source.document import MAPPING, SCALAR, SEQUENCE, Node, Problem, Written
 from cfglint.source.python.call import CallDocument
 from cfglint.source.python.literals import Offsets, node_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 NO_REASON = Reason("program", "what the program computes")
 BEFORE_OPTIMIZER = 2  # parameters of `deepspeed.initialize` before the optimizer
@@ -28,23 +22,16 @@ MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries 
 
 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> ProgramCall:
-    """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
     document = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
     for repeated_keyword in made.module.repeated_keywords:
         message = f"keyword argument repeated: {repeated_keyword.arg}"
-        document.problems.append(
-            Problem(
-                *made.module.offsets.span(repeated_keyword),
-                message,
-                exception=f"SyntaxError: {message}",
-                remedy=f"remove one `{repeated_keyword.arg}`",
-            )
-        )
+        span, remedy = made.module.offsets.span(repeated_keyword), f"remove one `{repeated_keyword.arg}`"
+        document.problems.append(Problem(*span, message, exception=f"SyntaxError: {message}", remedy=remedy))
     return document
 
 
-def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[str] | None = None) -> ProgramCall:
+def document_of_call(made: MadeCall, program: ProgramFacts, fields: Collection[str] | None = None) -> ProgramCall:
     """The document of a call, with the values that the code gives to `fields` of its result afterwards; without them, to any attribute.
 
     Another attribute of the result is the program's own: setting one never fails.
@@ -62,7 +49,6 @@ def document_of_call(made: MadeCall, program: ProgramFacts, fields: AbstractSet[
 
 
 def set_later(made: MadeCall) -> dict[str, Value]:
-    """The fields that the code sets after the call, with their last values."""
     found: dict[str, Value] = {}
     for result in made.results:
         for name, value in result.slots.items():
@@ -77,7 +63,10 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
     key_node = key_of(name, key, offsets)
     if isinstance(key, ast.keyword):
         document.ends[name] = offsets.span(key)[1]
-    expression = key.value if isinstance(key, ast.keyword) else value_of_key(key, made) if isinstance(key, ast.Constant) else key
+    expression = key.value if isinstance(key, ast.keyword) else key
+    above = made.module.parent(key) if isinstance(key, ast.Constant) else None
+    if isinstance(above, ast.Dict) and key in above.keys:
+        expression = above.values[above.keys.index(key)]
     span = offsets.span(expression) if isinstance(expression, ast.expr) else (key_node.start, key_node.end)
     content = put(document, key_node, value, value.node if value.module is made.module else None, span, offsets)
     if isinstance(content, Unknown):
@@ -89,13 +78,12 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
         if elsewhere is not None:
             document.elsewhere[name] = elsewhere
         elif type(content) is int:
-            document.computed[name] = [each for each in map(partial(place_of_source, document), leaves_of(value)) if each is not None]
+            document.computed[name] = places_of_sources(document, value)
     if value.argument and value.argument in program.fields:
         document.borrowed[name] = value.argument
 
 
 def put(document: CallDocument, key: Node, value: Value, written: ast.expr | None, span: tuple[int, int], offsets: Offsets) -> Any:
-    """Add a value at the literal that it is written as, else at the span of the expression that gives it; return its content."""
     content = plain(value)
     if isinstance(content, Unknown):
         line = document.position(span[0])[0]
@@ -124,31 +112,32 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
     return place_of_literal(call, name, value.node, value.module, content)
 
 
-def leaves_of(value: Value) -> list[Value]:
-    """The integers that a computed number comes from, each once; empty if there are too many to be edited by turns."""
-    values: list[Value] = []
+def places_of_sources(call: CallDocument, value: Value) -> list[Written]:
+    """The places of the integers that a computed number comes from, each once, under the names that they are assigned to; none if there
+    are too many to be edited by turns.
+    """
+    integers: list[Value] = []
     seen: set[int] = set()
     left = [*reversed(value.sources)]
     while left:
-        each = left.pop()
-        if id(each) in seen:
+        source = left.pop()
+        if id(source) in seen:
             continue
-        seen.add(id(each))
-        if each.sources:
-            left += reversed(each.sources)
-        elif type(each.data) is int:
-            values.append(each)
-    return values if len(values) <= MOST_SOURCES else []
-
-
-def place_of_source(call: CallDocument, value: Value) -> Written | None:
-    """The place of an integer that a value is computed from, under the name that it is assigned to."""
-    if value.module is None or value.node is None:
-        return None
-    above = value.module.parent(value.node)
-    target = above.targets[0] if isinstance(above, ast.Assign) else getattr(above, "target", None)
-    name = value.argument or getattr(above, "arg", None) or (target.id if isinstance(target, ast.Name) else ast.unparse(value.node))
-    return place_elsewhere(call, str(name), True, value, value.data)
+        seen.add(id(source))
+        if source.sources:
+            left += reversed(source.sources)
+        elif type(source.data) is int:
+            integers.append(source)
+    places: list[Written | None] = []
+    for source in integers if len(integers) <= MOST_SOURCES else ():
+        if source.module is not None and source.node is not None:
+            above = source.module.parent(source.node)
+            target = above.targets[0] if isinstance(above, ast.Assign) else getattr(above, "target", None)
+            name = (
+                source.argument or getattr(above, "arg", None) or (target.id if isinstance(target, ast.Name) else ast.unparse(source.node))
+            )
+            places.append(place_elsewhere(call, str(name), True, source, source.data))
+    return [place for place in places if place is not None]
 
 
 def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: ProgramModule, content: object) -> Written:
@@ -164,7 +153,6 @@ def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: Prog
 
 
 def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
-    """The node that names an argument."""
     if isinstance(key, ast.keyword) and key.arg is not None:
         start = offsets.offset(key.lineno, key.col_offset)
         return Node(SCALAR, start, start + len(name), name)
@@ -174,14 +162,7 @@ def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
     return Node(SCALAR, start, end, name)
 
 
-def value_of_key(key: ast.AST, made: MadeCall) -> ast.AST:
-    """The value behind a key of a dict display."""
-    above = made.module.parent(key)
-    return above.values[above.keys.index(key)] if isinstance(above, ast.Dict) and key in above.keys else key
-
-
 def computed_node(content: object, start: int, end: int) -> Node:
-    """A value without a literal of its own, at the expression that gives it."""
     if isinstance(content, dict):
         node = Node(MAPPING, start, end, style="flow")
         node.children = [(Node(SCALAR, start, end, str(key)), computed_node(value, start, end)) for key, value in content.items()]
@@ -214,13 +195,11 @@ def trains(call: MadeCall) -> bool:
 
 
 def is_unknown_config(call: MadeCall) -> bool:
-    """Whether the config of a call of `deepspeed.initialize` is neither a known mapping nor a path."""
     values = [call.arguments[name][1] for name in ("config", "config_params") if name in call.arguments]
     return bool(values) and given_mapping(call) is None and all(not value.known or isinstance(value.data, Mapping) for value in values)
 
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:
-    """The mapping that is passed to `deepspeed.initialize` as a document; a key whose value has unknown parts is unknown."""
     config = given_mapping(call) or Value(Mapping())
     module = call.module
     offsets = module.offsets

@@ -10,8 +10,8 @@ from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
-from cfglint.launch.programs.calculation import MOST_TURNS, calculated, joined_path, parents_of, path_part, short, with_unknown
-from cfglint.launch.programs.modules import External, Modules, ProgramModule
+from cfglint.launch.programs.calculation import MOST_TURNS, calculated, path_part, short, with_unknown
+from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ABSENT,
     ITEMS,
@@ -28,10 +28,12 @@ from cfglint.launch.programs.objects import (
     FilePath,
     Frame,
     Function,
+    Given,
     Instance,
     Mapping,
     Method,
     ModuleObject,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -60,7 +62,7 @@ ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate them
+EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate the others
 TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set"))
 ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, OpenFile, Built)
 
@@ -68,22 +70,21 @@ ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, Open
 class Expressions:
     """The evaluation of expressions; `Interpreter` adds statements and calls, which are these methods."""
 
-    run_function: Callable[[Function, list[Value], dict[str, Value]], Value]
+    run_function: Callable[[Function, Given, Named], Value]
     global_name: Callable[[str, Frame], Value | None]  # of a module that does not assign it
     of_package: Callable[[str], Value]
     variable: Callable[[Value], Value]  # of the environment
-    set_variable: Callable[[str, Value], None]
+    alternatives: Callable[[ast.AST, list[Callable[[], Value]]], list[Value]]  # of expressions of which only one is evaluated
 
     def __init__(self, modules: Modules, budget: Budget) -> None:
-        self.modules = modules
-        self.budget = budget
+        self.modules, self.budget = modules, budget
         self.journal: list[tuple[Slots, Any, Any]] = []
+        self.environment = Mapping()  # the variables that the program sets
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
 
     # -- changes
 
     def extend(self, data: Sequence, items: Iterable[Value], is_open: bool = False) -> None:
-        """Add items to a list; those of one that becomes too long are unknown."""
         values = (*data.items, *items)
         self.write(data.slots, ITEMS, values[:LONGEST])
         if is_open or len(values) > LONGEST:
@@ -99,14 +100,12 @@ class Expressions:
             self.extend(value.data, added.data.items, added.data.is_open)
 
     def write(self, slots: Slots, key: object, content: object) -> None:
-        """Change a part of an object so that the change can be undone."""
         if slots.of is not None:
             raise SharedChanged(slots.of)
         self.journal.append((slots, key, slots.get(key, ABSENT)))
         slots[key] = content
 
     def remove(self, slots: Slots, key: object) -> None:
-        """Remove a part of an object so that the change can be undone."""
         if slots.of is not None:
             raise SharedChanged(slots.of)
         self.journal.append((slots, key, slots.pop(key, ABSENT)))
@@ -137,20 +136,34 @@ class Expressions:
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Value:
         self.budget.spend()
-        if isinstance(node, ast.Constant):
-            return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
-        method = getattr(self, EXPRESSIONS[type(node)], None)
-        value: Value = method(node, frame) if method is not None else unknown()
-        if isinstance(value.data, Unknown):
-            value.data = placed(value.data, node, frame.module)
+        match node:
+            case ast.Constant():
+                return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
+            case ast.Name():
+                value = self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
+            case ast.Attribute():
+                value = self.attribute(self.evaluate(node.value, frame), node.attr)
+            case ast.BinOp():
+                value = self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
+            case ast.Lambda():
+                value = Value(Function(node, frame))
+            case ast.Await():
+                value = self.evaluate(node.value, frame)
+            case ast.NamedExpr():
+                value = self.evaluate(node.value, frame)
+                self.write(frame.slots, node.target.id, value)
+            case _:
+                method = getattr(self, EXPRESSIONS[type(node)], None)
+                value = method(node, frame) if method is not None else unknown()
+        data = value.data
+        if isinstance(data, Unknown):
+            if not data.reasons or not all(reason.line for reason in data.reasons):
+                reasons = [reason.at(frame.module.path, node.lineno) for reason in data.reasons] or [Computed(node, frame.module)]
+                value.data = Choice(data.options, *reasons) if isinstance(data, Choice) else Unknown(*reasons)
             value.node = value.node or node
         return value
 
-    def _name(self, node: ast.Name, frame: Frame) -> Value:
-        return self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
-
     def lookup(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name, as Python finds it; None if no code that was evaluated assigns it."""
         inside: Frame | None = frame
         while inside is not None:
             value: Value | None = inside.slots.get(name)
@@ -158,9 +171,6 @@ class Expressions:
                 return value
             inside = inside.closure
         return self.global_name(name, frame)
-
-    def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
-        return self.attribute(self.evaluate(node.value, frame), node.attr)
 
     def attribute(self, owner: Value, name: str) -> Value:
         data = owner.data
@@ -184,13 +194,16 @@ class Expressions:
         if isinstance(data, FilePath) and name in ("parent", "name", "stem", "suffix"):
             return path_part(data, name)
         if isinstance(data, FilePath) and name == "parents":
-            return Value(Sequence(parents_of(data), "tuple"))
+            parents: list[Value] = []
+            while "/" in data.text.rstrip("/") and len(parents) < MOST_TURNS:
+                parents.append(path_part(data, "parent"))
+                data = parents[-1].data
+            return Value(Sequence(parents, "tuple"))
         if isinstance(data, Choice):
             return one_of([self.attribute(each, name) for each in owner.objects if isinstance(each.data, Container)], *data.reasons)
         return Value(Method(owner, name)) if owner.known else unknown_from(owner)
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
-        """An attribute of an object of the program's own classes."""
         slot = data.slots.get(name)
         if isinstance(slot, Value):
             return slot
@@ -204,7 +217,6 @@ class Expressions:
         return inherited if inherited is not None and isinstance(inherited.data, Function) else unknown()
 
     def of_class(self, made_of: Class, name: str, owner: Value | None) -> Value | None:
-        """An attribute that a class or one of its bases defines, bound to an object."""
         for each in made_of.line():
             if not isinstance(each, Class):
                 return None
@@ -225,23 +237,22 @@ class Expressions:
     def _subscript(self, node: ast.Subscript, frame: Frame) -> Value:
         owner = self.evaluate(node.value, frame)
         if isinstance(node.slice, ast.Slice):
-            return self._part_of(owner, node.slice, frame)
+            bounds = [
+                self.evaluate(bound, frame) if bound is not None else NONE
+                for bound in (node.slice.lower, node.slice.upper, node.slice.step)
+            ]
+            rows = data_sets.part_of(owner, bounds) if not data_sets.is_closed_list(owner) else None
+            if rows is not None:
+                return rows
+            if not all(bound.data is None or type(bound.data) is int for bound in bounds) or bounds[2].data == 0:
+                return unknown()
+            part = slice(*(bound.data for bound in bounds))
+            if isinstance(owner.data, Sequence) and not owner.data.is_open:
+                return Value(Sequence(owner.data.items[part], owner.data.kind))
+            return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
         return self.item(owner, self.evaluate(node.slice, frame))
 
-    def _part_of(self, owner: Value, node: ast.Slice, frame: Frame) -> Value:
-        bounds = [self.evaluate(each, frame) if each is not None else NONE for each in (node.lower, node.upper, node.step)]
-        rows = data_sets.part_of(owner, bounds) if not data_sets.is_closed_list(owner) else None
-        if rows is not None:
-            return rows
-        if not all(bound.data is None or type(bound.data) is int for bound in bounds) or bounds[2].data == 0:
-            return unknown()
-        part = slice(*(bound.data for bound in bounds))
-        if isinstance(owner.data, Sequence) and not owner.data.is_open:
-            return Value(Sequence(owner.data.items[part], owner.data.kind))
-        return Value(owner.data[part]) if isinstance(owner.data, str) else unknown()
-
     def item(self, owner: Value, key: Value) -> Value:
-        """The value behind a key or a position."""
         data = owner.data
         if isinstance(data, Choice):
             return one_of([self.item(value, key) for value in owner.objects if isinstance(value.data, Container)], *data.reasons)
@@ -257,16 +268,14 @@ class Expressions:
             slot = data.slots.get(key.data)
             return self.interpolated(slot, data) if isinstance(slot, Value) else unknown()
         if isinstance(data, data_sets.DataSplits):
-            return data_sets.item(data, key.data) or unknown()
+            return Value(data.splits[key.data]) if key.data in data.splits else unknown()
         if isinstance(data, Opaque) and data.name == STREAMED_SPLITS:
             return Value(Opaque(STREAMED))
         if type(key.data) is not int:
             return unknown()
         if isinstance(data, Sequence) and not data.is_open and -len(data.items) <= key.data < len(data.items):
             return data.items[key.data]
-        if isinstance(data, str) and -len(data) <= key.data < len(data):
-            return Value(data[key.data])
-        return unknown()
+        return Value(data[key.data]) if isinstance(data, str) and -len(data) <= key.data < len(data) else unknown()
 
     def interpolated(self, value: Value, inside: Mapping, depth: int = 0) -> Value:
         """The value of a key of an OmegaConf config, in which `${a.b}` refers to another key."""
@@ -285,17 +294,16 @@ class Expressions:
             at = slot.data if slot is not None else None
         return self.interpolated(slot, inside, depth + 1) if slot is not None else unknown()
 
-    def _binop(self, node: ast.BinOp, frame: Frame) -> Value:
-        return self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
-
     def operated(self, operation: ast.operator, left: Value, right: Value) -> Value:
-        """The result of an operation with two values."""
         one, other = left.data, right.data
         if not left.known or not right.known:
             return with_unknown(operation, left, right)
         if isinstance(one, FilePath) and isinstance(operation, ast.Div):
             text = other.text if isinstance(other, FilePath) else other
-            return short(joined_path(one.text, text), FilePath) if isinstance(text, str) else unknown()
+            if not isinstance(text, str):
+                return unknown()
+            is_below = one.text and not text.startswith(("/", "\0"))
+            return short(f"{one.text.rstrip('/')}/{text}" if is_below else text, FilePath)
         if isinstance(one, Sequence) and isinstance(other, Sequence) and isinstance(operation, ast.Add):
             if not one.is_open and not other.is_open:
                 return Value(Sequence((*one.items, *other.items), one.kind))
@@ -305,7 +313,7 @@ class Expressions:
         if count is not None:
             return count
         if isinstance(one, Mapping) and isinstance(other, Mapping) and isinstance(operation, ast.BitOr):
-            return Value(merged([one, other]))
+            return Value(Mapping({**one.slots, **other.slots}))
         return computed(calculated(operation, one, other), left, right)
 
     def _unaryop(self, node: ast.UnaryOp, frame: Frame) -> Value:
@@ -339,7 +347,6 @@ class Expressions:
         return value if unclear is None else one_of(values, *unclear.reasons, node=unclear.node)
 
     def truth(self, value: Value) -> Truth:
-        """Whether a value is true."""
         data = value.data
         if isinstance(data, PLAIN):
             return bool(data)
@@ -353,7 +360,6 @@ class Expressions:
         return data if isinstance(data, Unknown) else Unknown()
 
     def holds(self, node: ast.expr, frame: Frame) -> Truth:
-        """Whether a condition holds."""
         return self.truth(self.evaluate(node, frame))
 
     def _compare(self, node: ast.Compare, frame: Frame) -> Value:
@@ -369,7 +375,6 @@ class Expressions:
         return unknown(*unknown_from(*doubts).reasons) if doubts else Value(True)
 
     def compared(self, operation: ast.cmpop, left: Value, right: Value) -> Truth:
-        """Whether a comparison of two values holds."""
         if isinstance(operation, (ast.NotEq, ast.IsNot, ast.NotIn)):
             positive = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}[type(operation)]()
             return negated(self.compared(positive, left, right))
@@ -379,20 +384,15 @@ class Expressions:
             return self._contained(left, right)
         if isinstance(operation, ast.Is) and isinstance(left.data, PLAIN) and type(left.data) is not type(right.data):
             return False  # `1 is True`
-        if isinstance(operation, (ast.Eq, ast.Is)):
-            return self._equal(left, right)
-        test = ORDERED.get(type(operation))
         one, other = left.data, right.data
-        if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind != "set":
-            one, other = plain(left), plain(right)
-        try:
-            return Unknown() if test is None or isinstance(one, Container) else bool(test(one, other))
-        except TypeError:
-            return Unknown()
-
-    def _equal(self, left: Value, right: Value) -> Truth:
-        """Whether two values are equal."""
-        one, other = left.data, right.data
+        if not isinstance(operation, (ast.Eq, ast.Is)):
+            test = ORDERED.get(type(operation))
+            if isinstance(one, Sequence) and isinstance(other, Sequence) and one.kind == other.kind != "set":
+                one, other = plain(left), plain(right)
+            try:
+                return Unknown() if test is None or isinstance(one, Container) else bool(test(one, other))
+            except TypeError:
+                return Unknown()
         if isinstance(one, PLAIN) and isinstance(other, PLAIN):
             return bool(one == other)
         if same(left, right):
@@ -433,10 +433,6 @@ class Expressions:
         values = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
         return values[0] if same(values[0], values[1]) else one_of(values, Computed(node.test, frame.module, "branch"))
 
-    def alternatives(self, node: ast.AST, made: list[Callable[[], Value]]) -> list[Value]:
-        """The values of expressions of which only one is evaluated."""
-        return [each() for each in made]
-
     def _dict(self, node: ast.Dict, frame: Frame) -> Value:
         mapping = Mapping()
         for key, value in zip(node.keys, node.values, strict=True):
@@ -452,7 +448,6 @@ class Expressions:
         return Value(mapping, node, frame.module)
 
     def update(self, mapping: Mapping, content: Value) -> None:
-        """Take the keys of another mapping."""
         other = content.data
         if isinstance(other, Instance):
             other = Mapping(other.slots)
@@ -499,24 +494,14 @@ class Expressions:
         except (ValueError, TypeError):
             return unknown()
 
-    def _lambda(self, node: ast.Lambda, frame: Frame) -> Value:
-        return Value(Function(node, frame))
-
-    def _namedexpr(self, node: ast.NamedExpr, frame: Frame) -> Value:
-        value = self.evaluate(node.value, frame)
-        self.write(frame.slots, node.target.id, value)
-        return value
-
-    def _await(self, node: ast.Await, frame: Frame) -> Value:
-        return self.evaluate(node.value, frame)
-
     # -- comprehensions
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
         values: list[Value] = []
         inside = Frame(frame.module, frame)
         first = self.evaluate(node.generators[0].iter, frame)
-        if are_parameters(first) and is_name_of(node.elt, node.generators[0].target):
+        target = dotted(node.generators[0].target)
+        if are_parameters(first) and len(target) == 1 and dotted(node.elt) == [*target, "name"]:
             return first
         rows = data_sets.comprehended(first, node)
         if rows is not None:
@@ -567,7 +552,6 @@ class Expressions:
                 yield from self._turns(generators[1:], frame)
 
     def iterated(self, value: Value) -> list[Value] | None:
-        """The values that a loop goes through; None if they are unknown, or too many."""
         data = value.data
         items: Iterable[Value] | None = None
         if isinstance(data, Sequence) and not data.is_open:
@@ -582,7 +566,6 @@ class Expressions:
     # -- targets of assignments
 
     def assign(self, target: ast.expr, value: Value, frame: Frame) -> None:
-        """Assign a value to a name, an attribute, an item, or to several of them."""
         if isinstance(target, ast.Name):
             self.bind(target.id, value, frame)
         elif isinstance(target, ast.Starred):
@@ -594,7 +577,26 @@ class Expressions:
             self.stores.add(target)
             self.set_attribute(self.evaluate(target.value, frame), target.attr, value)
         elif isinstance(target, ast.Subscript):
-            self._set_item(self.evaluate(target.value, frame), target.slice, value, frame)
+            owner, place = self.evaluate(target.value, frame), target.slice
+            data = owner.data
+            key = self.evaluate(place, frame) if not isinstance(place, ast.Slice) else unknown()
+            if isinstance(data, Mapping):
+                if isinstance(key.data, PLAIN):
+                    self.write(data.slots, key.data, value)
+                else:
+                    for item in data.items:
+                        self.write(data.slots, item, unknown())
+                    self.write(data.slots, OPEN, True)
+            elif isinstance(data, External) and data.name == "os.environ" and isinstance(key.data, str):
+                self.write(self.environment.slots, key.data, value)
+            elif isinstance(data, Sequence):
+                if type(key.data) is int and -len(data.items) <= key.data < len(data.items):
+                    items = list(data.items)
+                    items[key.data] = value
+                    self.write(data.slots, ITEMS, tuple(items))
+                else:
+                    self.write(data.slots, OPEN, True)
+            self.opened_objects(owner)
 
     def bind(self, name: str, value: Value, frame: Frame) -> None:
         self.write((frame.top if name in frame.globals else frame).slots, name, value)
@@ -619,38 +621,8 @@ class Expressions:
             self.write(data.slots, name, value)
         self.opened_objects(owner)
 
-    def _set_item(self, owner: Value, place: ast.expr, value: Value, frame: Frame) -> None:
-        data = owner.data
-        key = self.evaluate(place, frame) if not isinstance(place, ast.Slice) else unknown()
-        if isinstance(data, Mapping):
-            if isinstance(key.data, PLAIN):
-                self.write(data.slots, key.data, value)
-            else:
-                for item in data.items:
-                    self.write(data.slots, item, unknown())
-                self.write(data.slots, OPEN, True)
-        elif isinstance(data, External) and data.name == "os.environ" and isinstance(key.data, str):
-            self.set_variable(key.data, value)
-        elif isinstance(data, Sequence):
-            if type(key.data) is int and -len(data.items) <= key.data < len(data.items):
-                items = list(data.items)
-                items[key.data] = value
-                self.write(data.slots, ITEMS, tuple(items))
-            else:
-                self.write(data.slots, OPEN, True)
-        self.opened_objects(owner)
-
-
-def placed(data: Unknown, node: ast.expr, module: ProgramModule) -> Unknown:
-    """An unknown content with the place where it is computed, if its reasons have none."""
-    if all(reason.line for reason in data.reasons) and data.reasons:
-        return data
-    reasons = [reason.at(module.path, node.lineno) for reason in data.reasons] or [Computed(node, module)]
-    return Choice(data.options, *reasons) if isinstance(data, Choice) else Unknown(*reasons)
-
 
 def are_parameters(value: Value) -> bool:
-    """Whether a value stands for the parameters of a class outside of the program."""
     return isinstance(value.data, External) and value.data.name.endswith(PARAMETERS)
 
 
@@ -663,17 +635,3 @@ def is_parameter(name: str, key: object) -> Truth:
         return True
     last = name.rpartition(".")[2]
     return False if kind_of_class(last) and key not in fields and key not in fields_of_class(last) else Unknown()
-
-
-def merged(mappings: list[Mapping]) -> Mapping:
-    """The keys of several mappings, the last one first."""
-    found = Mapping()
-    for mapping in mappings:
-        found.slots.update(mapping.slots)
-    return found
-
-
-def is_name_of(node: ast.expr, owner: ast.expr) -> bool:
-    """Whether an expression is `x.name` of a variable `x`."""
-    path = dotted(node)
-    return len(path) == 2 and [path[0]] == dotted(owner) and path[1] == "name"

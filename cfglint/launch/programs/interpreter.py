@@ -12,6 +12,7 @@ import contextlib
 from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.branches import (
     LEFT,
@@ -26,6 +27,9 @@ from cfglint.launch.programs.branches import (
     Signal,
     WayOut,
     Writes,
+    ends,
+    is_generator,
+    is_import_error,
     side_of,
 )
 from cfglint.launch.programs.context import Context
@@ -38,9 +42,11 @@ from cfglint.launch.programs.objects import (
     Class,
     Frame,
     Function,
+    Given,
     Mapping,
     Method,
     ModuleObject,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -52,21 +58,18 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
 from cfglint.launch.programs.shared_modules import SHARED
-from cfglint.launch.programs.syntax import ends, is_generator, is_import_error
-from cfglint.source.annotations import Any, Callable, NoReturn
+from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.program import DataRecipe
 
 NOWHERE = ast.Pass()
 DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
 PATH_PARTS = {"os.pardir": "..", "os.path.pardir": "..", "os.curdir": ".", "os.path.curdir": ".", "os.sep": "/", "os.path.sep": "/"}
-STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
+STATEMENTS = {
+    each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()
+}  # the methods that evaluate those with a body or a target
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -85,8 +88,11 @@ class Import(Record):
 class Interpreter(Branches):
     """The evaluation of statements; `ProgramEvaluation` adds what calls do."""
 
-    called: Callable[[Value, list[Value], dict[Any, Value], ast.AST], Value]
-    instance: Callable[[Class, list[Value], dict[Any, Value], ast.AST], Value]
+    called: Callable[[Value, Given, Named, ast.AST], Value]
+    instance: Callable[[Class, Given, Named, ast.AST], Value]
+    _entered: Callable[[ast.With | ast.AsyncWith, list[Value], Frame], None]  # before the body of a `with` statement is evaluated
+    _undecided: Callable[[ast.If, Value, Frame], None]  # before the branches of an unknown condition are evaluated
+    take: Callable[[Value], None]  # `next()` takes something of a value
 
     def __init__(self, modules: Modules, budget: Budget, context: Context) -> None:
         super().__init__(modules, budget)
@@ -99,6 +105,7 @@ class Interpreter(Branches):
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
+        self.is_complete = False
         self.goes_on = False  # whether an exception that the program raises does not end it
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
@@ -106,7 +113,6 @@ class Interpreter(Branches):
         self.costs: dict[ast.AST, int] = {}  # the steps that functions took
         self.costly: ast.AST | None = None  # the innermost function that took most of a budget that is spent
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
-        self.environment = Mapping()  # the variables that the program sets
         self.hydra_folder = NONE
         self.argv: Value | None = None
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
@@ -114,77 +120,60 @@ class Interpreter(Branches):
     # -- the call that is evaluated
 
     def here(self) -> ast.AST:
-        """The call that is evaluated."""
         return self.site[0] if self.site is not None else NOWHERE
 
-    def here_module(self) -> ProgramModule:
-        """The module of the call that is evaluated."""
+    def here_frame(self) -> Frame:
         assert self.site is not None
-        return self.site[1].module
-
-    def names(self, of: str) -> Value:
-        """The result of `globals()` or `locals()`."""
-        assert self.site is not None
-        frame = self.site[1]
-        return Value(Mapping(frame.top.slots if of == "globals" else {**frame.slots}))
-
-    def changed_by_code(self) -> None:
-        """Make what the text that `exec` executes may assign unknown: the numbers and strings of the module."""
-        assert self.site is not None
-        slots = self.site[1].top.slots
-        for key, each in list(slots.items()):
-            if isinstance(each, Value) and each.is_plain:
-                self.write(slots, key, unknown(Reason("program", "what `exec` may assign")))
+        return self.site[1]
 
     def words(self) -> Value:
-        """The program and the words of its launch line."""
         given = self.context.words  # asked for each time: what a module makes of them is not that of all programs
         if self.argv is None:
             words = [Value(each) if each is not None else unknown() for each in given]
             self.argv = Value(Sequence([Value("train.py"), *words], is_open=self.context.is_open or None in given))
         return self.argv
 
-    def set_variable(self, name: str, value: Value) -> None:
-        self.write(self.environment.slots, name, value)
-
-    def end(self, given: list[Value]) -> NoReturn:
-        """End the program with a status: a number above 0 and a message are those of a failure."""
-        status = given[0].data if given else None
-        raise End if isinstance(status, (int, str)) and status else Quit
-
-    def fail(self) -> NoReturn:
-        """Raise an exception of the program, which a `try` around the call may catch."""
-        raise End
+    def variable(self, name: Value) -> Value:
+        if not isinstance(name.data, str):
+            return unknown()
+        slot, outside = self.environment.slots.get(name.data), self.context.variable(name.data)
+        if isinstance(slot, Value):
+            return slot
+        if outside is not None:
+            return Value(outside)
+        if name.data in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and self.context.gpus is not None:
+            return Value(str(self.context.gpus))
+        return unknown(Reason("environment", f"the variable `{name.data}`", f"pass --env {name.data}=VALUE", name=name.data))
 
     # -- modules
 
-    def run_main(self, module: ProgramModule, entry: str = "") -> None:
-        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one."""
-        frame = Frame(module)
-        self.frames[module.path] = frame
-        self._name_module(frame, module.path if entry else "__main__")
-        with contextlib.suppress(Signal, RecursionError):
-            self.block(module.tree.body, frame)
-            if entry in frame.slots:
-                self.called(frame.slots[entry], [], {}, module.tree)
+    def run_main(self, module: ProgramModule, entry: str = "") -> bool:
+        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one; whether to the end."""
+        frame = self.frames[module.path] = self._frame(module, module.path if entry else "__main__")
+        try:
+            with contextlib.suppress(Signal, RecursionError):
+                self.block(module.tree.body, frame)
+                if entry in frame.slots:
+                    self.called(frame.slots[entry], [], {}, module.tree)
+        except Exhausted:
+            return False
+        self.is_complete = True
+        return True
 
-    def _name_module(self, frame: Frame, name: str) -> None:
-        frame.slots["__name__"] = Value(name)
-        frame.slots["__file__"] = Value("\0/" + frame.module.path.removeprefix("./"))
+    def _frame(self, module: ProgramModule, name: str) -> Frame:
+        frame = Frame(module)
+        frame.slots["__name__"], frame.slots["__file__"] = Value(name), Value("\0/" + module.path.removeprefix("./"))
+        return frame
 
     def module_frame(self, module: ProgramModule) -> Frame:
-        """The names of a module of the project, whose top level is evaluated the first time."""
         if module.path in self.frames:
             self.entered.append(module.path)
             return self.frames[module.path]
         has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
-        if not self.shares or has_state:
-            return self.evaluated_module(module)
-        return SHARED.frame(self, module)
+        return self.evaluated_module(module) if not self.shares or has_state else SHARED.frame(self, module)
 
     def evaluated_module(self, module: ProgramModule) -> Frame:
-        frame = self.frames[module.path] = Frame(module)
-        self._name_module(frame, module.path)
+        frame = self.frames[module.path] = self._frame(module, module.path)
         conditions, self.conditions = self.conditions, []
         around, self.importing = self.importing, [*self.importing, *(node for node, _ in conditions)]
         self.guards += bool(conditions)
@@ -198,7 +187,6 @@ class Interpreter(Branches):
         return frame
 
     def of_package(self, name: str) -> Value:
-        """A module, a definition of the project, or a name of a package, by its dotted name."""
         first = name.partition(".")[0]
         if name == "sys.argv":
             return self.words()
@@ -218,7 +206,6 @@ class Interpreter(Branches):
         return Value(external(name))
 
     def global_name(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name that a module takes from an `import *`, or of a function of Python."""
         for star in frame.top.module.stars:
             module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
             if module is not None and module is not frame.top.module:
@@ -232,24 +219,37 @@ class Interpreter(Branches):
     # -- statements
 
     def block(self, body: list[ast.stmt], frame: Frame) -> None:
-        """Evaluate statements in order."""
         for node in body:
             self.budget.spend()
-            method = getattr(self, STATEMENTS[type(node)], None)
-            if method is not None:
-                method(node, frame)
-
-    def _do_expr(self, node: ast.Expr, frame: Frame) -> None:
-        self.evaluate(node.value, frame)
+            match node:
+                case ast.Expr():
+                    self.evaluate(node.value, frame)
+                case ast.AnnAssign():
+                    if node.value is not None:
+                        self.assign(node.target, self.evaluate(node.value, frame), frame)
+                case ast.Global():
+                    frame.globals.update(node.names)
+                case ast.Return():
+                    raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
+                case ast.Break():
+                    raise Break
+                case ast.Continue():
+                    raise Continue
+                case ast.Raise():
+                    if not self.goes_on:
+                        raise End
+                case ast.Assert():
+                    if self.holds(node.test, frame) is False and not self.goes_on:
+                        raise End
+                case _:
+                    method = getattr(self, STATEMENTS[type(node)], None)
+                    if method is not None:
+                        method(node, frame)
 
     def _do_assign(self, node: ast.Assign, frame: Frame) -> None:
         value = self.evaluate(node.value, frame)
         for target in node.targets:
             self.assign(target, value, frame)
-
-    def _do_annassign(self, node: ast.AnnAssign, frame: Frame) -> None:
-        if node.value is not None:
-            self.assign(node.target, self.evaluate(node.value, frame), frame)
 
     def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
         before = self.evaluate(node.target, frame)
@@ -274,9 +274,6 @@ class Interpreter(Branches):
                 else:
                     self.opened(owner)
 
-    def _do_global(self, node: ast.Global, frame: Frame) -> None:
-        frame.globals.update(node.names)
-
     def _do_nonlocal(self, node: ast.Nonlocal, frame: Frame) -> None:
         for name in node.names:
             above = frame.closure
@@ -284,23 +281,6 @@ class Interpreter(Branches):
                 above = above.closure
             if above is not None:
                 self.write(above.slots, name, unknown())
-
-    def _do_return(self, node: ast.Return, frame: Frame) -> None:
-        raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
-
-    def _do_raise(self, node: ast.Raise, frame: Frame) -> None:
-        if not self.goes_on:
-            raise End
-
-    def _do_break(self, node: ast.Break, frame: Frame) -> None:
-        raise Break
-
-    def _do_continue(self, node: ast.Continue, frame: Frame) -> None:
-        raise Continue
-
-    def _do_assert(self, node: ast.Assert, frame: Frame) -> None:
-        if self.holds(node.test, frame) is False and not self.goes_on:
-            raise End
 
     def _do_if(self, node: ast.If, frame: Frame) -> None:
         value = self.evaluate(node.test, frame)
@@ -311,12 +291,6 @@ class Interpreter(Branches):
         self._undecided(node, value, frame)
         self.branch(node, [lambda: self.block(node.body, frame), lambda: self.block(node.orelse, frame)], frame)
 
-    def _undecided(self, node: ast.If, value: Value, frame: Frame) -> None:
-        """Note a condition that is unknown, before its branches are evaluated."""
-
-    def take(self, value: Value) -> None:
-        """Note that `next()` takes something of a value."""
-
     def _do_match(self, node: ast.Match, frame: Frame) -> None:
         self.branch(node, [lambda body=case.body: self.block(body, frame) for case in node.cases], frame)  # type: ignore[misc]
 
@@ -326,59 +300,50 @@ class Interpreter(Branches):
             entered.append(self.evaluate(item.context_expr, frame))
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, entered[-1], frame)
-        self._within(node, entered, frame)
+        self._entered(node, entered, frame)
+        self.block(node.body, frame)
 
     _do_asyncwith = _do_with
 
-    def _within(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
-        """Evaluate the body of a `with` statement whose context managers are known."""
-        self.block(node.body, frame)
-
     def _do_try(self, node: ast.Try, frame: Frame) -> None:
+        # Packages are taken as installed, and what a handler ends has failed.
+        handlers = [handler for handler in node.handlers if not is_import_error(handler) and not ends(handler.body)]
         first = len(self.ways_out)
-        try:
-            self._body_and_handlers(node, frame)
-        except Signal:
-            self._finally(node.finalbody, first, frame)
-            raise
-        self._finally(node.finalbody, first, frame)
-
-    def _finally(self, body: list[ast.stmt], first: int, frame: Frame) -> None:
-        """Evaluate what follows in any case. If branches have left before, what it changes is unknown, as it may depend on them."""
-        ways, mark = self.ways_out[first:], len(self.journal)
-        self.block(body, frame)
-        changes = self.changed_since(mark) if ways else {}
-        self._spoil(changes)
-        for way in ways:
-            way.writes.update((place, (slots, key, slots.get(key, ABSENT))) for place, (slots, key, _) in changes.items())
-
-    def _body_and_handlers(self, node: ast.Try, frame: Frame) -> None:
-        handlers = [each for each in node.handlers if not is_import_error(each) and not ends(each.body)]
-        if not handlers:
-            self._body_of_try(node, frame)
-            return
         changes: Writes = {}
+        ended: Signal | None = None
 
         def body() -> None:
             mark = len(self.journal)
+            self.guards += bool(node.handlers)
             try:
-                self._body_of_try(node, frame)
+                try:
+                    self.block(node.body, frame)
+                finally:
+                    self.guards -= bool(node.handlers)
+                self.block(node.orelse, frame)
             finally:
-                changes.update(self.changed_since(mark))
+                changes.update(self.changed_since(mark) if handlers else {})
 
-        def handler(statements: list[ast.stmt]) -> None:
+        def handle(statements: list[ast.stmt]) -> None:
             self._spoil(changes)  # of which a part is made when the exception comes
             self.block(statements, frame)
 
-        self.branch(node, [body, *(partial(handler, each.body) for each in handlers)], frame)
-
-    def _body_of_try(self, node: ast.Try, frame: Frame) -> None:
-        self.guards += bool(node.handlers)
         try:
-            self.block(node.body, frame)
-        finally:
-            self.guards -= bool(node.handlers)
-        self.block(node.orelse, frame)
+            if handlers:
+                self.branch(node, [body, *(partial(handle, handler.body) for handler in handlers)], frame)
+            else:
+                body()
+        except Signal as signal:
+            ended = signal
+        # What `finally` changes is unknown if branches have left before, as it may depend on them.
+        ways, mark = self.ways_out[first:], len(self.journal)
+        self.block(node.finalbody, frame)
+        later = self.changed_since(mark) if ways else {}
+        self._spoil(later)
+        for way in ways:
+            way.writes.update((place, (slots, key, slots.get(key, ABSENT))) for place, (slots, key, _) in later.items())
+        if ended is not None:
+            raise ended
 
     def _do_for(self, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
         self._for(node, self.evaluate(node.iter, frame), frame)
@@ -386,7 +351,6 @@ class Interpreter(Branches):
     _do_asyncfor = _do_for
 
     def _for(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> None:
-        """Evaluate a loop through a value."""
         items = self.iterated(value)
         if items is None:
             filled = self._lists_filled(node, value, frame)
@@ -396,7 +360,17 @@ class Interpreter(Branches):
                 self.write(sequence.slots, OPEN, recipe)
             return
         before, first = len(self.conditions), len(self.ways_out)
-        signal = self._through(node, items, frame)
+        signal: Signal | None = None
+        for item in items:
+            start = len(self.ways_out)
+            self.assign(node.target, item, frame)
+            signal = self._signal(node.body, frame)
+            try:
+                self._leave(signal, signal is None or isinstance(signal, Continue), self._taken(start, Continue), node, frame)
+                signal = None
+            except Signal as end:
+                signal = end
+                break
         self.conditions[before:] = [condition for condition in self.conditions[before:] if condition[1] != LOOP_LEFT]
         ways, goes_on = self._taken(first, Break), isinstance(signal, Break)
         if signal is None:
@@ -405,47 +379,26 @@ class Interpreter(Branches):
         self._leave(signal, goes_on, ways, node, frame)
 
     def _lists_filled(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> list[tuple[Sequence, DataRecipe]]:
-        """The lists that a loop through rows adds a row to in its turns, with the rows that they have then."""
         parsed = isinstance(value.data, OpenFile) and parses_lines(*node.body)
         rows = data_sets.rows_through(value, parsed)
         if rows is None:
             return []
-        found: list[tuple[Sequence, DataRecipe]] = []
+        lists: list[tuple[Sequence, DataRecipe]] = []
+        calls = [call.func for call in ast.walk(node) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)]
         for name, always in lists_filled(node, parsed).items():
             owner, _, attribute = name.rpartition(".")
-            if owner and self._calls_appender(node, owner, attribute, frame):
-                continue
+            methods = (self.evaluate(call, frame).data for call in calls if owner and ast.unparse(call.value) == owner)
+            names = (part for method in methods if isinstance(method, Function) for part in ast.walk(method.node))
+            if any(getattr(part, "attr", "") == attribute for part in names):
+                continue  # a method of the object that has the list may add to it as well
             filled = self.evaluate(ast.parse(name, mode="eval").body, frame)
             before = data_sets.recipe_of(filled)
             if isinstance(filled.data, Sequence) and before is not None:
                 added = rows if always else rows.then("filter", None)
-                found.append((filled.data, added if before == data_sets.EMPTY else data_sets.joined(before, added)))
-        return found
-
-    def _calls_appender(self, node: ast.AST, owner: str, attribute: str, frame: Frame) -> bool:
-        """Whether code calls a method of an object that names a list of it, which it may then add to as well."""
-        for each in ast.walk(node):
-            function = each.func if isinstance(each, ast.Call) else None
-            if isinstance(function, ast.Attribute) and ast.unparse(function.value) == owner:
-                called = self.evaluate(function, frame).data
-                if isinstance(called, Function) and any(getattr(part, "attr", "") == attribute for part in ast.walk(called.node)):
-                    return True
-        return False
-
-    def _through(self, node: ast.For | ast.AsyncFor, items: list[Value], frame: Frame) -> Signal | None:
-        """Evaluate the turns of a loop: the signal that ended it."""
-        for item in items:
-            first = len(self.ways_out)
-            self.assign(node.target, item, frame)
-            signal = self._signal(node.body, frame)
-            try:
-                self._leave(signal, signal is None or isinstance(signal, Continue), self._taken(first, Continue), node, frame)
-            except Signal as ended:
-                return ended
-        return None
+                lists.append((filled.data, added if before == data_sets.EMPTY else data_sets.joined(before, added)))
+        return lists
 
     def _signal(self, body: list[ast.stmt], frame: Frame) -> Signal | None:
-        """Evaluate statements: the signal that ended them."""
         try:
             self.block(body, frame)
         except Signal as signal:
@@ -508,7 +461,6 @@ class Interpreter(Branches):
     # -- definitions and imports
 
     def _note_import(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> None:
-        """Record an import of a framework."""
         origin = node.names[0].name if isinstance(node, ast.Import) else (node.module or "") if not node.level else ""
         if not self.trial and origin.partition(".")[0] in FRAMEWORKS:
             tests = (*self.importing, *(each for each, _ in self.conditions))
@@ -528,48 +480,36 @@ class Interpreter(Branches):
         stars: list[str] = []
         for name, path in imported(node, frame.module.package, stars):
             self.bind(name, self.of_package(path), frame)
-        for star in stars:
-            self._bind_again(star, frame)
-
-    def _bind_again(self, star: str, frame: Frame) -> None:
-        """Bind the names that an `import *` of a module of the project replaces."""
-        module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
-        if module is not None and module is not frame.module:
-            names = self.module_frame(module).slots
-            for name in [slot for slot in frame.slots if isinstance(slot, str) and not slot.startswith("_") and slot in names]:
-                self.bind(name, names[name], frame)
+        for star in stars:  # replaces names that are bound
+            module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
+            if module is not None and module is not frame.module:
+                names = self.module_frame(module).slots
+                for name in [slot for slot in frame.slots if isinstance(slot, str) and not slot.startswith("_") and slot in names]:
+                    self.bind(name, names[name], frame)
 
     def _do_functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> None:
-        self.bind(node.name, self._decorated(self._function(node, frame), node, frame), frame)
-
-    _do_asyncfunctiondef = _do_functiondef
-
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Function:
-        function = Function(node, frame)
-        arguments = node.args
+        """Bind a function with its decorators: those of libraries are noted, those of the program are called."""
+        function, arguments = Function(node, frame), node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         pairs = list(zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True))
-        pairs += [(each, default) for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is not None]
-        function.defaults = {each.arg: self.evaluate(default, frame) for each, default in pairs}
-        return function
-
-    def _decorated(self, function: Function, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Value:
-        """A function with its decorators: those of libraries are noted, those of the program are called."""
+        pairs += [(name, default) for name, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is not None]
+        function.defaults = {name.arg: self.evaluate(default, frame) for name, default in pairs}
         value = Value(function)
-        for each in reversed(node.decorator_list):
-            call = each if isinstance(each, ast.Call) else None
-            made = self.evaluate(call.func if call is not None else each, frame)
+        for decorator in reversed(node.decorator_list):
+            call = decorator if isinstance(decorator, ast.Call) else None
+            made = self.evaluate(call.func if call is not None else decorator, frame)
             name, is_own = self.name_of(made), isinstance(made.data, Function)
             values, named = self.given(call, frame) if call is not None and (name or is_own) else ([], {})
             if name:
                 function.marks.setdefault(name.removeprefix("builtins."), []).append((values, named))
             elif is_own:
-                made = self.called(made, values, named, each) if call is not None else made
-                value = self.called(made, [value], {}, each) if made.known else made
-        return value
+                made = self.called(made, values, named, decorator) if call is not None else made
+                value = self.called(made, [value], {}, decorator) if made.known else made
+        self.bind(node.name, value, frame)
+
+    _do_asyncfunctiondef = _do_functiondef
 
     def name_of(self, value: Value) -> str:
-        """The dotted name of something outside of the program."""
         data = value.data
         if isinstance(data, Method) and isinstance(data.owner.data, Opaque):
             return f"{data.owner.data.name}.{data.name}"
@@ -586,7 +526,7 @@ class Interpreter(Branches):
                 values.extend(value.data.items)
             else:
                 values.append(Value(STARRED))
-        named: dict[Any, Value] = {}
+        named: Named = {}
         for word in call.keywords:
             value = self.evaluate(word.value, frame)
             if word.arg is not None:
@@ -609,8 +549,7 @@ class Interpreter(Branches):
 
     # -- functions
 
-    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
-        """Evaluate the call of a function of the program."""
+    def run_function(self, function: Function, given: Given, named: Named) -> Value:
         most = MOST_RECURSIVE if all(each.known for each in (*given, *named.values())) else 1
         is_left_out = function.node in self.left_out or is_generator(function.node)
         if is_left_out or len(self.active) >= DEEPEST or self.active.count(function.node) > most:
@@ -644,10 +583,6 @@ class Interpreter(Branches):
             self.active.pop()
             self.costs[function.node] = self.costs.get(function.node, 0) + self.budget.spent - start
             del self.conditions[before:], self.ways_out[first:]
-        return self._result(frame, function)
-
-    def _result(self, frame: Frame, function: Function) -> Value:
-        """The result of a call: unknown if there are several."""
         results = frame.returned or [unknown()]
         if all(same(results[0], result) for result in results[1:]):
             return results[0]
@@ -655,8 +590,7 @@ class Interpreter(Branches):
             self.opened(result)
         return one_of(results, Reason("branch", f"the branches of `{getattr(function.node, 'name', 'lambda')}()`"))
 
-    def _bind_parameters(self, function: Function, frame: Frame, given: list[Value], named: dict[Any, Value]) -> None:
-        """Give the parameters of a function their values."""
+    def _bind_parameters(self, function: Function, frame: Frame, given: Given, named: Named) -> None:
         arguments = function.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         cut = next((place for place, each in enumerate(given) if each.data is STARRED), len(given))

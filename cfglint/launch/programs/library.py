@@ -1,4 +1,5 @@
-"""What the calls of Python's own functions and of libraries give, as far as it is known without running them.
+"""What the calls of Python's own functions, of libraries and of the methods of their objects give, as far as it is known without running
+them.
 
 Assumed is what is assumed of every launch: H100 cards, and one process for each GPU.
 """
@@ -9,19 +10,25 @@ import ast
 import os
 import posixpath
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import any_or_all
-from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
-from cfglint.launch.programs.calculation import short
+from cfglint.launch.programs import config_files, data_sets, line_parsers, training_loops
+from cfglint.launch.programs.branches import End, Quit
+from cfglint.launch.programs.calculation import is_wide, short
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
+from cfglint.launch.programs.line_parsers import ClassParser, LineParser
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
+    CALLBACKS,
+    IS_TRAINED,
     ITEMS,
+    LONGEST,
     NONE,
     OPEN,
     PLAIN,
     PROJECT,
+    RESUMES,
     STREAMED,
     STREAMED_SPLITS,
     Built,
@@ -29,8 +36,12 @@ from cfglint.launch.programs.objects import (
     Counted,
     FilePath,
     Function,
+    Given,
     Instance,
+    LoopObject,
     Mapping,
+    Method,
+    Named,
     Opaque,
     OpenFile,
     Sequence,
@@ -46,11 +57,6 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.dataclass_fields import annotated
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.objects import Given, Named
-
 
 NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int, "float": float, "str": str, "bool": bool, "pow": pow}
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
@@ -73,26 +79,40 @@ BY_ATTRIBUTE = (
     *("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict"),
     *("munchify", "fromDict"),
 )
-
 GPUS = Reason("machine", "the number of GPUs")
 NO_DEFAULT = Reason("argument", "a field without a default")
+STREAM_METHODS = frozenset(  # of a streamed data set, whose result is one again
+    (
+        *("map", "filter", "shuffle", "take", "skip", "with_format", "cast", "cast_column"),
+        *("rename_column", "rename_columns", "remove_columns", "select_columns"),
+    )
+)
+LARGEST_COPY = 1_000_000  # characters that a replacement may make
+STRING_METHODS = frozenset(
+    (
+        *("lower", "upper", "strip", "lstrip", "rstrip", "split", "rsplit", "replace", "startswith", "endswith", "title", "capitalize"),
+        *("format", "removeprefix", "removesuffix", "partition", "rpartition", "zfill", "isdigit", "find", "count", "isnumeric"),
+    )
+)
 
 
-def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
-    """The result of a call of something outside of the program."""
+def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     package, _, last = name.rpartition(".")
-    passed = loop_objects.passed_on(name, given)
+    passed = training_loops.passed_on(name, given)
     if passed is not None:
         return passed
     if name == "builtins.next" and given:
         run.take(given[0])
         return unknown()
+    if name in ("builtins.exit", "builtins.quit", "sys.exit", "os._exit"):  # a number above 0 and a message are those of a failure
+        status = given[0].data if given else None
+        raise End if isinstance(status, (int, str)) and status else Quit
     if package == "builtins":
         return builtin(run, last, given, named)
     if package == "os.path" or name in ("os.getcwd",):
         return of_path(run, last, given)
     if name in ("os.getenv", "os.environ.get", "os.environ.setdefault"):
-        return variable(run, given)
+        return run.variable(given[0] if given else NONE)
     if name in WORLD:
         return Value(run.context.gpus) if run.context.gpus is not None else unknown(GPUS)
     if name in TRUE_HERE or name in FALSE_HERE:
@@ -103,8 +123,6 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         return Value(External(name.removesuffix(".keys")))
     if name == "torch.cuda.get_device_capability":
         return wrapped((9, 0))
-    if name in ("sys.exit", "os._exit"):
-        run.end(given)
     if package == "math" and last in MATH:
         return numeric(last, given)
     if (name == "asyncio.run" or package.partition(".")[0] == "tqdm") and given:
@@ -114,13 +132,13 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
     if package in ("dataclasses", "attr", "attrs", "pydantic") or name in ("transformers.hf_argparser.HfArg", "simple_parsing.field"):
         return of_dataclasses(run, last, given, named)
     if name in NAMESPACES:
-        return namespace(named)
+        return Value(Instance(slots=slots_of(named)))
     if last in BY_ATTRIBUTE:
         return by_attribute(given, named)
     if package == "pathlib" and last in ("Path", "PurePath", "PosixPath"):
         return path_of(given)
     if name == "ast.literal_eval" and len(given) == 1 and given[0].known:
-        return evaluated_literal(run, given[0])
+        return evaluated_literal(given[0])
     if name == "functools.partial" and given and isinstance(given[0].data, (Function, Class)):
         return unknown()
     if name == "datasets.load_dataset" and "streaming" in named and named["streaming"].data is True:
@@ -131,22 +149,17 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         if loaded is not None:
             return loaded
     value = config_files.external(run, name, given)
-    value = line_parsers.external(run, name, given, named, node) if value is None else value
-    if value is not None:
-        return value
-    return Value(Opaque(name))
+    value = line_parsers.external(run, name, given, named) if value is None else value
+    return value if value is not None else Value(Opaque(name))
 
 
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """The result of one of Python's own functions."""
     first = given[0] if given else NONE
     counted = data_sets.calculated(name, *given) if not named else None
     if counted is not None:
         return counted
     if name in NUMBERS:
         return converted(run, name, given)
-    if name in ("exit", "quit"):
-        run.end(given)
     if name == "open":
         return Value(OpenFile(first))
     if name in ("dict", "list", "tuple", "set", "sorted", "reversed"):
@@ -171,27 +184,27 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if name == "vars" and isinstance(first.data, Instance):
         return run.attribute(first, "__dict__")
     if name in ("globals", "locals"):
-        return run.names(name)
-    if name == "exec":
-        run.changed_by_code()
+        frame = run.here_frame()
+        return Value(Mapping(frame.top.slots if name == "globals" else {**frame.slots}))
+    if name == "exec":  # may assign the numbers and strings of the module
+        slots = run.here_frame().top.slots
+        for key, value in list(slots.items()):
+            if isinstance(value, Value) and value.is_plain:
+                run.write(slots, key, unknown(Reason("program", "what `exec` may assign")))
     if name in ("print", "exec"):
         return NONE
-    if name == "object":
-        return Value(Instance())
-    return unknown()
+    return Value(Instance()) if name == "object" else unknown()
 
 
-def evaluated_literal(run: Interpreter, value: Value) -> Value:
-    """The result of `ast.literal_eval`, which raises an exception for what is no literal."""
+def evaluated_literal(value: Value) -> Value:
     try:
         literal_eval = ast.literal_eval(value.data)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        run.fail()
+        raise End from None
     return wrapped(literal_eval) if isinstance(literal_eval, (*PLAIN, list, tuple, dict)) else unknown()
 
 
 def numeric(name: str, given: Given) -> Value:
-    """The result of a function of `math`."""
     import math
 
     number = given[0].data if given else None
@@ -208,7 +221,6 @@ def numeric(name: str, given: Given) -> Value:
 
 
 def converted(run: Interpreter, name: str, given: Given) -> Value:
-    """A conversion of a number or string."""
     contents = [value.data.text if isinstance(value.data, FilePath) and name == "str" else value.data for value in given]
     if name == "bool" and len(given) == 1 and isinstance(given[0].data, (Mapping, Sequence)):
         return Value(run.truth(given[0]))
@@ -260,7 +272,6 @@ def container(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`len`, `sum`, `max`, `min`, `any`, `all` of known values."""
     first = given[0] if given else NONE
     if name == "len":
         if isinstance(first.data, str):
@@ -281,7 +292,6 @@ def reduced(run: Interpreter, name: str, given: Given, named: Named) -> Value:
 
 
 def paired(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`zip` and `enumerate` of known values."""
     lists = [run.iterated(value) for value in (given if name == "zip" else given[:1])]
     rows = [data_sets.rows_through(value) for value in (given if name == "zip" else given[:1])]
     if rows and rows[0] is not None and all(row == rows[0] for row in rows):
@@ -301,7 +311,6 @@ NEVER_PLAIN = ("io.", "os.PathLike", "pathlib.", "torch.", "datasets.", "pandas.
 
 
 def of_type(given: Given) -> Value:
-    """`isinstance` of a plain value, a list or a mapping."""
     if len(given) != 2 or not given[0].known:
         return unknown()
     kinds = given[1].data.items if isinstance(given[1].data, Sequence) else [given[1]]
@@ -319,12 +328,16 @@ def of_type(given: Given) -> Value:
 
 
 def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
-    """`getattr`, `hasattr` and `setattr`."""
     key = given[1].data if len(given) > 1 else None
     if not isinstance(key, str):
         if name == "setattr" and given:
             run.stores.add(run.here())
-            spoil(run, given[0])
+            run.opened_objects(given[0])
+            if isinstance(given[0].data, (Instance, Built)):
+                slots = given[0].data.slots
+                for name_ in [slot for slot in slots if slot is not OPEN]:
+                    run.write(slots, name_, unknown(Reason("program", "a computed name of an attribute")))
+                run.write(slots, OPEN, True)
         return unknown()
     owner = given[0]
     if name == "setattr" and len(given) == 3:
@@ -345,35 +358,7 @@ def of_attribute(run: Interpreter, name: str, given: Given) -> Value:
     return given[2] if len(given) > 2 else unknown()
 
 
-def spoil(run: Interpreter, owner: Value) -> None:
-    """Make an object unknown of which code sets an attribute with an unknown name."""
-    data = owner.data
-    run.opened_objects(owner)
-    if isinstance(data, (Instance, Built)):
-        for key in list(data.slots):
-            if key is not OPEN:
-                run.write(data.slots, key, unknown(Reason("program", "a computed name of an attribute")))
-        run.write(data.slots, OPEN, True)
-
-
-def variable(run: Interpreter, given: Given) -> Value:
-    """A variable of the environment: unknown, unless it is given."""
-    name = given[0].data if given else None
-    if not isinstance(name, str):
-        return unknown()
-    slot = run.environment.slots.get(name)
-    if isinstance(slot, Value):
-        return slot
-    outside = run.context.variable(name)
-    if outside is not None:
-        return Value(outside)
-    if name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE") and run.context.gpus is not None:
-        return Value(str(run.context.gpus))
-    return unknown(Reason("environment", f"the variable `{name}`", f"pass --env {name}=VALUE", name=name))
-
-
 def of_path(run: Interpreter, name: str, given: Given) -> Value:
-    """A function of `os.path`."""
     texts = [text_of_path(value) for value in given]
     if name == "getcwd":
         folders = run.context.folders
@@ -408,13 +393,11 @@ def anchored(run: Interpreter, path: str) -> str:
 
 
 def path_of(given: Given) -> Value:
-    """A `pathlib.Path`."""
     texts = [text_of_path(value) for value in given]
     return short(posixpath.join(*texts), FilePath) if texts and all(isinstance(text, str) for text in texts) else unknown()
 
 
 def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
-    """A copy of a container and of all that is in it; what is in it twice is one object in the copy, too."""
     data, found = value.data, known if known is not None else {}
     if not isinstance(data, (Mapping, Sequence, Instance, Built)):
         return value
@@ -428,7 +411,6 @@ def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
 
 
 def shallow_copy(value: Value) -> Value:
-    """A copy of a container with the same content; other values are their own copies."""
     data = value.data
     copy: Mapping | Sequence | Instance | Built
     if isinstance(data, Mapping):
@@ -447,7 +429,6 @@ def shallow_copy(value: Value) -> Value:
 
 
 def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`field`, `fields`, `asdict`, `replace` of dataclasses, pydantic and attrs."""
     if name in ("field", "Field", "HfArg", "ib", "attrib", "Factory"):
         if "default" in named:
             return named["default"]
@@ -460,7 +441,16 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     if name == "fields" and isinstance(first, External):
         return Value(External(first.name + PARAMETERS[1]))
     if name == "fields" and made_of is not None:
-        return dataclass_fields(run, made_of)
+        fields: dict[str, Value] = {}  # each with `name`, `type` and `default`
+        for cls in reversed(made_of.line()):
+            if not isinstance(cls, Class):
+                return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
+            as_text = cls.frame.module.imports.get("annotations") == "__future__.annotations"
+            for field, line in annotated(cls.node):
+                kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, cls.frame)
+                default = run.of_class(made_of, field, None) or Value(External("dataclasses.MISSING"))
+                fields[field] = Value(Instance(slots=slots_of({"name": Value(field), "type": kind, "default": default})))
+        return Value(Sequence(fields.values(), "tuple"))
     if name in ("asdict", "vars") and isinstance(first, Instance):
         mapping = Mapping()
         for key, value in first.slots.items():
@@ -477,31 +467,160 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     return unknown()
 
 
-def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
-    """The fields of a dataclass, each with `name`, `type` and `default`; unknown if a base class is not of the program."""
-    found: dict[str, Value] = {}
-    for each in reversed(made_of.line()):
-        if not isinstance(each, Class):
-            return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
-        module = each.frame.module
-        for name, line in annotated(each.node):
-            as_text = module.imports.get("annotations") == "__future__.annotations"
-            kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, each.frame)
-            default = run.of_class(made_of, name, None) or Value(External("dataclasses.MISSING"))
-            found[name] = namespace({"name": Value(name), "type": kind, "default": default})
-    return Value(Sequence(found.values(), "tuple"))
-
-
-def namespace(named: Named) -> Value:
-    """An object that has the given attributes."""
-    return Value(Instance(slots=slots_of(named)))
-
-
 def by_attribute(given: Given, named: Named) -> Value:
-    """A mapping whose keys are attributes as well."""
     content = plain(given[0]) if given else {}
     if not isinstance(content, dict):
         return unknown()
     value = wrapped(content, by_attribute=True)
     value.data.slots.update(slots_of(named))
     return value
+
+
+def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value:
+    data, name = found.owner.data, found.name
+    if isinstance(data, str):
+        written = found.owner.written
+        if written is not None and (name == "splitlines" or (name == "split" and given and given[0].data == "\n")):
+            return Value(OpenFile(Value(PROJECT + written.file.path)))
+        return of_string(run, data, name, given)
+    if isinstance(data, Mapping):
+        return of_mapping(run, data, name, given, named)
+    if isinstance(data, Sequence):
+        return of_sequence(run, data, name, given)
+    if isinstance(data, FilePath):
+        return of_file_path(run, data, name, given)
+    if isinstance(data, OpenFile) and name == "read":
+        return config_files.content(run, data.path)
+    if isinstance(data, OpenFile) and name in ("__enter__", "readlines", "splitlines"):
+        return found.owner
+    if isinstance(data, (Function, Class)) or (isinstance(data, Method) and isinstance(data.owner.data, Function)):
+        target = found.owner
+        if name in ("remote", "local", "spawn", "main", "options", "callback") and isinstance(data, Function):
+            return run.called(target, given, named, run.here())
+    if isinstance(data, Built):
+        if name.startswith("set_"):
+            run.write(data.slots, OPEN, True)
+        return Value(Mapping({OPEN: True, **data.arguments, **data.slots})) if name == "to_dict" else unknown()
+    if isinstance(data, LoopObject):
+        return training_loops.method(data, name, given)
+    if isinstance(data, (LineParser, ClassParser)):
+        return line_parsers.method(run, found.owner, name, given, named)
+    if isinstance(data, Opaque):
+        value = data_sets.method(data, name, given, named)
+        if value is not None:
+            return value
+        if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
+            return Value(data)
+        if name == "train":
+            run.write(data.slots, IS_TRAINED, True)
+            run.write(data.slots, RESUMES, given[0] if given else named.get("resume_from_checkpoint", NONE))
+        elif name in ("remove_callback", "pop_callback"):
+            run.opened(Value(data))
+        elif name == "add_callback" and given:
+            before = data.slots.get(CALLBACKS)
+            run.write(data.slots, CALLBACKS, (*(before if isinstance(before, tuple) else ()), given[0]))
+    return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+
+
+def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
+    if name == "join" and given:
+        items = run.iterated(given[0])
+        texts = [item.data for item in items] if items is not None else [None]
+        strings = [each for each in texts if isinstance(each, str)]
+        return short(text.join(strings)) if len(strings) == len(texts) else unknown()
+    contents = [plain(value) for value in given]
+    if name not in STRING_METHODS or any(isinstance(content, Unknown) for content in contents) or len(text) > LONGEST:
+        return unknown()
+    if (name == "format" and is_wide(text)) or (
+        name == "replace" and len(text) * max((len(str(content)) for content in contents), default=0) > LARGEST_COPY
+    ):
+        return unknown()
+    if name == "zfill" and not (contents and isinstance(contents[0], int) and contents[0] < 100):
+        return unknown()
+    try:
+        result = getattr(text, name)(*contents)
+    except (TypeError, ValueError, IndexError, KeyError, AttributeError):
+        return unknown()
+    return wrapped(result) if len(str(result)) < LONGEST else unknown()
+
+
+def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: Named) -> Value:
+    key = given[0] if given else NONE
+    if name in ("get", "pop", "setdefault"):
+        if not key.is_plain:
+            if name != "get":
+                run.opened(Value(data))
+            return unknown()
+        present, default = key.data in data.slots, given[1] if len(given) > 1 else NONE
+        value = run.item(Value(data), key) if present else unknown() if data.is_open else default
+        if name == "pop" and present:
+            run.remove(data.slots, key.data)
+        if name == "setdefault" and not present:
+            run.write(data.slots, key.data, value)
+        return value
+    if name == "update":
+        for each in given:
+            run.update(data, each)
+        for word, value in named.items():
+            run.write(data.slots, OPEN if word is None else word, value)
+        return NONE
+    if name == "copy":
+        return shallow_copy(Value(data))
+    if name in ("items", "keys", "values") and not data.has_unknown_keys:
+        pairs = [(Value(word), run.item(Value(data), Value(word))) for word in data.items]
+        if name == "items":
+            return Value(Sequence([Value(Sequence(pair, "tuple")) for pair in pairs]))
+        return Value(Sequence([pair[0 if name == "keys" else 1] for pair in pairs]))
+    if name == "clear":
+        for word in list(data.slots):
+            run.remove(data.slots, word)
+        return NONE
+    if name == "popitem":
+        run.opened(Value(data))
+    return unknown()
+
+
+def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Value:
+    if name == "append" and given:
+        run.extend(data, given[:1])
+        return NONE
+    if name == "extend" and given:
+        items = run.iterated(given[0])
+        if items is None and isinstance(given[0].data, Sequence):
+            run.add_all(Value(data), given[0])
+        elif items is None:
+            run.opened(Value(data))
+        else:
+            run.extend(data, items)
+        return NONE
+    if name == "copy":
+        return shallow_copy(Value(data))
+    if name in ("index", "count"):
+        return unknown()
+    if not data.is_open or name not in data_sets.KEEP_ROWS:
+        run.opened(Value(data))
+    return unknown()
+
+
+def of_file_path(run: Interpreter, data: FilePath, name: str, given: Given) -> Value:
+    if name in ("resolve", "absolute"):
+        return Value(FilePath(anchored(run, data.text)))
+    if name == "open":
+        return Value(OpenFile(Value(data)))
+    if name == "read_text":
+        return config_files.content(run, Value(data))
+    if name in ("as_posix", "__str__", "__fspath__"):
+        return Value(data.text)
+    if name == "is_absolute":
+        return Value(data.text.startswith(("/", PROJECT)))
+    if name in ("exists", "is_file"):
+        return Value(True) if run.context.has(data.text) else unknown()
+    if name == "expanduser":
+        return Value(data)
+    if name == "joinpath":
+        return path_of([Value(data), *given])
+    if name in ("with_suffix", "with_name") and given and isinstance(given[0].data, str):
+        head, _, tail = data.text.rpartition("/")
+        tail = tail.rpartition(".")[0] + given[0].data if name == "with_suffix" else given[0].data
+        return Value(FilePath(f"{head}/{tail}" if head else tail))
+    return unknown()

@@ -50,11 +50,7 @@ class ProgramModule:
     """
 
     def __init__(self, path: str, package: str, text: str, tree: ast.Module, notebook: Notebook | None = None) -> None:
-        self.path = path
-        self.notebook = notebook
-        self.package = package
-        self.text = text
-        self.tree = tree
+        self.path, self.notebook, self.package, self.text, self.tree = path, notebook, package, text, tree
         self.names: dict[str, ast.AST] = {}
         self.imports: dict[str, str] = {}
         self.stars: list[str] = []
@@ -64,7 +60,6 @@ class ProgramModule:
         self._read(tree.body, always=True)
 
     def _read(self, body: list[ast.stmt], *, always: bool) -> None:
-        """Record the names that statements define; those that may not be reached count if nothing else defines them."""
         for node in body:
             if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
                 self._define(node.name, node, always)
@@ -81,8 +76,10 @@ class ProgramModule:
             for target in targets_of(node):
                 for name in target_names(target):
                     self._define(name, node, always and not isinstance(node, ast.AugAssign))
-            for inner in inner_bodies(node):
-                self._read(inner, always=False)
+            if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
+                others = (getattr(node, "orelse", []), getattr(node, "finalbody", []))
+                for inner in (node.body, *others, *(handler.body for handler in getattr(node, "handlers", ()))):
+                    self._read(inner, always=False)
 
     def _define(self, name: str, node: ast.AST, always: bool) -> None:
         if name in self.names or not always:
@@ -91,13 +88,23 @@ class ProgramModule:
 
     @cached_property
     def offsets(self) -> Offsets:
-        """The offsets of the nodes of the tree in the file."""
         return Offsets(self.text) if self.notebook is None else NotebookOffsets(self.notebook)
 
     @cached_property
     def givers(self) -> dict[str, list[ast.expr]]:
-        """The expressions that give each name and attribute a value."""
-        return givers(self.tree)
+        """The expressions that the module assigns to each name and attribute, or gives as the default of an option."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                targets = targets_of(node)
+                names = {name for target in targets for name in target_names(target)}
+                for name in names | {target.attr for target in targets if isinstance(target, ast.Attribute)}:
+                    found.setdefault(name, []).append(node.value)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
+                for option in node.args:
+                    if isinstance(option, ast.Constant) and isinstance(option.value, str):
+                        found.setdefault(option.value.lstrip("-").replace("-", "_"), []).append(node)
+        return found
 
     @property
     def code(self) -> str:
@@ -105,18 +112,15 @@ class ProgramModule:
 
     @cached_property
     def may_build(self) -> bool:
-        """Whether the code calls what may be a class of arguments."""
         classes = (*argument_classes(),)
         return any(f"{name}(" in self.code for name in classes) and self.calls(classes)
 
     def calls(self, endings: tuple[str, ...]) -> bool:
-        """Whether the code calls something whose name has one of these endings."""
         called = (node.func for node in ast.walk(self.tree) if isinstance(node, ast.Call))
         return any(getattr(node, "attr", getattr(node, "id", "")).endswith(endings) for node in called)
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
-        """The keywords that a call of the module has twice: the parser accepts them, and the compiler of Python does not."""
         nodes: list[ast.keyword] = []
         for call in ast.walk(self.tree):
             seen: set[str] = set()
@@ -128,7 +132,6 @@ class ProgramModule:
 
     @cached_property
     def imported_packages(self) -> set[str]:
-        """The packages that any code of the module imports."""
         statements = [node for node in ast.walk(self.tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
         return {dotted.partition(".")[0] for node in statements for _, dotted in imported(node, "", [])}
 
@@ -138,24 +141,12 @@ class ProgramModule:
         return self._parents.get(node)
 
     def above(self, node: ast.AST) -> Iterator[ast.AST]:
-        """The nodes around a node, the innermost first."""
         while (parent := self.parent(node)) is not None:
             yield parent
             node = parent
 
 
-def inner_bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The statements within `if`, `try`, `with` and loops."""
-    if isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)):
-        yield node.body
-        yield getattr(node, "orelse", [])
-        yield getattr(node, "finalbody", [])
-        for handler in getattr(node, "handlers", []):
-            yield handler.body
-
-
 def target_names(target: ast.expr) -> Iterator[str]:
-    """The names that an assignment binds."""
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
@@ -180,29 +171,11 @@ def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) 
 
 
 def targets_of(node: ast.AST | None) -> list[ast.expr]:
-    """The targets of an assignment; none for another node."""
     return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
 
 
 def assigned_names(node: ast.AST | None) -> set[str]:
-    """The names that an assignment binds, without those of unpacking."""
     return {target.id for target in targets_of(node) if isinstance(target, ast.Name)}
-
-
-def givers(tree: ast.Module) -> dict[str, list[ast.expr]]:
-    """The expressions that a module assigns to each name and attribute, or gives as the default of an option."""
-    found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
-            targets = targets_of(node)
-            names = {name for target in targets for name in target_names(target)}
-            for name in names | {target.attr for target in targets if isinstance(target, ast.Attribute)}:
-                found.setdefault(name, []).append(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
-            for option in node.args:
-                if isinstance(option, ast.Constant) and isinstance(option.value, str):
-                    found.setdefault(option.value.lstrip("-").replace("-", "_"), []).append(node)
-    return found
 
 
 class ParsedModules:
@@ -213,11 +186,13 @@ class ParsedModules:
         self._size = 0
 
     def get(self, path: str, package: str, text: str) -> ProgramModule | None:
-        """The module in a content; None if it cannot be parsed."""
         known = self._known.pop((path, package), ("", None))
         self._size -= len(known[0])
         if known[0] != text:
-            known = text, parsed_module(path, package, text)
+            notebook = read_notebook(text) if path.endswith(".ipynb") else None
+            code = notebook.code if notebook is not None else text if not path.endswith(".ipynb") else None
+            tree = parsed(code) if code is not None and len(code) <= LARGEST else None
+            known = text, ProgramModule(path, package, text, tree, notebook) if tree is not None else None
         self._known[path, package] = known
         self._size += len(text)
         while self._size > MOST_KEPT and len(self._known) > 1:
@@ -229,20 +204,11 @@ class ParsedModules:
 module_in = ParsedModules().get
 
 
-def parsed_module(path: str, package: str, text: str) -> ProgramModule | None:
-    """The module in a content; None if it cannot be parsed."""
-    notebook = read_notebook(text) if path.endswith(".ipynb") else None
-    code = notebook.code if notebook is not None else text if not path.endswith(".ipynb") else None
-    tree = parsed(code) if code is not None and len(code) <= LARGEST else None
-    return ProgramModule(path, package, text, tree, notebook) if tree is not None else None
-
-
 class Modules:
     """The modules that a program may import, searched in `folders`; `read` returns the content of a file, or None."""
 
     def __init__(self, folders: list[str], read: Callable[[str], str | None]) -> None:
-        self.folders = folders
-        self.read = read
+        self.folders, self.read = folders, read
         self._by_path: dict[str, ProgramModule | None] = {}  # None for a path without a module
         self._by_name: dict[str, ProgramModule | None] = {}  # by dotted names
         self.count = 0  # of the files that were read
@@ -250,7 +216,6 @@ class Modules:
         self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> ProgramModule | None:
-        """The module of a file; None if there is none, or it cannot be parsed."""
         if path not in self._by_path:
             text = self.read(path)
             if text is not None and self.count >= MOST_MODULES:
@@ -261,26 +226,18 @@ class Modules:
         return self._by_path[path]
 
     def known(self) -> Iterator[ProgramModule]:
-        """The modules that were read."""
         return (module for module in self._by_path.values() if module is not None)
 
     def named(self, dotted: str) -> ProgramModule | None:
         self.asked.append(dotted)
         if dotted not in self._by_name:
-            self._by_name[dotted] = self._named(dotted)
+            ends = (("/__init__.py", dotted), (".py", dotted.rpartition(".")[0]))
+            paths = ((f"{folder}/{dotted.replace('.', '/')}{end}", package) for folder in self.folders for end, package in ends)
+            modules = (self.module_of(os.path.normpath(path), package) for path, package in paths)
+            self._by_name[dotted] = next((module for module in modules if module is not None), None)
         return self._by_name[dotted]
 
-    def _named(self, dotted: str) -> ProgramModule | None:
-        inside = dotted.replace(".", "/")
-        for folder in self.folders:
-            for name, package in ((f"{inside}/__init__.py", dotted), (f"{inside}.py", dotted.rpartition(".")[0])):
-                program_module = self.module_of(os.path.normpath(f"{folder}/{name}"), package)
-                if program_module is not None:
-                    return program_module
-        return None
-
     def lookup(self, module: ProgramModule, name: str, depth: int = 0) -> Definition | External | None:
-        """The definition that a name at the top level of a module refers to."""
         if depth > DEEPEST:
             return None
         again = self.bound_again(module, name, depth)
@@ -308,7 +265,6 @@ class Modules:
         return None
 
     def dotted(self, name: str, depth: int = 0) -> Definition | External | None:
-        """The definition that a dotted name refers to; `External` if the project has no such module."""
         parts = name.split(".")
         if parts[0] in FRAMEWORKS or depth > DEEPEST:
             return External(name)

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from cfglint.evaluate import ReasonKind
     from cfglint.source.document import Syntax
 
-    Given = list["Value"]  # the positional arguments of a call
-    Named = dict[Any, "Value"]  # its keywords; None for further, unknown ones
-
 Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
+Given = list["Value"]  # the positional arguments of a call
+Named = dict[Any, "Value"]  # its keywords; None for further, unknown ones
 
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
@@ -30,8 +29,6 @@ MOST_OBJECTS, MOST_OPTIONS = 16, 64  # that an unknown value may be
 DEEPEST = 20  # containers within containers
 ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
-
-
 ABSENT = object()  # in the place of the content of a slot that an object lacks
 
 
@@ -54,13 +51,10 @@ class LoadedFile:
     """A config file that a program loads: its path, its content, and its syntax."""
 
     def __init__(self, path: str, text: str, syntax: Syntax) -> None:
-        self.path = path
-        self.text = text
-        self.syntax = syntax
+        self.path, self.text, self.syntax = path, text, syntax
 
     @cached_property
     def document(self) -> Document:
-        """The parsed file."""
         from cfglint.source.parse import parse
 
         return parse(self.path, self.text, self.syntax)
@@ -83,16 +77,12 @@ class Value:
     __slots__ = ("argument", "data", "module", "node", "sources", "written")
 
     def __init__(self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, argument: str = "") -> None:
-        self.data = data
-        self.node = node
-        self.module = module
-        self.argument = argument
+        self.data, self.node, self.module, self.argument = data, node, module, argument
         self.written: FilePlace | None = None
         self.sources: tuple[Value, ...] = ()
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """Why it is unknown."""
         return self.data.reasons if isinstance(self.data, Unknown) else ()
 
     @property
@@ -115,17 +105,10 @@ class Value:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a number, a string, a boolean or None."""
         return isinstance(self.data, PLAIN)
 
 
-def computed_by(value: Value) -> ast.expr | None:
-    """The expression that the program computes an unknown value by."""
-    return value.node if not value.known else None
-
-
 def computed(value: Value, *sources: Value) -> Value:
-    """A number with the values that it is computed from."""
     if isinstance(value.data, int):
         value.sources = sources
     return value
@@ -144,24 +127,20 @@ def one_of(values: Iterable[Value | None], *reasons: Reason, node: ast.expr | No
 
 
 def unknown_from(*values: Value) -> Value:
-    """An unknown value that is computed from others."""
     first = next((value for value in values if not value.known), None)
     doubt = joined(*(value.data for value in values))
     return Value(Unknown() if doubt is None else doubt, first.node if first is not None else None)
 
 
 def text_of_path(value: Value) -> Any:
-    """The text of a `pathlib.Path`, the content of another value."""
     return value.data.text if isinstance(value.data, FilePath) else value.data
 
 
 def slots_of(named: dict[Any, Value]) -> dict[Any, Any]:
-    """Named arguments as the slots of a container: None stands for unknown names."""
     return {OPEN if name is None else name: name is None or value for name, value in named.items()}
 
 
 def shown(node: ast.AST) -> str:
-    """An expression on one line, shortened if it is long."""
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -201,7 +180,6 @@ class Container:
 
     @property
     def is_open(self) -> bool:
-        """Whether it may have further, unknown parts."""
         return OPEN in self.slots
 
 
@@ -217,7 +195,6 @@ class Mapping(Container):
 
     @property
     def items(self) -> dict[Any, Value]:
-        """The known keys and their values."""
         return {key: value for key, value in self.slots.items() if key is not OPEN}
 
     @property
@@ -261,15 +238,13 @@ class Frame(Container):
 
     def __init__(self, module: ProgramModule, closure: Frame | None = None) -> None:
         super().__init__()
-        self.module = module
-        self.closure = closure
+        self.module, self.closure = module, closure
         self.globals: set[str] = set()
         self.returned: list[Value] = []
         self.owner: tuple[Class, Value] | None = None  # the class of a method, and its object
 
     @property
     def top(self) -> Frame:
-        """The names of the module."""
         frame = self
         while frame.closure is not None:
             frame = frame.closure
@@ -297,12 +272,9 @@ class Class(Container):
 
     def __init__(self, node: ast.ClassDef, frame: Frame, bases: list[Value]) -> None:
         super().__init__()
-        self.node = node
-        self.frame = frame
-        self.bases = bases
+        self.node, self.frame, self.bases = node, frame, bases
 
     def line(self) -> list[Class | External | None]:
-        """The class and its bases, itself first; None for an unknown one."""
         found: list[Class | External | None] = [self]
         for base in self.bases:
             content = base.data
@@ -349,8 +321,7 @@ class LoopObject(Opaque):
 
     def __init__(self, name: str, kind: str, made: Any) -> None:
         super().__init__(name)
-        self.kind = kind
-        self.made = made
+        self.kind, self.made = kind, made
 
 
 class MadeObject(Opaque):
@@ -381,9 +352,7 @@ class Built(Container):
 
     def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None) -> None:
         super().__init__()
-        self.name = name
-        self.arguments = arguments
-        self.made_of = made_of
+        self.name, self.arguments, self.made_of = name, arguments, made_of
 
 
 class ModuleObject(Record):
@@ -412,7 +381,6 @@ class FilePath(Record):
 
 
 def same(one: object, other: object) -> bool:
-    """Whether two contents of a slot are the same."""
     if one is other:
         return True
     if not isinstance(one, Value) or not isinstance(other, Value):
@@ -424,16 +392,15 @@ def same(one: object, other: object) -> bool:
     return one.is_plain and other.is_plain and type(one.data) is type(other.data) and bool(one.data == other.data)
 
 
-def plain(value: Value) -> Any:
-    """The content as Python's own numbers, strings, lists and dicts; unknown if a part is."""
-    return _plain(value, 0, {})
-
-
-def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
-    """The content of a value; `known` are those of containers, which others may share."""
-    data = value.data
+def plain(value: Value, depth: int = 0, known: dict[int, Any] | None = None) -> Any:
+    """The content as Python's own numbers, strings, lists and dicts; unknown if a part is. `known` are those of shared containers."""
+    data, known = value.data, known if known is not None else {}
     if isinstance(data, Unknown):
-        return told(data)
+        # One of several is told with them, if they are numbers, strings or switches.
+        reasons = [Reason(each.kind, each.what, each.why, each.file, each.line, name=each.name) for each in data.reasons]
+        options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
+        is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
+        return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
     if isinstance(data, PLAIN):
         return Unknown(FOLDER) if isinstance(data, str) and "\0" in data else data
     if isinstance(data, FilePath):
@@ -443,30 +410,17 @@ def _plain(value: Value, depth: int, known: dict[int, Any]) -> Any:
     if not isinstance(data, (Sequence, Mapping)) or data.is_open or depth > DEEPEST:
         return Unknown()
     if id(data) not in known:
-        known[id(data)] = _plain_parts(data, depth + 1, known)
+        items = data.items.items() if isinstance(data, Mapping) else enumerate(data.items)
+        parts = {key: plain(item, depth + 1, known) for key, item in items}
+        doubt = joined(*parts.values())
+        if doubt is None and isinstance(data, Sequence):
+            known[id(data)] = tuple(parts.values()) if data.kind == "tuple" else list(parts.values())
+        else:
+            known[id(data)] = parts if doubt is None else doubt
     return known[id(data)]
 
 
-def _plain_parts(data: Sequence | Mapping, depth: int, known: dict[int, Any]) -> Any:
-    if isinstance(data, Sequence):
-        found = [_plain(item, depth, known) for item in data.items]
-        doubt = joined(*found)
-        return doubt if doubt is not None else tuple(found) if data.kind == "tuple" else found
-    pairs = {key: _plain(value, depth, known) for key, value in data.items.items()}
-    doubt = joined(*pairs.values())
-    return pairs if doubt is None else doubt
-
-
-def told(data: Unknown) -> Unknown:
-    """An unknown content; one of several is told with them, if they are numbers, strings or switches."""
-    reasons = [Reason(reason.kind, reason.what, reason.why, reason.file, reason.line, name=reason.name) for reason in data.reasons]
-    options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
-    is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
-    return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
-
-
 def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:
-    """Python's own numbers, strings, lists and dicts as a value."""
     if isinstance(data, dict):
         mapping = Mapping(by_attribute=by_attribute)
         mapping.root = root or mapping

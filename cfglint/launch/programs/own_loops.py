@@ -12,7 +12,6 @@ from cfglint.launch.program import OwnLoop, ProgramFacts
 from cfglint.launch.programs.branches import LOOP_LEFT
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call
-from cfglint.launch.programs.loop_objects import ENGINE_CALL
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
@@ -31,8 +30,8 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.training_loops import BACKWARD, PREPARE, STEP, TRAIN_BATCH, Event, Guard, OpenLoop, Place
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL, PREPARE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record, changed
 
 WARMUP = "num_warmup_steps"
@@ -50,14 +49,21 @@ class Stepping(Record):
 
     turns: tuple[ast.expr, Value] | None = None
     why: str = ""
-    is_synchronized: bool = False
 
 
 def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts) -> OwnLoop:
     """The training loop of a program; `made` is the call of its `Accelerator`."""
     evaluation: ProgramEvaluation = evaluated.evaluation
-    plugins = {plugin.name: document_of_call(plugin, program) for plugin in plugins_of(made)} if made is not None else {}
-    steps = training_steps(evaluation)
+    plugins: dict[str, CallDocument] = {}
+    for _, value in made.arguments.values() if made is not None else ():
+        if isinstance(value.data, LoopObject) and value.data.kind == PLUGIN and value.data.made is not None:
+            plugins[value.data.made.name] = document_of_call(value.data.made, program)
+    # The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found.
+    batches = [event for event in evaluation.events if event.name == TRAIN_BATCH and event.place.loops]
+    backward = {id(loop) for event in evaluation.events if event.name == BACKWARD for loop in event.place.loops}
+    called = [event for event in evaluation.events if event.name == STEP and is_of_optimizer(event)]
+    events = batches or [step for step in called if any(id(loop) in backward for loop in step.place.loops)]
+    steps = events or [event for event in evaluation.events if event.name == BACKWARD and event.place.loops]
     if not steps:
         missing = "no training loop was found"
         return OwnLoop(None, plugins, None, why=missing, lacks_loader=missing, prepares_no_loader=prepares_no_loader(evaluation))
@@ -65,7 +71,9 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     loops = [loop for step in steps for loop in [loop_of_batches(step.place)]]
     loaders = {id(loop_object): loop_object for loop in loops if loop is not None for loop_object in loop.loaders}
     one_at_a_time = all(len({id(loop_object) for loop_object in loop.loaders}) < 2 for loop in loops if loop is not None)
-    in_parts = goes_through_parts(evaluation)
+    # Gradients may be computed in a loop within the one that takes the batches, as PPO does with what it has generated.
+    computed = [event.place for event in evaluation.events if event.name == BACKWARD and event.place.loops]
+    in_parts = any(loop_of_batches(place) not in (None, place.loops[-1]) for place in computed)
     loader, lacks = the_loader([*loaders.values()], one_at_a_time) if not in_parts else (None, PARTS)
     found = OwnLoop(document_of_call(loader, program) if loader is not None else None, plugins, None, lacks_loader=lacks, is_found=True)
     found.is_whole = made is None or made.every
@@ -106,27 +114,20 @@ def is_of_kind(value: Value, *kinds: str) -> bool:
 
 
 def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramFacts, owners: list[LoopObject]) -> None:
-    """Add the optimizer and the schedule of a loop: those that it steps, else the only ones that the program makes."""
     calls = [owner.made for owner in owners if owner.kind == OPTIMIZER and owner.made is not None]
     of_kind = {kind: [other for other in evaluation.others.values() if other.kind == kind] for kind in (OPTIMIZER, SCHEDULE)}
-    optimizer = with_rate_of_groups(the_same(calls or of_kind[OPTIMIZER]))
+    optimizer = the_same(calls or of_kind[OPTIMIZER])
+    key, groups = optimizer.arguments.get("params", (None, None)) if optimizer is not None else (None, None)
+    data = groups.data if groups is not None else None
+    if optimizer is not None and key is not None and isinstance(data, Sequence) and not data.is_open and data.items:
+        rates = [item.data.items.get("lr") if isinstance(item.data, Mapping) else None for item in data.items]
+        first = rates[0]  # the learning rate of its groups of parameters, if that is the same in all of them
+        if "lr" not in optimizer.arguments and first is not None and all(rate is not None and same(first, rate) for rate in rates):
+            optimizer = changed(optimizer, arguments={**optimizer.arguments, "lr": (key, first)})
     schedule = as_written(the_same(of_kind[SCHEDULE]), evaluation)
     found.optimizer = document_of_call(optimizer, program) if optimizer is not None and evaluation.is_complete else None
     found.schedule = document_of_call(schedule, program) if schedule is not None and evaluation.is_complete else None
     found.prepares_schedule = schedule is not None and schedule.is_prepared
-
-
-def with_rate_of_groups(made: MadeCall | None) -> MadeCall | None:
-    """An optimizer with the learning rate of its groups of parameters, if that is the same in all of them."""
-    key, groups = made.arguments.get("params", (None, None)) if made is not None else (None, None)
-    data = groups.data if groups is not None else None
-    if made is None or key is None or "lr" in made.arguments or not isinstance(data, Sequence) or data.is_open or not data.items:
-        return made
-    rates = [item.data.items.get("lr") if isinstance(item.data, Mapping) else None for item in data.items]
-    first = rates[0]
-    if first is None or not all(rate is not None and same(first, rate) for rate in rates):
-        return made
-    return changed(made, arguments={**made.arguments, "lr": (key, first)})
 
 
 def as_written(made: MadeCall | None, evaluation: ProgramEvaluation) -> MadeCall | None:
@@ -170,17 +171,7 @@ def the_same(calls: list[MadeCall]) -> MadeCall | None:
 
 
 def alike(one: tuple[ast.AST, Value] | None, other: tuple[ast.AST, Value] | None) -> bool:
-    """Whether two arguments have the same known value, or are both missing."""
     return one is other if one is None or other is None else same(one[1], other[1])
-
-
-def training_steps(evaluation: ProgramEvaluation) -> list[Event]:
-    """The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found."""
-    batches = [event for event in evaluation.events if event.name == TRAIN_BATCH and event.place.loops]
-    backward = {id(loop) for event in evaluation.events if event.name == BACKWARD for loop in event.place.loops}
-    steps = [event for event in evaluation.events if event.name == STEP and is_of_optimizer(event)]
-    events = batches or [step for step in steps if any(id(loop) in backward for loop in step.place.loops)]
-    return events or [event for event in evaluation.events if event.name == BACKWARD and event.place.loops]
 
 
 def is_of_optimizer(event: Event) -> bool:
@@ -201,12 +192,6 @@ def loop_of_batches(place: Place) -> OpenLoop | None:
     return next((loop for loop in reversed(place.loops) if loop.loaders), None)
 
 
-def goes_through_parts(evaluation: ProgramEvaluation) -> bool:
-    """Whether gradients are computed in a loop within the one that takes the batches, as PPO does with what it has generated."""
-    places = [event.place for event in evaluation.events if event.name == BACKWARD]
-    return any(loop_of_batches(place) not in (None, place.loops[-1]) for place in places if place.loops)
-
-
 def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall | None, str]:
     """The call that makes the data loader, and why it is not known; several are as good as one if they have the same batch size."""
     calls = {loader.made.node: loader.made for loader in loaders if loader.made is not None}
@@ -222,20 +207,14 @@ def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall
 
 
 def how_it_steps(evaluation: ProgramEvaluation, steps: list[Event]) -> Stepping:
-    """The turns of the loop between two steps of the optimizer."""
     found: Stepping | None = None
-    for event in last_of_each(steps):
+    for event in {event.place.node: event for event in steps}.values():  # the last evaluation of each call
         each = stepping_of(event, evaluation)
         if found is None:
             found = each
         elif (found.turns is None) != (each.turns is None) or found.why or each.why:
             found = Stepping(None, found.why or each.why or "the optimizers step at different times")
     return found or Stepping()
-
-
-def last_of_each(events: Iterable[Event]) -> list[Event]:
-    """The last evaluation of each call."""
-    return [*{event.place.node: event for event in events}.values()]
 
 
 def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
@@ -245,9 +224,7 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
     if event.name == TRAIN_BATCH or not backward:
         return Stepping()
     computed = backward[-1].place
-    loop = loop_of_batches(computed) or loop_of_batches(place)
-    if loop is None:
-        return with_guards(place, computed, place.loops[-1], evaluation)
+    loop = loop_of_batches(computed) or loop_of_batches(place) or place.loops[-1]
     if loop not in place.loops:  # batches are taken in a loop of its own before each step
         inner = [open_loop for open_loop in computed.loops if open_loop not in place.loops]
         [only] = inner if len(inner) == 1 else [None]
@@ -256,11 +233,26 @@ def stepping_of(event: Event, evaluation: ProgramEvaluation) -> Stepping:
         return Stepping(None, "the number of batches before a step of the optimizer is computed by a loop")
     if place.loops[-1] is not loop:
         return Stepping(None, "the optimizer steps several times for each batch of the data loader")
-    return with_guards(place, computed, loop, evaluation)
+    stepping = Stepping()
+    for node, side in guards_between(place, computed, loop):
+        guard = evaluation.guards_of.get(node)
+        text = ast.unparse(guard.source) if guard is not None else ""
+        if guard is not None and guard.turns is None and guard.full is not None:
+            counter, turns, on_rest = guard.full  # of batches, if it starts again at 0: `if batches < n: continue`
+            changes = (evaluation.counted, evaluation.restarted)
+            if all(any(name == counter and loop in where.loops for name, where in places) for places in changes):
+                guard.turns, guard.on_rest = turns, on_rest
+        if SYNC in text and (guard is None or guard.turns is None):
+            continue
+        if guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
+            stepping.turns = guard.turns
+        elif not RARE.search(text) and not is_both_sides(place, node, evaluation):
+            source = guard.source if guard is not None else node
+            return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
+    return stepping
 
 
 def shares_loop(place: Place, other: Place) -> bool:
-    """Whether two places are in one loop."""
     return any(loop in other.loops for loop in place.loops)
 
 
@@ -275,35 +267,7 @@ def guards_between(place: Place, other: Place | None, loop: OpenLoop) -> list[Co
     return [*dict.fromkeys(found)]
 
 
-def with_guards(place: Place, computed: Place, loop: OpenLoop, evaluation: ProgramEvaluation) -> Stepping:
-    """The turns between two steps by the conditions that the step is made under, and the gradients are not."""
-    stepping = Stepping()
-    for node, side in guards_between(place, computed, loop):
-        guard = evaluation.guards_of.get(node)
-        text = ast.unparse(guard.source) if guard is not None else ""
-        if guard is not None and guard.turns is None and counts_batches(guard, loop, evaluation):
-            guard.turns, guard.on_rest = guard.full[1:]  # type: ignore[index]
-        if SYNC in text and (guard is None or guard.turns is None):
-            stepping.is_synchronized = True
-        elif guard is not None and guard.turns is not None and (side == 0) is not guard.on_rest and side in (0, 1, LOOP_LEFT):
-            stepping.turns = guard.turns
-        elif not RARE.search(text) and not is_both_sides(place, node, evaluation):
-            source = guard.source if guard is not None else node
-            return Stepping(None, f"the optimizer steps only if `{shown(source)}`" if isinstance(source, ast.expr) else "it is a case")
-    return stepping
-
-
-def counts_batches(guard: Guard, loop: OpenLoop, evaluation: ProgramEvaluation) -> bool:
-    """Whether a condition compares a counter of batches that starts again at 0: `if batches < n: continue`."""
-    name = guard.full[0] if guard.full is not None else ""
-    places = [
-        [place for each, place in found if each == name and loop in place.loops] for found in (evaluation.counted, evaluation.restarted)
-    ]
-    return bool(name) and all(places)
-
-
 def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) -> bool:
-    """Whether an optimizer steps in both branches of a condition."""
     events = (
         event.place for event in evaluation.events if event.name == STEP and is_of_optimizer(event) and event.place.loops == place.loops
     )
@@ -313,7 +277,6 @@ def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) ->
 def numbers_of(
     evaluation: ProgramEvaluation, steps: list[Event], loops: list[OpenLoop | None], stepping: Stepping, found: OwnLoop
 ) -> dict[str, tuple[ast.expr, Value]]:
-    """The turns between two steps of the optimizer, the epochs, and the number that ends the loop."""
     numbers: dict[str, tuple[ast.expr, Value]] = {}
     if stepping.turns is not None:
         numbers["turns"] = stepping.turns
@@ -369,7 +332,6 @@ def limit_of(
 
 
 def counts_steps(place: Place, backward: Place | None, loop: OpenLoop, own: set[ast.AST], evaluation: ProgramEvaluation) -> bool | None:
-    """Whether a counter counts the steps of the optimizer, not the batches; None if it counts something else."""
     guards = {node for node, _ in guards_between(place, backward, loop)}
     texts = [ast.unparse(evaluation.guards_of[node].source) for node in guards - own if node in evaluation.guards_of]
     if len(texts) < len(guards - own) or not all(SYNC in text or RARE.search(text) for text in texts):
@@ -378,7 +340,6 @@ def counts_steps(place: Place, backward: Place | None, loop: OpenLoop, own: set[
 
 
 def first_number(loop: OpenLoop, counter: str) -> int | None:
-    """The first number of `for counter, batch in enumerate(loader, start)`; None if the loop does not count by itself."""
     node = loop.node
     if isinstance(node, ast.While) or not isinstance(node.target, ast.Tuple) or ast.unparse(node.target.elts[0]) != counter:
         return None
@@ -389,10 +350,3 @@ def first_number(loop: OpenLoop, counter: str) -> int | None:
     if start is None:
         return 0
     return start.value if isinstance(start, ast.Constant) and type(start.value) is int else None
-
-
-def plugins_of(made: MadeCall) -> Iterator[MadeCall]:
-    """The calls that make the plugins that an `Accelerator` is given."""
-    for _, value in made.arguments.values():
-        if isinstance(value.data, LoopObject) and value.data.kind == PLUGIN and value.data.made is not None:
-            yield value.data.made

@@ -38,14 +38,12 @@ def lists_filled(node: ast.For | ast.AsyncFor, parses: bool = False) -> dict[str
 
 
 def list_appended_to(node: ast.AST) -> str:
-    """The list of a call like `rows.append(row)` or `self.rows.append(row)`; empty for anything else."""
     function = node.func if isinstance(node, ast.Call) and len(node.args) == 1 else None
     is_append = isinstance(function, ast.Attribute) and function.attr == "append"
     return ".".join(dotted(function.value)) if is_append else ""  # type: ignore[union-attr]
 
 
 def appends(body: list[ast.stmt], name: str, line: str) -> Appends:
-    """How often statements append to a list; `line` is the variable of a line of a file, of which blank ones are no rows."""
     least = most = 0
     leaves = False
     for node in body:
@@ -57,11 +55,12 @@ def appends(body: list[ast.stmt], name: str, line: str) -> Appends:
 
 
 def appends_of(node: ast.stmt, name: str, line: str) -> Appends:
-    """How often one statement appends to a list."""
     if isinstance(node, (ast.Continue, ast.Break, ast.Return)):
         return Appends(0, 0, True)
     if isinstance(node, ast.If):
-        if skips_blank(node, line):
+        is_skip = len(node.body) == 1 and isinstance(node.body[0], ast.Continue) and not node.orelse
+        is_negated = isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
+        if is_skip and is_negated and is_line(node.test.operand, line):  # type: ignore[attr-defined]
             return NEVER
         if is_line(node.test, line) and not node.orelse:
             return appends(node.body, name, line)
@@ -80,41 +79,25 @@ def appends_of(node: ast.stmt, name: str, line: str) -> Appends:
 
 
 def either(ways: list[Appends]) -> Appends:
-    """How often one of several ways appends."""
     if not ways:
         return NEVER
     return Appends(min(way.least for way in ways), max(way.most for way in ways), any(way.leaves for way in ways))
 
 
 def uses(node: ast.AST, name: str) -> bool:
-    """Whether code names a list, but to ask for its length."""
     lengths = {id(each.args[0]) for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func) == ["len"] and each.args}
     return any(
         isinstance(each, (ast.Name, ast.Attribute)) and id(each) not in lengths and ast.unparse(each) == name for each in ast.walk(node)
     )
 
 
-def skips_blank(node: ast.If, line: str) -> bool:
-    """Whether a statement is `if not line.strip(): continue`."""
-    return (
-        not node.orelse
-        and len(node.body) == 1
-        and isinstance(node.body[0], ast.Continue)
-        and isinstance(node.test, ast.UnaryOp)
-        and isinstance(node.test.op, ast.Not)
-        and is_line(node.test.operand, line)
-    )
-
-
 def is_line(test: ast.expr, name: str) -> bool:
-    """Whether a condition is that a line is not blank: `line`, `line.strip()`."""
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "strip" and not test.args:
         test = test.func.value
     return isinstance(test, ast.Name) and test.id == name
 
 
 def parses_lines(*nodes: ast.AST) -> bool:
-    """Whether a call of `json.loads` is among some statements."""
     called = (each.func for node in nodes for each in ast.walk(node) if isinstance(each, ast.Call))
     return any("loads" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in called)
 
@@ -127,13 +110,7 @@ class Batched:
         self.known: set[str] = set()
         self.results: list[bool] = []
 
-    def keeps_rows(self, body: list[ast.stmt]) -> bool:
-        """Whether every result has an entry for each row."""
-        self.block(body)
-        return bool(self.results) and all(self.results)
-
     def block(self, body: list[ast.stmt]) -> None:
-        """Go through statements."""
         for node in body:
             if isinstance(node, ast.Return):
                 self.results.append(node.value is not None and self.each_row(node.value))
@@ -151,7 +128,6 @@ class Batched:
                 self.bind((target.id for target in node.targets if isinstance(target, ast.Name)), False)
 
     def bind(self, names: Iterable[str], has_rows: bool) -> None:
-        """Note what names stand for."""
         (self.known.update if has_rows else self.known.difference_update)(names)
 
     def each_row(self, node: ast.expr) -> bool:
@@ -168,10 +144,8 @@ class Batched:
         if isinstance(node, ast.ListComp):
             first = node.generators[0]
             return len(node.generators) == 1 and not first.ifs and ast.unparse(first.iter) != self.batch and self.each_row(first.iter)
-        return isinstance(node, ast.Call) and self.of_call(node)
-
-    def of_call(self, node: ast.Call) -> bool:
-        """Whether the result of a call has an entry for each row."""
+        if not isinstance(node, ast.Call):
+            return False
         path = dotted(node.func)
         last = path[-1] if path else node.func.attr if isinstance(node.func, ast.Attribute) else ""
         nodes = [each for each in node.args if not isinstance(each, ast.Starred)]
@@ -198,7 +172,10 @@ def keeps_rows(function: ast.AST, skipped: int) -> bool:
     batched = Batched(names[skipped])
     if isinstance(function, ast.Lambda):
         return batched.each_row(function.body)
-    return isinstance(function, FUNCTIONS) and batched.keeps_rows(function.body)
+    if not isinstance(function, FUNCTIONS):
+        return False
+    batched.block(function.body)
+    return bool(batched.results) and all(batched.results)
 
 
 def cut_lengths(scopes: Iterable[Scope]) -> Iterator[int | str | None]:

@@ -1,68 +1,63 @@
-"""The code that a program runs: its top level, and the functions of the project that it names."""
+"""The code that a program runs: its top level, and the functions of the project that it names; the literals and constants in it."""
 
 from __future__ import annotations
 
 import ast
 from itertools import takewhile
 
-from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.evaluate import Reason, Unknown
+from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported, targets_of
+from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER
+from cfglint.source.annotations import Any, Collection, Iterable, Iterator
 
 MOST_SCOPES = 300
 CAUGHT = (["Exception"], ["BaseException"], ["TypeError"], ["ValueError"])
 ENDS = (["exit"], ["_exit"], ["quit"])
 RUNNERS = ("spawn", "start_processes", "notebook_launcher", "debug_launcher", "Process", "Thread", "Fire", "run", "launch", "partial")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPUTED = Unknown(Reason("program", "the value"))
+LONGEST = 10_000  # characters of the source of a literal
+EXACT = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv)
 
 
 class Scope:
     """The statements of a function, or of the top level of a module, with the names that they bind."""
 
     def __init__(self, modules: Modules, module: ProgramModule, node: ast.AST, *, is_main: bool = False) -> None:
-        self.modules = modules
-        self.module = module
-        self.node = node
+        self.modules, self.module, self.node = modules, module, node
         self.nodes = list(inside(node, is_main))
         self.imports: dict[str, str] = {}
         self.values: dict[str, ast.expr] = {}
-        self.bound: set[str] = parameters(node)
+        arguments = node.args if isinstance(node, FUNCTIONS) else ast.arguments([], [], None, [], [], None, [])
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        self.bound = {parameter.arg for parameter in parameters if parameter is not None}
         self._calls: dict[str, list[ast.Call]] = {}  # by the last part of the name of what they call
         for each in self.nodes:
             if isinstance(each, (ast.Import, ast.ImportFrom)):
                 self.imports.update(imported(each, module.package, []))
             elif isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
-                self._bind(each)
-
-    def _bind(self, name: ast.Name) -> None:
-        """Record the value of a name that is assigned once, and unconditionally."""
-        parent = self.module.parent(name)
-        twice = name.id in self.bound
-        self.bound.add(name.id)
-        value = parent.value if isinstance(parent, (ast.Assign, ast.AnnAssign)) else None
-        if twice or value is None:
-            self.values.pop(name.id, None)
-        else:
-            self.values[name.id] = value
+                value = (
+                    getattr(module.parent(each), "value", None) if isinstance(module.parent(each), (ast.Assign, ast.AnnAssign)) else None
+                )
+                if each.id in self.bound or value is None:  # of those that are assigned once, and unconditionally
+                    self.values.pop(each.id, None)
+                else:
+                    self.values[each.id] = value
+                self.bound.add(each.id)
 
     def is_conditional(self, node: ast.AST) -> bool:
-        """Whether a node is inside a branch, a loop or a `try`."""
         around = takewhile(lambda each: each is not self.node, self.module.above(node))
         return any(isinstance(each, (ast.If, ast.IfExp, ast.For, ast.While, ast.Try)) and not is_main_guard(each) for each in around)
 
     def resolve(self, node: ast.expr) -> Definition | External | None:
-        """The definition that an expression refers to: a name, or a path of attributes from an imported module."""
         parts = dotted(node)
         if not parts:
             return None
         first = self._named(parts[0])
         if len(parts) == 1 or first is None:
             return first
-        name = self._origin(parts[0])
+        name = self.imports.get(parts[0]) or ("" if parts[0] in self.bound else self.module.imports.get(parts[0], ""))
         return self.modules.dotted(".".join([name, *parts[1:]])) if name else None
-
-    def _origin(self, name: str) -> str:
-        """The dotted name that an imported name stands for; empty for others."""
-        return self.imports.get(name) or ("" if name in self.bound else self.module.imports.get(name, ""))
 
     def _named(self, name: str) -> Definition | External | None:
         if name in self.imports:
@@ -76,12 +71,47 @@ class Scope:
         return (node for node in self.nodes if isinstance(node, ast.Call))
 
     def calls_of(self, name: str) -> list[ast.Call]:
-        """The calls of the scope whose function has this name, alone or as the last of its attributes."""
         if not self._calls:
             self._calls[""] = []  # so that a scope without calls is not searched again
             for call in self.calls():
                 self._calls.setdefault("".join(dotted(call.func)[-1:]), []).append(call)
         return self._calls.get(name, [])
+
+
+class BuiltCall:
+    """A call that builds what a run is configured with: `name` is what it calls, `node` the expression that a document stands for.
+
+    `settable` are the attributes of its result that are settings; None if any may be one.
+    """
+
+    kind = ""
+    package = ""  # whose release decides about the call, if its kind does not
+    settable: Collection[str] | None = None
+    trainer: str | None = None
+
+    def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
+        self.name, self.call, self.scope = name, call, scope
+        self.node = node or call
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.scope.is_conditional(self.node)
+
+
+class EngineConfig(BuiltCall):
+    """A call of `deepspeed.initialize` whose config is a mapping: `node` is that expression.
+
+    Source: deepspeed 0.19.8 deepspeed/__init__.py (initialize: `config`, else `config_params`).
+    """
+
+    kind = ENGINE
+
+
+class AcceleratorCall(BuiltCall):
+    """A call of `Accelerator`, in a program with a training loop of its own."""
+
+    kind = LAUNCH
+    package = LAUNCHER
 
 
 def inside(node: ast.AST, is_main: bool) -> Iterator[ast.AST]:
@@ -108,20 +138,17 @@ def called(scopes: list[Scope], entry: str = "") -> set[Scope]:
     left = [*by_name.pop("", []), *(by_name.pop(entry, []) if entry else [])]
     found = {*left}
     while left:
-        names = {name for call in left.pop().calls() for name in names_run(call)}
-        new = [each for name in names for each in by_name.pop(name, ())]
+        names: list[str] = []
+        for call in left.pop().calls():
+            name = dotted(call.func)[-1:]
+            names += name
+            if name and name[0] in RUNNERS:  # runs others in processes
+                arguments = (*call.args, *(word.value for word in call.keywords))
+                names += [part for node in arguments for part in dotted(node)[-1:]]
+        new = [scope for name in names for scope in by_name.pop(name, ())]
         found.update(new)
         left += new
     return found
-
-
-def names_run(call: ast.Call) -> Iterator[str]:
-    """The last part of the name of the function that a call calls, and of those that it runs in processes."""
-    name = dotted(call.func)[-1:]
-    yield from name
-    if name and name[0] in RUNNERS:
-        for node in (*call.args, *(keyword.value for keyword in call.keywords)):
-            yield from dotted(node)[-1:]
 
 
 def is_caught(node: ast.AST, scope: Scope, scopes: Iterable[Scope], deepest: int = 4) -> bool:
@@ -145,20 +172,10 @@ def goes_on(handler: ast.ExceptHandler) -> bool:
 
 
 def is_main_guard(node: ast.AST) -> bool:
-    """Whether a node is `if __name__ == "__main__":`."""
     return isinstance(node, ast.If) and any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test))
 
 
-def parameters(node: ast.AST) -> set[str]:
-    if not isinstance(node, FUNCTIONS):
-        return set()
-    arguments = node.args
-    nodes = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    return {each.arg for each in nodes if each is not None}
-
-
 def dotted(node: ast.expr) -> list[str]:
-    """The parts of `a.b.c`; empty for any other expression."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
@@ -167,7 +184,6 @@ def dotted(node: ast.expr) -> list[str]:
 
 
 def reachable(modules: Modules, main: ProgramModule, entry: str = "") -> list[Scope] | None:
-    """The scopes that a program may run, its own first, then that of its `entry`; None above the limit."""
     scopes = [Scope(modules, main, main.tree, is_main=not entry)]
     called = code_of(Definition(main, main.names[entry])) if entry in main.names else None
     scopes += [Scope(modules, main, called)] if called is not None else []
@@ -193,7 +209,6 @@ def code_of(definition: Definition) -> ast.AST | None:
 
 
 def named_in(scope: Scope) -> Iterator[Definition]:
-    """The definitions of the project that the code of a scope refers to."""
     for node in scope.nodes:
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
             if isinstance(scope.module.parent(node), ast.Attribute):
@@ -201,3 +216,44 @@ def named_in(scope: Scope) -> Iterator[Definition]:
             found = scope.resolve(node)
             if isinstance(found, Definition):
                 yield found
+
+
+def literal(node: ast.expr | None) -> Any:
+    if node is None or (node.end_col_offset or 0) > LONGEST:
+        return COMPUTED
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return arithmetic(node)
+    return COMPUTED if isinstance(value, (bytes, complex, set)) or value is ... else value
+
+
+def arithmetic(node: ast.expr) -> Any:
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, EXACT):
+        return COMPUTED
+    left, right = literal(node.left), literal(node.right)
+    if type(left) not in (int, float) or type(right) not in (int, float) or abs(left) > 1e15 or abs(right) > 1e15:
+        return COMPUTED
+    if isinstance(node.op, (ast.Div, ast.FloorDiv)):
+        if not right:
+            return COMPUTED
+        return left / right if isinstance(node.op, ast.Div) else left // right
+    return left + right if isinstance(node.op, ast.Add) else left - right if isinstance(node.op, ast.Sub) else left * right
+
+
+def value_of(node: ast.expr | None, scope: Scope) -> Any:
+    found = literal(node)
+    if found is not COMPUTED or not isinstance(node, ast.Name):
+        return found
+    named = scope.resolve(node)
+    if not isinstance(named, Definition) or node.id in named.module.ambiguous:
+        return COMPUTED
+    if isinstance(named.node, (ast.Assign, ast.AnnAssign)):
+        is_unpacked = not all(isinstance(target, ast.Name) for target in targets_of(named.node))
+        return literal(named.node.value) if isinstance(named.node, ast.AnnAssign) or not is_unpacked else COMPUTED
+    inside = scope.values.get(node.id)
+    return literal(inside) if inside is named.node and not scope.is_conditional(named.node) else COMPUTED
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((node.value for node in call.keywords if node.arg == name), None)

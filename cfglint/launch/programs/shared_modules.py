@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from cfglint.evaluate import Choice, Unknown
-from cfglint.launch.programs.context import Context
+from cfglint.launch.programs.context import Context, Watched
 from cfglint.launch.programs.modules import MOST_KEPT, MOST_MODULES, External, ProgramModule
 from cfglint.launch.programs.objects import (
     PLAIN,
@@ -52,29 +52,11 @@ if TYPE_CHECKING:
 
         def evaluated_module(self, module: ProgramModule) -> Frame:
             """The names of a module, evaluated now."""
-            ...
 
 
 MOST_OWN = 256  # modules of which is remembered that they are not shared
 MOST_VARIANTS = 4  # of one module, whose imports differ
 OF_MODULES = ("frames", "entered", "imports", "journal")  # what each evaluation of a module adds to
-
-
-class Asked(Context):
-    """A context that tells whether an evaluation asks for any of its parts."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self.is_asked = False
-
-    def __getattr__(self, name: str) -> Any:
-        self.is_asked = True
-        return getattr(self._context, name)
-
-    def variable(self, name: str) -> str | None:
-        """A variable of the environment; None if it is not known."""
-        self.is_asked = True
-        return self._context.variable(name)
 
 
 class SharedModule(Record):
@@ -89,7 +71,6 @@ class SharedModule(Record):
     count: int
 
     def holds_in(self, run: Evaluation) -> bool:
-        """Whether another program would make the same of the module."""
         modules = run.modules
         budget: Budget | None = run.budget
         while budget is not None:
@@ -112,7 +93,6 @@ class SharedModules:
         self._own: dict[ProgramModule, None] = {}  # those whose objects a program has changed
 
     def frame(self, run: Evaluation, module: ProgramModule) -> Frame:
-        """The names of a module, evaluated for the program or before for another one."""
         known = self._known.get(module, [])
         shared = next((shared_module for shared_module in known if shared_module.holds_in(run)), None)
         if shared is None:
@@ -130,14 +110,14 @@ class SharedModules:
         entered, named, imports, changes = len(run.entered), len(run.modules.asked), len(run.imports), len(run.journal)
         steps, count = run.budget.spent, run.modules.count
         context, stores = run.context, run.stores
-        asked = run.context = Asked(context)
+        watched = run.context = Watched(context)
         run.stores = set()
         try:
             frame = run.evaluated_module(module)
         finally:
             run.context, added = context, run.stores
             run.stores = stores | added
-        if asked.is_asked or state_of(run) != others or any(each is run.environment.slots for each, _, _ in run.journal[changes:]):
+        if watched.is_asked or state_of(run) != others or any(slots is run.environment.slots for slots, _, _ in run.journal[changes:]):
             return frame
         shared = SharedModule(
             {path: each for path, each in run.frames.items() if path not in frames},
@@ -164,7 +144,6 @@ class SharedModules:
         self._size -= len(module.text) if self._known.pop(module, None) is not None else 0
 
     def leave_out(self, module: ProgramModule) -> None:
-        """Share a module no more."""
         self._own[module] = None
         if len(self._own) > MOST_OWN:
             del self._own[next(iter(self._own))]
@@ -213,5 +192,4 @@ def is_shareable(content: object, seen: dict[int, Slots]) -> bool:
 
 
 def around(frame: Frame | None) -> list[Frame]:
-    """A frame, if it is that of a call or of a class: those of modules are shared by themselves."""
     return [frame] if frame is not None and frame.closure is not None else []

@@ -1,30 +1,91 @@
-"""Evaluates the training loops of a program: what they go through, where gradients are computed, and when an optimizer steps."""
+"""Evaluates the training loops of a program: the objects that libraries make for them (data loaders, optimizers, schedules, engines,
+`Accelerator`s and their plugins), what they go through, where gradients are computed, and when an optimizer steps.
+
+Source: accelerate 1.15.0 accelerator.py (prepare, num_processes), deepspeed 0.19.8 deepspeed/__init__.py (initialize), transformers 5.24.0
+optimization.py, diffusers 0.36.0 optimization.py.
+"""
 
 from __future__ import annotations
 
 import ast
 from functools import lru_cache
 
-from cfglint.evaluate import Choice
-from cfglint.launch.programs import loop_objects
+from cfglint.evaluate import Choice, Reason
+from cfglint.launch.programs.branches import is_generator
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import Modules, ProgramModule
-from cfglint.launch.programs.objects import SCHEDULE, Frame, Function, LoopObject, Method, Opaque, Value, computed_by, one_of
+from cfglint.launch.programs.objects import (
+    ACCELERATOR,
+    ENGINE,
+    LOADER,
+    NONE,
+    OPTIMIZER,
+    PIPELINE,
+    PLUGIN,
+    SCHEDULE,
+    Frame,
+    Function,
+    Given,
+    LoopObject,
+    Mapping,
+    Method,
+    Named,
+    Opaque,
+    Sequence,
+    Value,
+    one_of,
+    unknown,
+)
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.syntax import is_generator
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Iterator
+from cfglint.source.budget import Budget
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.programs.context import Context
-    from cfglint.launch.programs.objects import Given
-    from cfglint.source.budget import Budget
 
 Loop = ast.For | ast.AsyncFor | ast.While
 BACKWARD, STEP, TRAIN_BATCH, PREPARE = "backward", "step", "train_batch", "prepare"
 EVENTS = (BACKWARD, STEP, TRAIN_BATCH, PREPARE)
 MOST_LOOPS = 256  # of which is known whether they train
+ENGINE_CALL = "deepspeed.initialize"
+ACCELERATOR_CALLS = ("accelerate.Accelerator", "accelerate.accelerator.Accelerator")
+ACCUMULATE = "accelerate.Accelerator.accumulate"
+VARIABLE = "ACCELERATE_GRADIENT_ACCUMULATION_STEPS"  # which takes precedence over the keyword (accelerate 1.15.0 accelerator.py:546)
+LOADERS = (
+    *("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader", "torch_geometric.loader.DataLoader"),
+    *("torchdata.stateful_dataloader.StatefulDataLoader", "torch_geometric.data.DataLoader"),
+)
+PLUGINS = ("DataLoaderConfiguration", "DeepSpeedPlugin", "GradientAccumulationPlugin")
+OPTIMIZER_PACKAGES = (
+    *("torch.optim.", "bitsandbytes.optim.", "apex.optimizers.", "deepspeed.ops.", "torch_optimizer.", "colossalai.nn.optimizer."),
+    *("transformers.optimization.Ada", "transformers.Ada", "lion_pytorch.", "prodigyopt.", "schedulefree.", "dadaptation.", "muon."),
+    "accelerate.utils.DummyOptim",
+)
+SCHEDULE_PACKAGES = ("torch.optim.lr_scheduler.", "deepspeed.runtime.lr_schedules.", "accelerate.utils.DummyScheduler")
+SCHEDULES = ("transformers.", "diffusers.")  # packages whose functions `get_*` make schedules
+# The parameters that may be given by position, in order.
+RATED = ("params", "lr")
+WARMED = ("optimizer", "num_warmup_steps", "num_training_steps")
+NAMED = ("name", "optimizer", *WARMED[1:])
+SIGNATURES = {
+    "DataLoader": ("dataset", "batch_size"),
+    "DummyScheduler": ("optimizer", "total_num_steps", "warmup_num_steps"),
+    "get_scheduler": NAMED,
+    "diffusers.get_scheduler": ("name", "optimizer", "step_rules", *WARMED[1:]),
+    "initialize": ("args", "model", "optimizer", "model_parameters", "training_data", "lr_scheduler"),
+    "PipelineModule": ("layers", "num_stages", "topology"),
+    "PipeModelDataParallelTopology": ("num_pp", "num_mp", "num_dp"),
+    "PipeDataParallelTopology": ("num_pp", "num_dp"),
+}
+SAME = ("prepare_data_loader", "prepare_model", "prepare_optimizer", "prepare_scheduler", "skip_first_batches")
+ENGINE_KEYS = ("gradient_accumulation_steps", "train_micro_batch_size_per_gpu", "train_batch_size")  # methods that return a key
+TOGETHER = "zip"  # the kind of a sequence of data loaders that a loop goes through at the same time
+PIPE_TOPOLOGIES = ("PipeModelDataParallelTopology", "PipeDataParallelTopology")
+# Functions outside of the program that go through what they are given.
+PASSING = (
+    *("builtins.iter", "builtins.enumerate", "itertools.cycle", "itertools.islice", "itertools.chain", "accelerate.skip_first_batches"),
+    *("deepspeed.utils.RepeatingLoader", "deepspeed.runtime.dataloader.RepeatingLoader", "rich.progress.track", "builtins.zip"),
+    *("accelerate.utils.skip_first_batches", "accelerate.data_loader.skip_first_batches"),
+)
 
 
 class OpenLoop:
@@ -35,10 +96,7 @@ class OpenLoop:
     """
 
     def __init__(self, node: Loop, module: ProgramModule, depth: int, loaders: list[LoopObject]) -> None:
-        self.node = node
-        self.module = module
-        self.depth = depth
-        self.loaders = loaders
+        self.node, self.module, self.depth, self.loaders = node, module, depth, loaders
         self.turns: tuple[ast.expr, Value] | None = None
 
 
@@ -95,11 +153,11 @@ class TrainingLoops(Interpreter):
         return Place(node, frame.module, tuple(self.loops), tuple(self.conditions))
 
     def _for(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> None:
-        loop = OpenLoop(node, frame.module, len(self.conditions), list(loop_objects.loaders_in(value)))
+        loop = OpenLoop(node, frame.module, len(self.conditions), list(loaders_in(value)))
         loop.turns = self._turns_of(node.iter, frame)
         self.loops.append(loop)
         try:
-            of_loaders = any(True for each in self.iterated(value) or () for _ in loop_objects.loaders_in(each))
+            of_loaders = any(True for each in self.iterated(value) or () for _ in loaders_in(each))
             if is_training_loop(node) and not of_loaders:  # its turns are many, and alike
                 self._unknown_loop(node, frame, node.target)
             else:
@@ -133,21 +191,18 @@ class TrainingLoops(Interpreter):
             return end.left, self.evaluate(end.left, frame)
         return end, self.operated(ast.Sub(), stop, first)
 
-    def _within(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
-        if not self.trial and any(isinstance(value.data, Opaque) and value.data.name == loop_objects.ACCUMULATE for value in entered):
+    def _entered(self, node: ast.With | ast.AsyncWith, entered: list[Value], frame: Frame) -> None:
+        if not self.trial and any(isinstance(value.data, Opaque) and value.data.name == ACCUMULATE for value in entered):
             self.accumulated.append(self.place(node, frame))
-        super()._within(node, entered, frame)
 
     def _undecided(self, node: ast.If, value: Value, frame: Frame) -> None:
-        if self.loops and not self.trial:
-            self.guards_of[node] = self._guard(node, value, frame)
+        if not self.loops or self.trial:
+            return
 
-    def _guard(self, node: ast.If, value: Value, frame: Frame) -> Guard:
-        """What a condition asks of the turns of a loop."""
         source, is_negated = node.test, isinstance(node.test, ast.UnaryOp) and isinstance(node.test.op, ast.Not)
         named = node.test.operand if isinstance(node.test, ast.UnaryOp) else node.test
-        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and (computed := computed_by(value)) is not None:
-            source = computed  # what the variable was assigned, or the function has returned
+        if isinstance(named, (ast.Name, ast.Attribute, ast.Call)) and not value.known and value.node is not None:
+            source = value.node  # what the variable was assigned, or the function has returned
         guard = Guard(node, source, None)
         rest = next(rests_in(source), None)
         if rest is not None:
@@ -157,12 +212,12 @@ class TrainingLoops(Interpreter):
         elif isinstance(source, ast.Compare) and len(source.ops) == 1 and isinstance(source.ops[0], (ast.GtE, ast.Eq, ast.Lt, ast.NotEq)):
             number = source.comparators[0]
             guard.full = ast.unparse(source.left), (number, self.evaluate(number, frame)), isinstance(source.ops[0], (ast.Lt, ast.NotEq))
-        compared = next((comparison for comparison in comparisons_in(source) if ends_loop(node.body)), None)
+        compared = next(comparisons_in(source), None) if isinstance(node.body[-1], (ast.Break, ast.Return)) else None
         if compared is not None:
             guard.counter, guard.operation = ast.unparse(compared.left), compared.ops[0]
             guard.limit = compared.comparators[0], self.evaluate(compared.comparators[0], frame)
             guard.place = self.place(node, frame)
-        return guard
+        self.guards_of[node] = guard
 
     def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
         is_one = isinstance(node.op, ast.Add) and isinstance(node.value, ast.Constant) and node.value.value == 1
@@ -175,25 +230,26 @@ class TrainingLoops(Interpreter):
             self.restarted += [(ast.unparse(target), self.place(node, frame)) for target in node.targets]
         super()._do_assign(node, frame)
 
-    def run_function(self, function: Function, given: list[Value], named: dict[str, Value]) -> Value:
-        """Evaluate the call of a function; one that yields what a data loader gives stands for the loader."""
+    def run_function(self, function: Function, given: Given, named: Named) -> Value:
         if is_generator(function.node):
-            values = [value for value in (*given, *named.values()) if any(True for _ in loop_objects.loaders_in(value))]
+            values = [value for value in (*given, *named.values()) if any(True for _ in loaders_in(value))]
             if len(values) == 1:
                 return values[0]
         return super().run_function(function, given, named)
 
     def take(self, value: Value) -> None:
-        """Note that a turn of the present loop takes a batch of a data loader."""
         if self.loops and not self.trial:
-            self.loops[-1].loaders.extend(loop_objects.loaders_in(value))
+            self.loops[-1].loaders.extend(loaders_in(value))
 
-    def note(self, node: ast.Call, function: Value, given: Given, named: dict[Any, Value], frame: Frame) -> None:
-        """Record a call of a method that trains."""
+    def note(self, node: ast.Call, function: Value, given: Given, named: Named, frame: Frame) -> None:
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if name not in EVENTS or self.trial or isinstance(function.data, Function):
             return
-        owner = owner_of(function)
+        owner = function  # the object whose method is called
+        if isinstance(function.data, Method):
+            owner = function.data.owner
+        elif isinstance(function.data, Choice):
+            owner = one_of([value.data.owner for value in function.objects if isinstance(value.data, Method)], *function.reasons)
         if name == STEP and isinstance(owner.data, Opaque) and owner.data.name.endswith("GradScaler") and given:
             owner = given[0]
         if name == TRAIN_BATCH:
@@ -203,18 +259,8 @@ class TrainingLoops(Interpreter):
             self.events.append(Event(name, owner, self.place(node, frame), (*given, *named.values())))
 
 
-def owner_of(function: Value) -> Value:
-    """The object whose method is called."""
-    if isinstance(function.data, Method):
-        return function.data.owner
-    if isinstance(function.data, Choice):
-        return one_of([value.data.owner for value in function.objects if isinstance(value.data, Method)], *function.reasons)
-    return function
-
-
 @lru_cache(MOST_LOOPS)
 def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
-    """Whether a loop computes gradients."""
     calls = (each.func for line in node.body for each in ast.walk(line) if isinstance(each, ast.Call))
     return any(isinstance(call, ast.Attribute) and call.attr in (BACKWARD, TRAIN_BATCH) for call in calls)
 
@@ -222,10 +268,8 @@ def is_training_loop(node: ast.For | ast.AsyncFor) -> bool:
 def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The numbers of turns in a condition, each with whether it holds on the others: `step % turns == 0`, `step % turns`."""
     for node in ast.walk(test):
-        if isinstance(node, ast.Compare) and is_rest(node.left) and len(node.ops) == 1:
-            negated = isinstance(node.ops[0], ast.NotEq)
-            if isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
-                yield node.left.right, negated  # type: ignore[attr-defined]
+        if isinstance(node, ast.Compare) and is_rest(node.left) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            yield node.left.right, isinstance(node.ops[0], ast.NotEq)  # type: ignore[attr-defined]
     if is_rest(test):
         yield test.right, True  # type: ignore[attr-defined]
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and is_rest(test.operand):
@@ -233,7 +277,6 @@ def rests_in(test: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def is_rest(node: ast.AST) -> bool:
-    """Whether an expression is `step % turns`."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
 
 
@@ -246,6 +289,83 @@ def comparisons_in(test: ast.AST) -> Iterator[ast.Compare]:
         yield test
 
 
-def ends_loop(body: list[ast.stmt]) -> bool:
-    """Whether statements end a loop, or the function around it."""
-    return isinstance(body[-1], (ast.Break, ast.Return))
+def kind_of(name: str) -> str:
+    last = name.rpartition(".")[2]
+    if name == ENGINE_CALL:
+        return ENGINE
+    if name in ACCELERATOR_CALLS:
+        return ACCELERATOR
+    if name in LOADERS:
+        return LOADER
+    if name.startswith("accelerate.") and last in PLUGINS:
+        return PLUGIN
+    is_function = last == "get_scheduler" or (last.startswith("get_") and "_schedule" in last)
+    if name.startswith(SCHEDULE_PACKAGES) or (name.startswith(SCHEDULES) and is_function):
+        return SCHEDULE if last[:1].isupper() or last.startswith("get_") else ""
+    if name.startswith(OPTIMIZER_PACKAGES) and last[:1].isupper() and last != "Optimizer":
+        return OPTIMIZER
+    return PIPELINE if name.startswith("deepspeed.") and last in ("PipelineModule", *PIPE_TOPOLOGIES) else ""
+
+
+def parameters_of(name: str, kind: str) -> tuple[str, ...]:
+    last = name.rpartition(".")[2]
+    if last == "get_scheduler" and name.startswith("diffusers."):
+        return SIGNATURES["diffusers.get_scheduler"]
+    if last in SIGNATURES:
+        return SIGNATURES[last]
+    return RATED if kind == OPTIMIZER else WARMED if kind == SCHEDULE and last.startswith("get_") else ()
+
+
+def made(name: str, kind: str, call: object, named: Named, context: Context) -> Value:
+    loop_object = LoopObject(name, kind, call)
+    if kind == ACCELERATOR:
+        outside = context.variable(VARIABLE)
+        steps = Value(int(outside)) if outside is not None and outside.isdigit() else named.get("gradient_accumulation_steps", Value(1))
+        loop_object.slots["num_processes"] = (
+            Value(context.gpus) if context.gpus is not None else unknown(Reason("machine", "the number of GPUs"))
+        )
+        loop_object.slots["gradient_accumulation_steps"] = steps
+        loop_object.slots["mixed_precision"] = named.get("mixed_precision", NONE)
+    if kind != ENGINE:
+        return Value(loop_object)
+    data = LoopObject(f"{name}.loader", LOADER, None) if "training_data" in named else Opaque(f"{name}.loader")
+    parts = (loop_object, Opaque(f"{name}.optimizer"), data, Opaque(f"{name}.lr_scheduler"))
+    return Value(Sequence([Value(part) for part in parts], "tuple"))
+
+
+def method(data: LoopObject, name: str, given: Given) -> Value:
+    if data.kind == ENGINE and name in ENGINE_KEYS and data.made is not None:
+        arguments = data.made.arguments
+        config = next((arguments[key][1].data for key in ("config", "config_params") if key in arguments), None)
+        slot = config.slots.get(name) if isinstance(config, Mapping) else None
+        return slot if isinstance(slot, Value) else unknown(Reason("program", "what DeepSpeed computes"))
+    if data.kind != ACCELERATOR:
+        return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+    for value in given if name in ("prepare", "prepare_scheduler") else ():
+        if isinstance(value.data, LoopObject) and value.data.made is not None:
+            value.data.made.is_prepared = True
+    if name == "prepare" and given:
+        return given[0] if len(given) == 1 else Value(Sequence(given, "tuple"))
+    if name == "accumulate":
+        return Value(Opaque(ACCUMULATE))
+    return given[0] if name in SAME and given else unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+
+
+def loaders_in(value: Value) -> Iterator[LoopObject]:
+    if isinstance(value.data, LoopObject):
+        yield from (value.data,) if value.data.kind == LOADER else ()
+    elif isinstance(value.data, Choice):
+        for each in value.objects:
+            yield from loaders_in(each)
+    elif isinstance(value.data, Sequence) and value.data.kind == TOGETHER:
+        for item in value.data.items:
+            yield from loaders_in(item)
+
+
+def passed_on(name: str, given: Given) -> Value | None:
+    if name not in PASSING:
+        return None
+    values = [value for value in given if any(True for _ in loaders_in(value))]
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else Value(Sequence(values, TOGETHER, is_open=True))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.project.statements.requirement import stated
+from cfglint.project.statements.requirement import at_ref, same_name, stated_by
 from cfglint.source.annotations import Collection, Iterator
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.project.statements.statement import Stated
-
 
 CONDA = ("conda", "mamba", "micromamba")
 INSTALLERS = ("pip", "pip3", "uv", *CONDA, "poetry", "pdm")
@@ -20,6 +20,9 @@ WITH_VALUE = (
 COMPARED = (" =", " <", " >", " ~", " !", "= ", "< ", "> ")  # in a requirement that has spaces
 QUOTES = "\\\"'!%$()[]"
 ENDS = ("&&", "||", ";", "|", "&", "#")
+CLONE_OPTIONS = ("--depth", "-o", "--origin", "-j", "--jobs", "--filter", "-c", "--config", "--reference")  # with a value
+BRANCH = ("-b", "--branch")
+MOVES = ("checkout", "switch", "reset")
 MOST_LINES = 200_000  # of a file that are looked at
 
 
@@ -46,10 +49,7 @@ def mentions(text: str, packages: Collection[str]) -> Iterator[str]:
 
 
 def of_requirements(text: str, file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
-    for line in mentions(text, packages):
-        found = stated(bare(line), file, packages, optional)
-        if found is not None:
-            yield found
+    return stated_by(map(bare, mentions(text, packages)), file, packages, optional)
 
 
 def bare(line: str) -> str:
@@ -94,12 +94,15 @@ def environment_files(text: str) -> Iterator[str]:
 
 def of_environment(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What a conda environment states, including the lines for pip in it."""
-    for line in mentions(text, packages):
-        item = line.partition(" #")[0].strip()
-        if item.startswith("-"):
-            found = stated(item[1:].strip().strip("\"'").rpartition("::")[2], file, packages)
-            if found is not None:
-                yield found
+    items = (line.partition(" #")[0].strip() for line in mentions(text, packages))
+    wanted = (item[1:].strip().strip("\"'").rpartition("::")[2] for item in items if item.startswith("-"))
+    return stated_by(wanted, file, packages)
+
+
+def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What the commands of a script or Dockerfile state."""
+    yield from of_commands(text, file, packages)
+    yield from of_clones(text, file, packages)
 
 
 def of_commands(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
@@ -112,10 +115,7 @@ def of_commands(text: str, file: str, packages: Collection[str]) -> Iterator[Sta
             assigned(line, variables)
         command = "" if is_comment(line) else line.partition(" # ")[0]
         if any(f" {each} " in command for each in COMMANDS):
-            for word in installed(command, variables):
-                found = stated(word, file, packages)
-                if found is not None:
-                    yield found
+            yield from stated_by(installed(command, variables), file, packages)
 
 
 def assigned(line: str, variables: dict[str, str]) -> None:
@@ -130,22 +130,16 @@ def assigned(line: str, variables: dict[str, str]) -> None:
             variables[name] = value.strip("\"'")
 
 
-def without_spaces(line: str) -> str:
-    """A line whose quoted requirements have no spaces: `"transformers <= 4.46.0"` is one word."""
+def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
+    """The requirements that a line installs; `"transformers <= 4.46.0"` in quotes is one, unless it is a command."""
     for quote in "\"'":
         parts = line.split(quote)
-        parts[1::2] = [part.replace(" ", "") if is_requirement(part) else part for part in parts[1::2]]
+        for place, part in enumerate(parts):
+            is_quoted = place % 2 and any(mark in part for mark in COMPARED)
+            if is_quoted and not any(f"{command} " in part for command in COMMANDS):
+                parts[place] = part.replace(" ", "")
         line = quote.join(parts)
-    return line
-
-
-def is_requirement(quoted: str) -> bool:
-    """Whether a quoted string is a requirement with spaces, not a command."""
-    return any(mark in quoted for mark in COMPARED) and not any(f"{command} " in quoted for command in COMMANDS)
-
-
-def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
-    words = without_spaces(line).replace("&&", " && ").replace('",', " ").replace("\\n", " ").replace("`", " ").split()
+    words = line.replace("&&", " && ").replace('",', " ").replace("\\n", " ").replace("`", " ").split()
     active, skip = False, False
     for place, word in enumerate(words):
         plain = word.strip(QUOTES)
@@ -164,3 +158,71 @@ def installed(line: str, variables: dict[str, str]) -> Iterator[str]:
                 plain = plain.replace(f"${{{name}}}", value).replace(f"${name}", value)
             yield plain.rstrip(";")
             active = not word.endswith(";")
+
+
+class Clone(Record):
+    """A clone of the repository of a package: what was checked out, and whether it is installed from there."""
+
+    package: str
+    owner: str
+    repository: str
+    ref: str = ""
+    is_used: bool = False
+
+
+def of_clones(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
+    """What the clones in a text state that are installed, or at a certain commit, branch or tag:
+    `git clone ...; cd trl; git checkout v0.17.0; pip install .`.
+    """
+    clones: list[Clone] = []
+    last: Clone | None = None
+    for line in joined(text).splitlines()[:MOST_LINES] if "git clone " in text else ():
+        for words in commands(line):
+            place = words.index("git") if "git" in words else -1
+            if place >= 0 and words[place + 1 : place + 2] == ["clone"]:
+                last = cloned(words[place + 2 :], packages)
+                clones += [last] if last is not None else []
+                continue
+            if last is None:
+                continue
+            names = [word for word in words if not word.startswith("-")]
+            if words[:1] == ["git"]:
+                moved = next((place for place, word in enumerate(names) if word in MOVES), len(names))
+                if names[moved + 1 :]:
+                    last.ref, last.is_used = names[moved + 1], True
+            elif "install" in words or "develop" in words:
+                paths = [word.partition("[")[0].rstrip("/") for word in names]
+                is_own = any(path in (".", "setup.py") or path.rpartition("/")[2] == last.repository for path in paths)
+                last.is_used = last.is_used or is_own
+            elif any("PYTHONPATH=" in word and last.repository in word for word in words):
+                last.is_used = True
+    yield from ((clone.package, at_ref(clone.package, clone.owner, clone.repository, clone.ref, file)) for clone in clones if clone.is_used)
+
+
+def cloned(words: list[str], packages: Collection[str]) -> Clone | None:
+    """The clone that the words after `git clone` make; None if it is of another repository."""
+    ref, places, skip = "", list[str](), ""
+    for word in words:
+        name, mark, value = word.partition("=")
+        if skip:
+            ref, skip = (word if skip in BRANCH else ref), ""
+        elif name in BRANCH or name in CLONE_OPTIONS:
+            ref, skip = (value if name in BRANCH else ref), ("" if mark else name)
+        elif not word.startswith("-"):
+            places.append(word)
+    owner, _, repository = places[0].rstrip("/").removesuffix(".git").replace(":", "/").rpartition("/") if places else ("", "", "")
+    package = same_name(repository, packages)
+    return Clone(package, owner.rpartition("/")[2], repository, ref, bool(ref)) if package else None
+
+
+def commands(line: str) -> Iterator[list[str]]:
+    if is_comment(line):
+        return
+    words: list[str] = []
+    for word in line.replace("&&", " && ").replace(";", " ; ").replace("`", " ").replace("\\n", " ").split():
+        if word in ENDS:
+            yield words
+            words = []
+        else:
+            words.append(word.strip(QUOTES + "',"))
+    yield words

@@ -19,7 +19,10 @@ def of_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]
     """What a lock file in TOML states; it may be long, and is searched, not parsed."""
     for package in packages:
         statements = [statement for name in (package, package.replace("-", "_")) for statement in sections(text, name, file)]
-        yield from ((package, statement) for statement in unlike(statements))
+        # Those with different releases, the newest first, are of platforms, or of extras that exclude each other.
+        releases = {statement.release: statement for statement in statements}
+        for statement in sorted(releases.values(), key=lambda statement: parse_version(statement.release), reverse=True):
+            yield package, statement
 
 
 def sections(text: str, name: str, file: str) -> Iterator[Statement]:
@@ -47,8 +50,9 @@ def of_section(section: str, file: str) -> Statement | None:
             git = value.strip('"')
         elif key in ("resolved_reference", "revision", "commit-id") and not git:
             git = value.strip('"')
-        elif key == "source" and "git = " in value:
-            git = revision(value)
+        elif key == "source" and "git = " in value:  # uv: `{ git = "https://...?tag=v0.9#0123abc" }`
+            asked, _, commit = value.partition('"')[2].partition('"')[0].partition("#")
+            git = tag_or_commit(asked.partition("?tag=")[2] or asked.partition("?rev=")[2], commit)
         elif key == "vcs":
             git = tag_or_commit(entry(value, "requested-revision"), entry(value, "commit-id"))
     if not is_version(version):
@@ -56,13 +60,6 @@ def of_section(section: str, file: str) -> Statement | None:
     if is_commit(git):
         return Statement(file, f"=={version}", version, f"commit {git[:10]}")
     return Statement(file, f"=={version}", version, nightly(version))
-
-
-def revision(source: str) -> str:
-    """The tag, else the commit, in uv's `source = { git = "https://...?tag=v0.9#0123abc" }`."""
-    address = source.partition('"')[2].partition('"')[0]
-    asked, _, commit = address.partition("#")
-    return tag_or_commit(asked.partition("?tag=")[2] or asked.partition("?rev=")[2], commit)
 
 
 def entry(table: str, key: str) -> str:
@@ -75,12 +72,6 @@ def tag_or_commit(tag: str, commit: str) -> str:
     return tag if is_version(tag.removeprefix("v")) and "." in tag else commit
 
 
-def unlike(found: list[Statement]) -> list[Statement]:
-    """The statements with different releases, the newest first: platforms, or extras that exclude each other."""
-    releases = {statement.release: statement for statement in found}
-    return sorted(releases.values(), key=lambda release: parse_version(release.release), reverse=True)
-
-
 def of_pipfile_lock(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What a Pipfile.lock states about the default packages."""
     import json
@@ -91,12 +82,12 @@ def of_pipfile_lock(text: str, file: str, packages: Collection[str]) -> Iterator
         return
     default = within(content, "default") if isinstance(content, dict) else {}
     for package in packages:
-        entry = default.get(package)
-        if not isinstance(entry, dict):
+        locked = default.get(package)
+        if not isinstance(locked, dict):
             continue
-        release = exact(str(entry.get("version", "")))
+        release = exact(str(locked.get("version", "")))
         if release:
             yield package, Statement(file, f"=={release}", release)
-        elif isinstance(entry.get("git"), str):
-            owner, _, repository = entry["git"].removesuffix(".git").rpartition("/")
-            yield package, at_ref(package, owner.rpartition("/")[2], repository, str(entry.get("ref", "")), file)
+        elif isinstance(locked.get("git"), str):
+            owner, _, repository = locked["git"].removesuffix(".git").rpartition("/")
+            yield package, at_ref(package, owner.rpartition("/")[2], repository, str(locked.get("ref", "")), file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.releases.versions import is_version, parse_version
 from cfglint.project.statements.lines import COMMANDS, MOST_LINES, mentions
 from cfglint.project.statements.requirement import OPERATORS, from_specifier, same_name
-from cfglint.project.statements.statement import Statement, normalised
+from cfglint.project.statements.statement import normalised
 from cfglint.source.annotations import Collection, Iterator
 from cfglint.source.record import changed
 
@@ -34,7 +34,8 @@ FARTHEST = 12  # words between the name and its version
 def of_prose(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     """What the text of a page states about packages, beside its commands."""
     for line in mentions(unwrapped(text), packages):
-        plain = without_addresses(line)
+        first, *parts = line.split("](")  # `[Transformers](https://...)` is `[Transformers]`
+        plain = "".join((first, *("]" + part.partition(")")[2] for part in parts)))
         if any(f" {command} " in line for command in COMMANDS) or "://" in plain:
             continue
         words = words_of(plain)
@@ -44,7 +45,9 @@ def of_prose(text: str, file: str, packages: Collection[str]) -> Iterator[Stated
             package = named(word, packages) if is_told else ""
             spec = version_after(package, words[place + 1 : place + 1 + FARTHEST], packages) if package else ""
             if spec:
-                yield package, in_prose(from_specifier(spec, file))
+                statement = from_specifier(spec, file)  # its release is likely, and not certain
+                where = statement.elsewhere or (f"{statement.release} in the text" if statement.release else "")
+                yield package, changed(statement, in_prose=True, elsewhere=where)
 
 
 def unwrapped(text: str) -> str:
@@ -56,17 +59,6 @@ def unwrapped(text: str) -> str:
         else:
             lines.append(line)
     return "\n".join(lines)
-
-
-def without_addresses(line: str) -> str:
-    """A line without the addresses of its links: `[Transformers](https://...)` is `[Transformers]`."""
-    first, *parts = line.split("](")
-    return "".join((first, *("]" + part.partition(")")[2] for part in parts)))
-
-
-def in_prose(found: Statement) -> Statement:
-    """A statement of a text: its release is likely, and not certain."""
-    return changed(found, in_prose=True, elsewhere=found.elsewhere or (f"{found.release} in the text" if found.release else ""))
 
 
 def words_of(line: str) -> list[str]:
@@ -100,8 +92,12 @@ def version_after(package: str, words: list[str], packages: Collection[str]) -> 
         elif is_version(plain) and "." in plain:
             following = words[place + 1 : place + 3]
             beside = [each.lower() for each in (*words[max(place - 1, 0) : place], *following[:1])]
-            is_told = not is_apart or VERSION in beside
-            return specifier(sign, plain, following) if is_told and is_released(package, plain) else ""
+            if is_apart and VERSION not in beside:
+                return ""
+            from cfglint.frameworks.releases._dates import RELEASES
+
+            asked, released = parse_version(plain), [release.partition("@")[0] for release in RELEASES.get(package, "").split()]
+            return specifier(sign, plain, following) if asked in map(parse_version, released) else ""
         elif named(word, packages) or word.lower() in OTHERS:
             return ""
         elif word.lower() not in BETWEEN:
@@ -118,11 +114,3 @@ def specifier(sign: str, version: str, following: list[str]) -> str:
     if sign == "≥" or "+" in version or not NEWER.isdisjoint((first.lower(), second.lower())) or (is_version(first) and "." in first):
         return f">={version.partition('+')[0]}"
     return f"{spec},{first}{second}" if first in OPERATORS and is_version(second) and sign else spec
-
-
-def is_released(package: str, version: str) -> bool:
-    """Whether a package has a release of this version."""
-    from cfglint.frameworks.releases._dates import RELEASES
-
-    asked = parse_version(version)
-    return any(parse_version(each.partition("@")[0]) == asked for each in RELEASES.get(package, "").split())

@@ -5,8 +5,12 @@ from __future__ import annotations
 from cfglint.frameworks import repository_owners
 from cfglint.frameworks.releases.versions import is_version
 from cfglint.project.statements.statement import Statement, normalised
-from cfglint.source.annotations import Collection
+from cfglint.source.annotations import Collection, Iterable, Iterator
 from cfglint.source.numbers import DIGITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.project.statements.statement import Stated
 
 NAME_ENDS = " \t[(<>=!~;@^"
 OPERATORS = ("===", "==", "~=", "!=", ">=", "<=", ">", "<")
@@ -18,7 +22,7 @@ SHORTEST_COMMIT = 7
 HEXADECIMAL = "0123456789abcdef"
 
 
-def stated(text: str, file: str, packages: Collection[str], optional: bool = False) -> tuple[str, Statement] | None:
+def stated(text: str, file: str, packages: Collection[str], optional: bool = False) -> Stated | None:
     """The package that a requirement names and what it states; None if it is about no package of these."""
     text = text.strip()
     if text[:1] in ("'", '"') and text[-1:] == text[:1]:
@@ -30,7 +34,9 @@ def stated(text: str, file: str, packages: Collection[str], optional: bool = Fal
     if name not in packages:
         return None
     rest, _, marker = rest.partition(";")
-    if is_for_other_system(marker):
+    condition = marker.replace(" ", "").lower()
+    is_for_other_system = any(f"=={quote}{system}{quote}" in condition for quote in "'\"" for system in OTHER_SYSTEMS)
+    if is_for_other_system and "or" not in marker.split():
         return None
     rest = rest.strip()
     if rest.startswith("["):
@@ -38,10 +44,9 @@ def stated(text: str, file: str, packages: Collection[str], optional: bool = Fal
     return name, from_specifier(rest.partition(" --")[0].strip("() \t"), file, optional)
 
 
-def is_for_other_system(marker: str) -> bool:
-    """Whether an environment marker excludes Linux."""
-    text = marker.replace(" ", "").lower()
-    return any(f"=={quote}{system}{quote}" in text for quote in "'\"" for system in OTHER_SYSTEMS) and "or" not in marker.split()
+def stated_by(requirements: Iterable[str], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
+    """What some requirements state about the packages."""
+    yield from filter(None, (stated(requirement, file, packages, optional) for requirement in requirements))
 
 
 def from_specifier(spec: str, file: str, optional: bool = False) -> Statement:
@@ -55,18 +60,13 @@ def pep440(spec: str) -> str:
     """A specifier in the form of PEP 440; conda writes `=4.50.3=build`, `pip list` and Poetry the bare version."""
     if spec[:1] == "=" and spec[1:2] != "=":
         version = spec[1:].partition("=")[0].strip().removesuffix("*").removesuffix(".")
-        return spec_of_conda(version)
+        if not is_version(version):
+            return ""
+        return f"=={version}" if version.count(".") > 1 else f"=={version}.*"  # any that begins so; with three parts that is one
     if spec[:1] in DIGITS and spec:
         version = spec.split(maxsplit=1)[0].partition("=")[0]
         return f"=={version}" if is_version(version) else ""
     return spec if spec.startswith(OPERATORS) else ""
-
-
-def spec_of_conda(version: str) -> str:
-    """The specifier of conda's `=4.40`, any release that begins so; with three parts that is one release."""
-    if not is_version(version):
-        return ""
-    return f"=={version}" if version.count(".") > 1 else f"=={version}.*"
 
 
 def exact(spec: str) -> str:
@@ -84,7 +84,7 @@ def nightly(version: str) -> str:
     return f"the development version {version}" if ".dev" in version else ""
 
 
-def from_place(text: str, file: str, packages: Collection[str], optional: bool) -> tuple[str, Statement] | None:
+def from_place(text: str, file: str, packages: Collection[str], optional: bool) -> Stated | None:
     """What a requirement states that names a repository, an archive or a folder."""
     name, mark, place = text.partition("@")
     if not mark or "/" in name or ":" in name:
@@ -99,11 +99,7 @@ def from_place(text: str, file: str, packages: Collection[str], optional: bool) 
     if "git" not in address.partition("://")[0] and "git" not in address:
         found = name or egg
         return (found, Statement(file, "", "", f"the copy at {address}", optional)) if found in packages else None
-    return from_git(name or egg, address, file, packages, optional)
-
-
-def from_git(name: str, address: str, file: str, packages: Collection[str], optional: bool) -> tuple[str, Statement] | None:
-    """What a git requirement states: a tag is a release, a commit or another branch is none."""
+    name = name or egg
     path, mark, ref = address.removeprefix("git+").partition("://")[2].partition("@")
     if "/" not in path and mark:  # git@github.com/owner/name: the first @ is that of the user
         path, _, ref = ref.partition("@")
@@ -141,7 +137,7 @@ def same_name(repository: str, packages: Collection[str]) -> str:
     return next((package for package in packages if package.replace("-", "") == plain), "")
 
 
-def from_archive(name: str, address: str, file: str, packages: Collection[str], optional: bool) -> tuple[str, Statement] | None:
+def from_archive(name: str, address: str, file: str, packages: Collection[str], optional: bool) -> Stated | None:
     """What the address of an archive states: a wheel names its release, an archive of GitHub its tag or commit."""
     parts = address.replace("%2B", "+").split("/")
     if "archive" in parts[:-1]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.project.statements.requirement import stated
+from cfglint.project.statements.requirement import stated_by
 from cfglint.project.statements.statement import is_side_group
 from cfglint.source.annotations import Collection, Iterable, Iterator
 
@@ -26,13 +26,13 @@ def of_cfg(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
     parser = ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
-        yield from of_strings(parser.get("options", KEYWORD, fallback="").splitlines(), file, packages)
+        yield from stated_in(parser.get("options", KEYWORD, fallback="").splitlines(), file, packages)
         extras = dict(parser.items("options.extras_require")) if parser.has_section("options.extras_require") else {}
     except Error:
         return
     for name, requirements in extras.items():
         if not is_side_group(name):
-            yield from of_strings(requirements.splitlines(), file, packages, optional=True)
+            yield from stated_in(requirements.splitlines(), file, packages, optional=True)
 
 
 def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
@@ -42,16 +42,15 @@ def of_script(text: str, file: str, packages: Collection[str]) -> Iterator[State
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     script = SetupScript(module)
-    yield from of_strings(script.main(), file, packages)
-    yield from of_strings(script.extras(), file, packages, optional=True)
-    yield from of_strings(script.table.values(), file, packages, optional=True)
+    main = script.keywords(KEYWORD) or script.names.get(KEYWORD, [])
+    yield from stated_in([text for value in main for text in script.strings(value, 0)], file, packages)
+    extras = [inner for value in script.keywords(EXTRAS) for name, inner in script.pairs(value) if not is_side_group(name)]
+    yield from stated_in([text for inner in extras for text in script.strings(inner, 0)], file, packages, optional=True)
+    yield from stated_in(script.table.values(), file, packages, optional=True)
 
 
-def of_strings(requirements: Iterable[str], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
-    for requirement in requirements:
-        found = stated(requirement.partition(" #")[0], file, packages, optional)
-        if found is not None:
-            yield found
+def stated_in(requirements: Iterable[str], file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
+    return stated_by((requirement.partition(" #")[0] for requirement in requirements), file, packages, optional)
 
 
 class SetupScript:
@@ -62,41 +61,18 @@ class SetupScript:
         self.names: dict[str, list[ast.expr]] = {}  # the values that a name gets or that are added to it
         self.entries: dict[str, list[tuple[str, ast.expr]]] = {}  # name -> the (key, value) pairs that are put into its mapping
         for node in self.nodes:
-            self._note(node)
+            function = node.func if isinstance(node, ast.Call) and node.args else None
+            if isinstance(function, ast.Attribute) and function.attr in ("append", "extend") and isinstance(function.value, ast.Name):
+                assert isinstance(node, ast.Call)
+                self.names.setdefault(function.value.id, []).append(node.args[0])
+            if not isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) or node.value is None:
+                continue
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    self.names.setdefault(target.id, []).append(node.value)
+                elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and isinstance(target.slice, ast.Constant):
+                    self.entries.setdefault(target.value.id, []).append((str(target.slice.value), node.value))
         self.table = {name_of(each): each for name in TABLES for each in self.strings_of_name(name, 0)}
-
-    def _note(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                self._assign(target, node.value)
-        elif isinstance(node, (ast.AnnAssign, ast.AugAssign)) and node.value is not None:
-            self._assign(node.target, node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            self._add(node.func, node.args)
-
-    def _add(self, function: ast.Attribute, values: list[ast.expr]) -> None:
-        if function.attr in ("append", "extend") and isinstance(function.value, ast.Name) and values:
-            self.names.setdefault(function.value.id, []).append(values[0])
-
-    def _assign(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name):
-            self.names.setdefault(target.id, []).append(value)
-        elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and isinstance(target.slice, ast.Constant):
-            self.entries.setdefault(target.value.id, []).append((str(target.slice.value), value))
-
-    def main(self) -> list[str]:
-        """The requirements that are always installed."""
-        return [each for value in self.keywords(KEYWORD) or self.names.get(KEYWORD, []) for each in self.strings(value, 0)]
-
-    def extras(self) -> list[str]:
-        """The requirements of the extras that are not for tests, documentation or development."""
-        return [
-            each
-            for value in self.keywords(EXTRAS)
-            for name, inner in self.pairs(value)
-            if not is_side_group(name)
-            for each in self.strings(inner, 0)
-        ]
 
     def keywords(self, name: str) -> list[ast.expr]:
         """The values that calls pass as a keyword."""
@@ -121,20 +97,33 @@ class SetupScript:
             yield from self.strings(value, depth + 1)
 
     def strings(self, value: ast.expr, depth: int) -> Iterator[str]:
-        """The requirements in an expression: strings, lists and sums of them, names, `deps["trl"]`, `deps_list("trl", "peft")`."""
+        """The requirements in an expression: strings, lists and sums of them, the values of a mapping, names, `deps["trl"]`, and what a
+        function such as `deps_list("trl", "peft")` or `list(names)` returns.
+        """
         if depth > DEEPEST:
             return
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             yield from value.value.splitlines()
         elif isinstance(value, (ast.List, ast.Tuple, ast.Set, ast.Starred, ast.Dict, ast.BinOp)):
-            for item in parts_of(value):
-                yield from self.strings(item, depth + 1)
+            if isinstance(value, ast.BinOp):
+                parts = [value.left, value.right]
+            elif isinstance(value, ast.Dict):
+                parts = value.values
+            else:
+                parts = [value.value] if isinstance(value, ast.Starred) else value.elts
+            for part in parts:
+                yield from self.strings(part, depth + 1)
         elif isinstance(value, ast.Name):
             yield from self.strings_of_name(value.id, depth)
         elif isinstance(value, ast.Subscript) and isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant):
             yield from self.of_entry(value.value.id, str(value.slice.value), depth)
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-            yield from self.of_call(value, depth)
+            table: dict[str, str] = getattr(self, "table", {})
+            for argument in value.args:
+                if not isinstance(argument, ast.Constant):
+                    yield from (table.get(text, text) for text in self.strings(argument, depth + 1))
+                elif argument.value in table:
+                    yield table[argument.value]
 
     def of_entry(self, name: str, key: str, depth: int) -> Iterator[str]:
         """The requirements under one key of a mapping, else the one of that name in the table of dependencies."""
@@ -144,22 +133,6 @@ class SetupScript:
                 yield from self.strings(inner, depth + 1)
         elif name_of(key) in getattr(self, "table", {}):
             yield self.table[name_of(key)]
-
-    def of_call(self, call: ast.Call, depth: int) -> Iterator[str]:
-        """The requirements that a function such as `deps_list("trl")` or `list(names)` returns."""
-        table: dict[str, str] = getattr(self, "table", {})
-        for argument in call.args:
-            if not isinstance(argument, ast.Constant):
-                yield from (table.get(text, text) for text in self.strings(argument, depth + 1))
-            elif argument.value in table:
-                yield table[argument.value]
-
-
-def parts_of(value: ast.List | ast.Tuple | ast.Set | ast.Starred | ast.Dict | ast.BinOp) -> list[ast.expr]:
-    """The expressions whose requirements another one has: the items of a list, the values of a mapping, the terms of a sum."""
-    if isinstance(value, ast.BinOp):
-        return [value.left, value.right]
-    return value.values if isinstance(value, ast.Dict) else [value.value] if isinstance(value, ast.Starred) else value.elts
 
 
 def name_of(requirement: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.project.settings_file import ConfigurationError
 from cfglint.project.settings_file import parse as parse_toml
-from cfglint.project.statements.requirement import at_ref, from_specifier, stated
+from cfglint.project.statements.requirement import at_ref, from_specifier, stated_by
 from cfglint.project.statements.statement import Statement, is_side_group, listed, normalised, within
 from cfglint.source.annotations import Collection, ConfigTable, Iterator
 
@@ -22,18 +22,23 @@ def parsed(text: str, file: str) -> ConfigTable:
 
 
 def of_pyproject(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:
-    """What a pyproject.toml states: its dependencies, then those of extras and groups."""
+    """What a pyproject.toml states: its dependencies, then those of the extras and groups that are not for tests, documentation or
+    development.
+    """
     table = parsed(text, file)
     sources = within(table, "tool", "uv", "sources")
     uv = within(table, "tool", "uv")
     for requirements in (uv.get("override-dependencies"), within(table, "project").get("dependencies"), uv.get("constraint-dependencies")):
-        yield from sourced(of_list(requirements, file, packages), sources, file)
+        yield from of_list(requirements, file, packages, sources)
     poetry = within(table, "tool", "poetry")
-    main = dict(within(poetry, "dependencies"))
-    yield from of_mapping({name: value for name, value in main.items() if not is_optional(value)}, file, packages)
-    for requirements in of_extras(table):
-        yield from sourced(of_list(requirements, file, packages, optional=True), sources, file)
-    yield from of_mapping({name: value for name, value in main.items() if is_optional(value)}, file, packages, optional=True)
+    main = within(poetry, "dependencies")
+    optional = {name: value for name, value in main.items() if isinstance(value, dict) and value.get("optional") is True}
+    yield from of_mapping({name: value for name, value in main.items() if name not in optional}, file, packages)
+    for path in (("project", "optional-dependencies"), ("dependency-groups",), ("tool", "pdm", "dev-dependencies")):
+        for name, requirements in within(table, *path).items():
+            if not is_side_group(name):
+                yield from of_list(requirements, file, packages, sources, optional=True)
+    yield from of_mapping(optional, file, packages, optional=True)
     for name, group in within(poetry, "group").items():
         if isinstance(group, dict) and not is_side_group(name):
             yield from of_mapping(within(group, "dependencies"), file, packages, optional=True)
@@ -44,8 +49,7 @@ def of_block(text: str, file: str, packages: Collection[str]) -> Iterator[Stated
     block: list[str] | None = None
     for line in map(str.rstrip, text.splitlines()):
         if line == "# ///" and block is not None:
-            table = parsed("\n".join(block), file)
-            yield from of_list(table.get("dependencies"), file, packages)
+            yield from of_list(parsed("\n".join(block), file).get("dependencies"), file, packages, {})
             return
         if line == "# /// script":
             block = []
@@ -53,29 +57,10 @@ def of_block(text: str, file: str, packages: Collection[str]) -> Iterator[Stated
             block = [*block, line[1:].removeprefix(" ")] if line.startswith("#") else None
 
 
-def of_extras(table: ConfigTable) -> Iterator[object]:
-    """The requirements of the extras and groups that are not for tests, documentation or development."""
-    for path in (("project", "optional-dependencies"), ("dependency-groups",), ("tool", "pdm", "dev-dependencies")):
-        for name, requirements in within(table, *path).items():
-            if not is_side_group(name):
-                yield requirements
-
-
-def is_optional(value: object) -> bool:
-    """Whether Poetry installs a dependency only for an extra."""
-    return isinstance(value, dict) and value.get("optional") is True
-
-
-def of_list(requirements: object, file: str, packages: Collection[str], optional: bool = False) -> Iterator[Stated]:
-    for requirement in listed(requirements):
-        found = stated(requirement, file, packages, optional) if isinstance(requirement, str) else None
-        if found is not None:
-            yield found
-
-
-def sourced(found: Iterator[Stated], sources: ConfigTable, file: str) -> Iterator[Stated]:
-    """The statements with the repositories that uv takes packages from."""
-    for package, statement in found:
+def of_list(requirements: object, file: str, packages: Collection[str], sources: ConfigTable, optional: bool = False) -> Iterator[Stated]:
+    """What a list of requirements states, with the repositories that uv takes packages from."""
+    texts = [requirement for requirement in listed(requirements) if isinstance(requirement, str)]
+    for package, statement in stated_by(texts, file, packages, optional):
         source = sources.get(package)
         if isinstance(source, list):
             source = source[0] if source else None
@@ -97,38 +82,28 @@ def of_mapping(wanted: ConfigTable, file: str, packages: Collection[str], option
     """What a table of Poetry or Pipenv states: `trl = "^0.9"`, `trl = { git = "...", tag = "v0.9.6" }`."""
     for name, value in wanted.items():
         package = normalised(name)
-        if package not in packages:
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            yield package, of_entry(package, each, file, optional)
-
-
-def of_entry(package: str, value: object, file: str, optional: bool) -> Statement:
-    """What one entry of such a table states."""
-    if isinstance(value, dict):
-        plain = of_entry(package, value.get("version", ""), file, optional)
-        return of_source(package, {**value, **({"rev": value["ref"]} if "ref" in value else {})}, file, plain)
-    return from_specifier(of_poetry(value) if isinstance(value, str) else "", file, optional)
+        for entry in value if isinstance(value, list) else [value]:
+            if package in packages:
+                spec = entry.get("version", "") if isinstance(entry, dict) else entry
+                statement = from_specifier(of_poetry(spec) if isinstance(spec, str) else "", file, optional)
+                if isinstance(entry, dict):
+                    statement = of_source(package, {**entry, **({"rev": entry["ref"]} if "ref" in entry else {})}, file, statement)
+                yield package, statement
 
 
 def of_poetry(spec: str) -> str:
     """A specifier of Poetry as one of pip: `^1.2` is `>=1.2,<2`."""
-    return ",".join(clause for clause in map(clause_of_poetry, spec.replace(" ", ",").split(",")) if clause)
-
-
-def clause_of_poetry(clause: str) -> str:
-    text = clause.strip()
-    sign, numbers = text[:1], text.lstrip("^~ ").split(".")
-    if text[:2] == "~=" or sign not in ("^", "~") or not all(number.isdecimal() for number in numbers):
-        return f"=={text}" if text[:1].isdigit() else text if text != "*" and "|" not in text else ""
-    kept = leading(numbers) if sign == "^" else min(len(numbers), 2)
-    upper = [*numbers[: kept - 1], str(int(numbers[kept - 1]) + 1)]
-    return f">={'.'.join(numbers)},<{'.'.join(upper)}"
-
-
-def leading(numbers: list[str]) -> int:
-    """The number of leading numbers that the caret keeps: up to the first that is not zero."""
-    return next((place for place, number in enumerate(numbers, 1) if int(number)), len(numbers))
+    clauses: list[str] = []
+    for text in map(str.strip, spec.replace(" ", ",").split(",")):
+        sign, numbers = text[:1], text.lstrip("^~ ").split(".")
+        if text[:2] == "~=" or sign not in ("^", "~") or not all(number.isdecimal() for number in numbers):
+            clauses.append(f"=={text}" if sign.isdigit() else text if text != "*" and "|" not in text else "")
+            continue
+        first = next((place for place, number in enumerate(numbers, 1) if int(number)), len(numbers))  # that is not zero
+        kept = first if sign == "^" else min(len(numbers), 2)
+        upper = [*numbers[: kept - 1], str(int(numbers[kept - 1]) + 1)]
+        clauses.append(f">={'.'.join(numbers)},<{'.'.join(upper)}")
+    return ",".join(filter(None, clauses))
 
 
 def of_pipfile(text: str, file: str, packages: Collection[str]) -> Iterator[Stated]:

@@ -91,14 +91,12 @@ def replace(composed: Composed, target: Container, path: tuple[Any, ...], value:
 
 
 def forget(composed: Composed, path: tuple[Any, ...]) -> None:
-    """Remove the origins of what was below a path."""
     below = [known for known in composed.origins if known[: len(path)] == path and len(known) > len(path)]
     for known in below:
         del composed.origins[known]
 
 
 def apply(composed: Composed, override: HydraOverride) -> None:
-    """Apply an override of a value; raises CompositionError."""
     if override.package is not None:
         message = f"Override {override.text} looks like a config group override, but config group '{override.key}' does not exist."
         raise refused(override, message)
@@ -180,7 +178,6 @@ def has_all(current: Mapping[Any, Any], values: Mapping[Any, Any]) -> bool:
 
 
 def item(target: Container, step: str) -> ConfigValue:
-    """The value of a mapping or list at a step; None if there is none."""
     if isinstance(target, dict):
         return target.get(step)
     return target[int(step)] if step.isdecimal() and int(step) < len(target) else None

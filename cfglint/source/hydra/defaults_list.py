@@ -81,7 +81,6 @@ class Entry(Record):
 
     @property
     def group_path(self) -> str:
-        """The group from the search folder."""
         if self.group is None:
             folder = posixpath.dirname(self.option.lstrip("/"))
             return folder if self.option.startswith("/") else posixpath.join(self.base, folder).strip("/")
@@ -89,7 +88,6 @@ class Entry(Record):
 
     @property
     def path(self) -> str:
-        """The path of the file from the search folder."""
         if self.group is None:
             return self.option[1:] if self.option.startswith("/") else posixpath.join(self.base, self.option)
         return f"{self.group_path}/{self.option}"
@@ -207,7 +205,14 @@ class DefaultsList:
                 return []
             cause = self._chosen_by.get(entry.target) if entry.group is not None else None
             options = tuple(self._repository.options(entry.group_path)) if entry.group is not None else ()
-            raise CompositionError(missing(entry, options), cause if isinstance(cause, HydraOverride) else None, options)
+            if entry.primary:
+                what = f"Cannot find primary config '{entry.path}'. Check that it's in your config search path."
+            elif entry.group is None:
+                what = f"Could not load '{entry.path}'."
+            else:
+                more = f"; available options in '{entry.group_path}': {', '.join(options)}" if options else ""
+                what = f"Could not find '{entry.path}'{more}"
+            raise CompositionError(f"{NOT_FOUND}: {what}", cause if isinstance(cause, HydraOverride) else None, options)
         if source.package is not None:  # the package of a file's first comment, which is always meant from the root
             is_absolute = source.package == GLOBAL or source.package.startswith(f"{GLOBAL}.")
             entry.header = source.package if is_absolute else ".".join(filter(None, (GLOBAL, source.package)))
@@ -265,13 +270,3 @@ class DefaultsList:
             message = f"Error resolving interpolation '{item.option}', possible interpolation keys: {known}"
             raise CompositionError(f"{COMPOSITION}: {message}") from None
         return self._expand(item)
-
-
-def missing(entry: Entry, options: tuple[str, ...]) -> str:
-    """The exception for a file that no search folder has."""
-    if entry.primary:
-        return f"{NOT_FOUND}: Cannot find primary config '{entry.path}'. Check that it's in your config search path."
-    if entry.group is None:
-        return f"{NOT_FOUND}: Could not load '{entry.path}'."
-    more = f"; available options in '{entry.group_path}': {', '.join(options)}" if options else ""
-    return f"{NOT_FOUND}: Could not find '{entry.path}'{more}"

@@ -1,4 +1,4 @@
-"""The search path of a composition: folders with config files, each of which may shadow those of the next."""
+"""The search path of a composition: folders with config files, each of which may shadow those of the next; the options of groups."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import lru_cache
 from cfglint.source.annotations import Callable, ConfigValue, Sequence
 from cfglint.source.document import Document
 from cfglint.source.hydra.defaults_list import CompositionError, Source
+from cfglint.source.project_files import Project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ FILE = "file://"
 PACKAGE = "pkg://"
 HEADER = 512  # characters of a file that may name its package
 MOST_CACHED = 512  # files whose values are kept
+DEEPEST = 3  # folders between an option and the config that names its group
+MOST_FILES = 30  # of a folder, in which a defaults list is looked for
+SUFFIXES = (".yaml", ".yml")
+PREFIXES = ("override ", "optional ")
 LOADED = "yaml.scanner.ScannerError"
 
 
@@ -50,7 +55,6 @@ class ConfigFolder:
         return self._has(path) and bool(self._names(self._place(path)))
 
     def options(self, group: str) -> list[str]:
-        """The names of the files in a group."""
         names = self._names(self._place(group)) if self._has(group) else []
         return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
 
@@ -73,11 +77,9 @@ class SearchPath:
         return next((source for repository in self._repositories if (source := repository.load(path)) is not None), None)
 
     def is_group(self, path: str) -> bool:
-        """Whether a repository has a folder of this path."""
         return any(repository.is_group(path) for repository in self._repositories)
 
     def options(self, group: str) -> list[str]:
-        """The names of the files in a group."""
         return sorted({name for repository in self._repositories for name in repository.options(group)})
 
 
@@ -117,3 +119,45 @@ def further_folders(primary: Source) -> list[str]:
     value: ConfigValue = primary.values.get(HYDRA)
     listed = value.get(SEARCH_PATH) if isinstance(value, dict) else None
     return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+
+
+class ConfigGroups:
+    """The groups that the defaults lists of a project name: files of them are parts of a composition. Each folder is looked at once."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._named: dict[str, set[str]] = {}
+
+    def has_option(self, path: str) -> bool:
+        """Whether a config in one of the folders above a file has a defaults list that names the folder of the file as a group."""
+        folder, group = posixpath.dirname(path), ""
+        for _ in range(DEEPEST):
+            name = posixpath.basename(folder)
+            if name in ("", ".", ".."):
+                return False
+            folder, group = posixpath.dirname(folder), posixpath.join(name, group) if group else name
+            if folder not in self._named:
+                found = [posixpath.join(folder, each) for each in self._project.names(folder or ".") if each.endswith(SUFFIXES)]
+                self._named[folder] = {named for file in found[:MOST_FILES] for named in groups_of(file, self._project.read(file) or "")}
+            if group in self._named[folder]:
+                return True
+        return False
+
+
+def groups_of(path: str, text: str) -> set[str]:
+    """The groups that the defaults list of a config names, from its own folder."""
+    if "defaults:" not in text:
+        return set()
+    source, _, _ = parsed(path, text)
+    return {group for entry in (source.defaults if source is not None else ()) if (group := group_of(entry))}
+
+
+def group_of(entry: ConfigValue) -> str:
+    """The group of an entry, `override /optimizer@trainer.optim: adam` or `optimizer/adam`; empty if it has none."""
+    name = next(iter(entry), "") if isinstance(entry, dict) else entry
+    if not isinstance(name, str):
+        return ""
+    for prefix in PREFIXES:
+        name = name.removeprefix(prefix)
+    name = name.partition("@")[0].strip("/")
+    return name if isinstance(entry, dict) else posixpath.dirname(name)

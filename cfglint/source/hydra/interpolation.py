@@ -36,7 +36,6 @@ class Resolver:
         return self.value(parent, path) if found else default
 
     def has(self, path: tuple[Any, ...]) -> bool:
-        """Whether the tree has a value at a path."""
         return self._look_up(path)[1]
 
     def value(self, value: ConfigValue, path: tuple[Any, ...]) -> ConfigValue:
@@ -79,8 +78,10 @@ class Resolver:
             if begin < 0:
                 parts.append(text[position:])
                 break
-            end = closing(text, begin)
-            if end is None:
+            depth, end = 0, begin + 1  # the brace that closes it
+            while end < len(text) and (depth := depth + (text[end] == "{") - (text[end] == "}")):
+                end += 1
+            if end == len(text):
                 raise ResolutionError(f"omegaconf.errors.GrammarParseError: missing BRACE_CLOSE at '<EOF>' in '{text}'")
             if begin > position:
                 parts.append(text[position:begin])
@@ -128,19 +129,6 @@ class Resolver:
         if value == MISSING:
             raise ResolutionError(f"omegaconf.errors.InterpolationToMissingValueError: Missing mandatory value: {body}")
         return self.value(value, target)
-
-
-def closing(text: str, begin: int) -> int | None:
-    """The position of the brace that closes `${` at a position; None if there is none."""
-    depth = 0
-    for position in range(begin + 1, len(text)):
-        if text[position] == "{":
-            depth += 1
-        elif text[position] == "}":
-            depth -= 1
-            if depth == 0:
-                return position
-    return None
 
 
 def absolute(key: str, path: tuple[Any, ...]) -> tuple[Any, ...]:

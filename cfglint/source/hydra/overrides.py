@@ -73,7 +73,6 @@ def parse_override(text: str) -> HydraOverride:
 
 
 def error(text: str, why: str) -> OverrideError:
-    """Hydra's exception for a word."""
     return OverrideError(f"{EXCEPTION}: Error parsing override '{text}'\n{why}")
 
 

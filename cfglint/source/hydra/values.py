@@ -111,7 +111,6 @@ class ValueParser:
 
     @property
     def kind(self) -> str:
-        """The kind of the next token."""
         return self._tokens[self._next][0]
 
     def advance(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os.path import normpath
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import Callable, Collection, ConfigMapping, ConfigTable, ConfigValue, Mapping
+from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue, Mapping
 from cfglint.source.document import SCALAR, Document, Node, Part, Path, Problem, Written
 from cfglint.source.loaders import Loader
 from cfglint.source.python import SYNTAX
@@ -36,7 +36,6 @@ class CallDocument(Part):
         self.again: Callable[[str], CallDocument] | None = None  # finds this call in another version of the program
         self.number = 0
         self.parts: dict[str, ConfigTable] = {}
-        self.set_later: Collection[str] = ()
         self.traced: ConfigTable = {}
         self.trace: Callable[[str], tuple[str, ...]] = lambda key: ()
         self.ends: dict[str, int] = {}
@@ -46,7 +45,6 @@ class CallDocument(Part):
         self.computed: dict[str, list[Written]] = {}
         self.defaults: dict[str, Written] = {}
         self.on_gpus: Callable[[int], CallDocument] | None = None
-        self.files: frozenset[str] = frozenset((path,))
         self.again_with: Callable[[Mapping[str, str]], CallDocument] | None = None
 
     @property
@@ -54,35 +52,19 @@ class CallDocument(Part):
         """Whether the program builds the arguments of other runs, too."""
         return bool(self.others)
 
-    @property
-    def read_files(self) -> frozenset[str]:
-        """The paths of all files that its values come from."""
-        return self.files
-
     def reread(self, texts: Mapping[str, str]) -> Document:
-        """The call in other versions of its files."""
         if self.again_with is None:
             return super().reread(texts)
         return self.again_with(texts) if any(normpath(path) in texts for path in self.files) else self
 
-    def source_of(self, key: str) -> Written | None:
-        """The place in another module or a config file that the value of a keyword comes from."""
-        return self.elsewhere.get(key)
-
     def is_literal(self, key: str) -> bool:
-        """Whether the value of a keyword is written as a literal."""
         return key in self.literal
-
-    def is_set_later(self, key: str) -> bool:
-        """Whether the code sets a field on the result of the call."""
-        return key in self.set_later
 
     def add(self, key: Node, node: Node, value: object) -> None:
         self.roots[0].children.append((key, node))
         self.values[key.raw] = value
 
     def written_elsewhere(self) -> list[Written]:
-        """The places in other documents that its values come from."""
         return [*self.elsewhere.values(), *self.defaults.values(), *(each for writtens in self.computed.values() for each in writtens)]
 
     def default_of(self, path: Path) -> Written | None:
@@ -97,7 +79,6 @@ class CallDocument(Part):
         return Written(sources[0].document, (*sources[0].path[:-1], name), has_key=True)
 
     def leave_open(self, key: Node, start: int, end: int, value: Unknown) -> None:
-        """Add a keyword whose value is unknown."""
         self.add(key, Node(SCALAR, start, end), value)
         self.unknown[key.raw] = value
 

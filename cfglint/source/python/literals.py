@@ -25,12 +25,10 @@ class Offsets:
         return start + len(piece.encode()[:column].decode("utf-8", "ignore"))
 
     def span(self, node: ast.expr | ast.keyword | ast.stmt) -> tuple[int, int]:
-        """Where a node begins and ends."""
         end_line, end_column = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self.offset(node.lineno, node.col_offset), self.offset(end_line, end_column)
 
     def source(self, start: int, end: int) -> str:
-        """The code between two offsets."""
         return self.text[start:end]
 
 
@@ -46,7 +44,6 @@ class NotebookOffsets(Offsets):
         return self.notebook.offset(line, column)
 
     def source(self, start: int, end: int) -> str:
-        """The code between two offsets; the source of the file if that is more than one line."""
         return unescaped(self.text[start:end])
 
 

@@ -42,7 +42,6 @@ def pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
 
 
 def annotated(definition: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
-    """(name, statement) of the annotated attributes of a class."""
     for statement in definition.body:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             yield statement.target.id, statement
@@ -65,7 +64,6 @@ class Module:
         self.assigned: dict[str, ast.expr] = {}
         self.imported: dict[str, tuple[str, str]] = {}
         self.starred: list[str] = []
-        self._mentioned: set[str] | None = None
         for statement in self.syntax.body:
             self._note(statement)
 
@@ -124,11 +122,9 @@ class Module:
         return definition
 
     def place(self, node: ast.AST) -> str:
-        """`config.py:12`, for messages."""
         return f"{self.path}:{getattr(node, 'lineno', 0)}"
 
     def refuse(self, node: ast.AST, what: str) -> SourceError:
-        """The error for a piece of source without a rule."""
         return SourceError(f"{self.place(node)}: {what}: {ast.unparse(node)[:120]}")
 
     def definition_of(self, node: ast.expr) -> tuple[Module, Definition] | None:
@@ -220,24 +216,6 @@ class Module:
                     values.append(value)
         return values
 
-    def mentions(self, key: str) -> bool:
-        """Whether the source has the key as a text, also by the name of a constant."""
-        if self._mentioned is None:
-            self._mentioned = set()
-            for node in ast.walk(self.syntax):
-                found = self.find(node.id) if isinstance(node, ast.Name) else None
-                value = node if found is None else found[1]
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    self._mentioned.add(value.value)
-                elif isinstance(node, ast.Attribute):
-                    self._mentioned.add(node.attr)
-        return key in self._mentioned
-
-
-def release(text: str) -> tuple[int, ...]:
-    """A release as the tables have it: `4.38.0`, `2026-05` as numbers, without `.post1`; () for none."""
-    return tuple(int(part) for part in text.replace("-", ".").split(".") if part.isdigit()) if text else ()
-
 
 class Tree:
     """The sources of one package: `root` is the folder that has its top `__init__.py`.
@@ -262,7 +240,7 @@ class Tree:
             if parts[0] == self.package:
                 base = self.root.joinpath(*parts[1:])
                 for path in (base.with_suffix(".py"), base / "__init__.py"):
-                    if path.is_file() and self.may_open(path):
+                    if path.is_file() and (self._opens is None or self._opens(str(path))):
                         self._modules[name] = Module(self, name, path)
                         break
         return self._modules[name]

@@ -29,21 +29,14 @@ def evaluate(text: str, read: Read, write: Write | None = None) -> int:
     """The value of an expression; `read` returns the number of a variable and may raise, `write` is called for assignments."""
     if text.isdigit() and text.isascii() and len(text) < 10 and text[0] != "0":
         return int(text)
-    parser = _Parser(tokens(text), read, write)
-    value = 0
-    while True:
-        value = parser.assignment()
-        if parser.peek() != ",":
-            break
+    parser = _Parser(TOKENS(text), read, write)
+    value = parser.assignment()
+    while parser.peek() == ",":
         parser.take()
+        value = parser.assignment()
     if parser.peek():
         raise NotArithmetic(text)
     return value
-
-
-def tokens(text: str) -> list[str]:
-    """Numbers, names and operators."""
-    return TOKENS(text)
 
 
 def assigned(text: str) -> set[str]:
@@ -161,7 +154,6 @@ def applied(operator: str, left: int, right: int) -> int:
 
 
 def checked(value: int) -> int:
-    """A number within bash's range."""
     if abs(value) > LARGEST:
         raise NotArithmetic("out of range")
     return value

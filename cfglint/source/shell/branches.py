@@ -1,4 +1,4 @@
-"""Statements that decide which others run: `if`, `case`, `&&`, `||`, `!`, tests; pipelines and subshells."""
+"""Statements that decide which others run: `if`, `case`, `&&`, `||`, tests; pipelines; loops, unrolled over known words."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ import re
 from functools import partial
 
 from cfglint.evaluate import Unknown
-from cfglint.evaluate.operations import any_or_all, negated
+from cfglint.evaluate.operations import any_or_all
 from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
+from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.conditions import Condition, tokens_of
-from cfglint.source.shell.execution import NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
-from cfglint.source.shell.expansion import Expander
+from cfglint.source.shell.execution import COMPARED, CONTINUE, NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
+from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.patterns import fits
-from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
 Clause = tuple[list[SyntaxNode], list[SyntaxNode]]  # condition or patterns, body
 
+MOST_ROUNDS = 100
 EQUAL = ("=", "==", "-eq")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
-
-
-def in_subshell(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow statements in a subshell, which change nothing outside."""
-    return shell.apart(shell.block, node)
 
 
 def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
@@ -50,7 +47,6 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def and_or(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `a && b`, `a || b`."""
     left, right = node.children[0], node.children[-1]
     operator = node.children[1].type if len(node.children) > 2 else ";"
     status, by_call = shell.tested([left])
@@ -70,28 +66,15 @@ def and_or(shell: Execution, node: SyntaxNode) -> Truth:
         status = shell.perhaps(shell.statement, right)
         shell.undecided = node.id
         return status
-    return decided(shell, right) if status == (operator == "&&") else status
-
-
-def decided(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow a statement after a test; if it ends a script called without arguments, the rest needs a caller."""
+    if status != (operator == "&&"):
+        return status
     try:
-        return shell.statement(node)
-    except Stop:
+        return shell.statement(right)
+    except Stop:  # if it ends a script called without arguments, the rest needs a caller
         if not shell.from_outside():
             raise
         shell.state.needs_caller = True
         return UNCLEAR
-
-
-def negation(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `! a`."""
-    return negated(shell.statement(node.children[-1]))
-
-
-def compound(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `{ ...; }` and `(( ... ))`."""
-    return test(shell, node) if is_arithmetic(node) else shell.block(node)
 
 
 def test(shell: Execution, node: SyntaxNode) -> Truth:
@@ -104,7 +87,6 @@ def test(shell: Execution, node: SyntaxNode) -> Truth:
 
 
 def if_statement(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `if`, with its `elif` and `else`."""
     first_that_holds(shell, clauses(node))
     return UNCLEAR
 
@@ -123,10 +105,15 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
     elif status:
         for test_of_other, other in clauses_left[1:]:
             shell.explore(*other, given=required(shell, test_of_other))
-        taken(shell, body, clauses_left[1:])
+        unless_it_ends(shell, lambda: shell.statements(body), lambda: first_that_holds(shell, clauses_left[1:]), shell.from_outside)
     else:
         shell.explore(*body, given=required(shell, condition))
-        taken_otherwise(shell, clauses_left[1:], body)
+        unless_it_ends(
+            shell,
+            lambda: first_that_holds(shell, clauses_left[1:]),
+            lambda: shell.statements(body),
+            lambda: shell.state.positional is None,
+        )
     return UNCLEAR
 
 
@@ -146,34 +133,20 @@ def of_variable(shell: Execution, subject: SyntaxNode | None, literal: SyntaxNod
     return {name[1]: value} if name is not None and value.known and not any(char in value.string for char in "*?[") else {}
 
 
-def taken(shell: Execution, body: list[SyntaxNode], rest: list[Clause]) -> None:
-    """Follow a branch that is taken; if it ends a script called without arguments, another one is taken instead."""
+def unless_it_ends(shell: Execution, branch: Callable[[], Truth], other: Callable[[], Truth], from_outside: Callable[[], bool]) -> Truth:
+    """Follow a branch that is taken; if it ends a script whose caller could have led elsewhere, the other one is followed instead."""
     before = shell.copied()
     try:
-        shell.statements(body)
+        return branch()
     except Stop:
-        if not shell.from_outside():
+        if not from_outside():
             raise
         shell.state.take(before)
         shell.state.needs_caller = True
-        first_that_holds(shell, rest)
-
-
-def taken_otherwise(shell: Execution, rest: list[Clause], body: list[SyntaxNode]) -> None:
-    """Follow the clauses after one whose condition is false."""
-    before = shell.copied()
-    try:
-        first_that_holds(shell, rest)
-    except Stop:
-        if shell.state.positional is not None:
-            raise
-        shell.state.take(before)
-        shell.state.needs_caller = True
-        shell.statements(body)
+        return other()
 
 
 def nothing() -> Truth:
-    """Follow a branch that is empty."""
     return True
 
 
@@ -181,30 +154,24 @@ def alternatives(shell: Execution, branches: Sequence[Callable[[], Truth]], like
     """Follow all branches of a condition that is unknown, or that the arguments of the script decide: then a call without arguments takes
     the `likely` one, whose status is returned, and only the others are conditional.
     """
-    before, outside = shell.state, shell.captured
+    before = shell.state
     status: Truth = UNCLEAR
     ends: list[State] = []
     left: dict[int, EarlyEnd] = {}
     ways: list[State] = []
     outputs: list[Text] = []
     for number, branch in enumerate(branches):
-        shell.state = before
-        shell.state = shell.copied()
-        shell.captured = None if outside is None else []
-        shell.conditional += number != likely
-        try:
-            found = branch()
-            status = found if number == likely else status
-            ends.insert(0 if number == likely else len(ends), shell.state)
-        except EarlyEnd as end:
-            left[number] = end
-            ways.append(shell.state)
-        finally:
-            shell.conditional -= number != likely
+        with shell.branch(number != likely):
+            try:
+                found = branch()
+                status = found if number == likely else status
+                ends.insert(0 if number == likely else len(ends), shell.state)
+            except EarlyEnd as end:
+                left[number] = end
+                ways.append(shell.state)
             outputs.append(Text(part for text in shell.captured or () for part in text.parts))
-    shell.state, shell.captured = before, outside
-    if outside is not None:
-        outside.append(one_of(outputs))
+    if shell.captured is not None:
+        shell.captured.append(one_of(outputs))
     shell.conditional += any(isinstance(end, Leave) for number, end in left.items() if likely in (None, number))  # in the rest of the loop
     common = common_end([*left.values()]) if not ends else None
     for leaves, state in zip(left.values(), ways, strict=True):
@@ -233,7 +200,6 @@ def common_end(ends: list[EarlyEnd]) -> EarlyEnd:
 
 
 def case(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `case`: the first item whose pattern matches."""
     expander = shell.expander()
     expander.assuming = True
     subject = part_of(node, "value")
@@ -250,15 +216,8 @@ def case(shell: Execution, node: SyntaxNode) -> Truth:
             shell.explore(*body, given=of_variable(shell, subject, patterns[0]) if len(patterns) == 1 else NOTHING)
     if fitting is None:
         return True if is_clear else UNCLEAR
-    before = shell.copied()
-    try:
-        return shell.statements(found[fitting][1])
-    except Stop:
-        if not expander.assumed or shell.call_depth:
-            raise
-        shell.state.take(before)
-        shell.state.needs_caller = True
-        return UNCLEAR
+    branch = partial(shell.statements, found[fitting][1])
+    return unless_it_ends(shell, branch, lambda: UNCLEAR, lambda: expander.assumed and not shell.call_depth)
 
 
 def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[Clause], int | None, bool]:
@@ -270,17 +229,16 @@ def items(shell: Execution, node: SyntaxNode, value: str | None) -> tuple[list[C
         patterns = [child for index, child in enumerate(item.children) if item.field_name_for_child(index) == "value"]
         after = max((child.end_byte for child in patterns), default=item.start_byte)
         body = [child for child in item.children if child.is_named and child.start_byte >= after and child not in patterns]
-        matches = any_fits(shell.expander(), patterns, value) if fitting is None and is_clear and value is not None else False
+        matches: Truth = False
+        if fitting is None and is_clear and value is not None:
+            expander = shell.expander()
+            texts = [expander.pattern(pattern.start_byte, pattern.end_byte) for pattern in patterns]
+            matches = any_or_all(True, [fits(text, value, expander.budget) for text in texts])
         is_clear = is_clear and not isinstance(matches, Unknown)
         if matches:
             fitting = len(found)
         found.append((patterns, body))
     return found, fitting, is_clear
-
-
-def any_fits(expander: Expander, patterns: list[SyntaxNode], value: str) -> Truth:
-    """Whether a string matches one of the patterns of an item."""
-    return any_or_all(True, [fits(expander.pattern(pattern.start_byte, pattern.end_byte), value, expander.budget) for pattern in patterns])
 
 
 def decides(node: SyntaxNode) -> bool:
@@ -291,7 +249,6 @@ def decides(node: SyntaxNode) -> bool:
 
 
 def is_arithmetic(node: SyntaxNode) -> bool:
-    """Whether a compound statement is `(( ... ))`."""
     return bool(node.type == "compound_statement" and node.children and node.children[0].type == "((")
 
 
@@ -311,3 +268,103 @@ def clauses(node: SyntaxNode) -> list[Clause]:
         elif child.is_named and child.type != "comment":
             (body if in_body else condition).append(child)
     return [(condition, body), *found]
+
+
+def for_loop(shell: Execution, node: SyntaxNode) -> Truth:
+    name = shell.source(part_of(node, "variable"))
+    body = part_of(node, "body")
+    listed = any(child.type == "in" for child in node.children)
+    named = [child for index, child in enumerate(node.children) if node.field_name_for_child(index) == "value"]
+    values = shell.words([(child.start_byte, child.end_byte) for child in named]) if listed else shell.state.positional or []
+    known = all(value.known for value in values) and (listed or shell.state.positional is not None)
+    if not known:
+        reason = next((value.reasons for value in values if not value.known), (UNDECIDED,))
+        shell.perhaps(goes_on, shell, run_round, shell, name, unknown(*reason), body)
+        return UNCLEAR
+    for value in values[:MOST_ROUNDS]:
+        if not goes_on(shell, run_round, shell, name, value, body):
+            return True
+    if len(values) > MOST_ROUNDS:
+        shell.perhaps(goes_on, shell, run_round, shell, name, values[-1], body)
+    return True
+
+
+def run_round(shell: Execution, name: str, value: Text, body: SyntaxNode) -> Truth:
+    shell.state.assign(name, value)
+    return shell.block(body)
+
+
+def goes_on(shell: Execution, iteration: Callable[..., Truth], *arguments: object) -> bool:
+    """Follow one iteration of a loop; whether the loop continues after it, at least in one of its branches."""
+    first = len(shell.ways_out)
+    left: Leave | None = None
+    try:
+        iteration(*arguments)
+    except Leave as leave:
+        left = leave if leave.levels > 1 or not leave.continues else None
+    if left is not None and any(way == CONTINUE for way, _ in shell.ways_out[first:]):
+        shell.note_way(left, shell.copied())
+        left = None
+    shell.join_ways(first, CONTINUE)
+    if left is not None and left.levels > 1:
+        raise left
+    return left is None
+
+
+def counting_loop(shell: Execution, node: SyntaxNode) -> Truth:
+    body = part_of(node, "body")
+    text = shell.script.text
+    start, end = text.find("((", node.start_byte) + 2, text.find("))", node.start_byte)
+    first, second = text.find(";", start, end), text.rfind(";", start, end)
+    expander = shell.expander()
+    try:
+        if first < 0 or second == first:
+            raise NotArithmetic
+        evaluated(expander, start, first)
+        for _ in range(MOST_ROUNDS):
+            if evaluated(expander, first + 1, second) == 0:
+                break
+            if not goes_on(shell, shell.block, body):
+                return UNCLEAR
+            expander = shell.expander()
+            evaluated(expander, second + 1, end)
+        else:
+            shell.perhaps(goes_on, shell, shell.block, body)
+    except (Unknowable, NotArithmetic):
+        expander.forget(text[second + 1 : end])  # so many rounds as nobody knows
+        shell.perhaps(goes_on, shell, shell.block, body)
+    return UNCLEAR
+
+
+def evaluated(expander: Expander, start: int, end: int) -> int:
+    """The value of a part of `for ((...))`; one that is left out is true."""
+    return expander.number(start, end) if expander.script.text[start:end].strip() else 1
+
+
+def while_loop(shell: Execution, node: SyntaxNode) -> Truth:
+    """Follow `while` and `until`; a loop over the caller's parameters has no iteration in a call without arguments."""
+    body = part_of(node, "body")
+    fields = [(node.field_name_for_child(index), child) for index, child in enumerate(node.children)]
+    conditions = [child for field, child in fields if field == "condition" and child.is_named]
+    negated = node.children[0].type == "until"
+    for count in range(MOST_ROUNDS // 3):
+        status, by_call = shell.tested(conditions)
+        if isinstance(status, Unknown):
+            if not count:
+                shell.perhaps(goes_on, shell, shell.block, body)
+            return status
+        if status == negated and by_call:
+            alternatives(shell, [partial(goes_on, shell, shell.block, body), nothing], 1)
+            return UNCLEAR
+        if status == negated:
+            if not count and body is not None:
+                shell.explore(body)
+            return UNCLEAR
+        shell.budget.spend(len(shell.state.variables) // COMPARED)
+        before = {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}
+        if not goes_on(shell, shell.block, body):
+            return UNCLEAR
+        if before == {name: value for name, value in shell.state.variables.items() if isinstance(value, Text)}:
+            return UNCLEAR  # nothing changes, so the loop would never end
+    shell.perhaps(goes_on, shell, shell.block, body)  # more rounds than are followed
+    return UNCLEAR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from cfglint.source.annotations import Callable, Truth
 from cfglint.source.shell import filters
@@ -17,56 +18,36 @@ Builtin = Callable[[Execution, list[Text]], Truth]
 
 
 def cd(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `cd` and `pushd`."""
     targets = [word for word in words if word.string not in ("-", "--", "-P", "-L")]
     if not targets:
         shell.state.folder = None if words else "~"
         return True
     path = targets[0].value
     located = None if path is None else shell.located(path)
-    shell.state.folder = None if located is None else inside(located)
+    if located is not None:
+        normal = os.path.normpath(located)  # one above the project's top stays unchanged
+        located = normal if not located.startswith("%") or normal.startswith(located.partition("/")[0]) else located
+    shell.state.folder = located
     return True
 
 
 def exit_script(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `exit`."""
     raise Stop
 
 
 def return_from(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `return`, with a status or without."""
     status = words[0].value if words else None
     raise ShellReturn(UNCLEAR if status is None or not status.isdigit() else not int(status[:4]))
 
 
-def continue_loop(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `continue`, `continue 2`."""
-    raise Leave(True, levels(shell, words))
-
-
-def break_loop(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `break`, `break 2`."""
-    raise Leave(False, levels(shell, words))
-
-
-def levels(shell: Execution, words: list[Text]) -> int:
-    """The number of loops that are left: not more than there are."""
+def leave_loop(shell: Execution, words: list[Text], continues: bool) -> Truth:
+    """Follow `continue`, `break`, `break 2`: not more loops are left than there are."""
     count = words[0].value if words else None
-    return min(int(count[:4]), max(shell.loops, 1)) if count is not None and count.isdigit() and int(count[:4]) else 1
-
-
-def succeed(shell: Execution, words: list[Text]) -> Truth:
-    """Follow a builtin that succeeds without an effect here."""
-    return True
-
-
-def fail(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `false`."""
-    return False
+    levels = min(int(count[:4]), max(shell.loops, 1)) if count is not None and count.isdigit() and int(count[:4]) else 1
+    raise Leave(continues, levels)
 
 
 def shift(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `shift`."""
     count = words[0].value if words else "1"
     texts = shell.state.positional
     if texts is None:
@@ -100,50 +81,29 @@ def read_input(shell: Execution, words: list[Text]) -> Truth:
     given = [word.string for word in words if word.string.startswith("-")]
     is_array = any("a" in option for option in given)
     if text is None or not text.known or not names:
-        return assign_unknown(shell, names, is_array)
+        for name in names:
+            shell.state.assign(name, [any_number(FROM_INPUT)] if is_array else unknown(FROM_INPUT))
+        return UNCLEAR
     separators = shell.state.separators
     line = text if any("d" in option for option in given) else split_lines(text)[0]
     if is_array:
         shell.state.assign(names[-1], list(split(line, separators + "\n" if separators else "")[0]))
         return True
-    rest = line
-    for name in names[:-1]:
-        first, rest = taken(rest, separators)
-        shell.state.assign(name, first)
-    shell.state.assign(names[-1], last(rest, separators))
-    return True
-
-
-def taken(line: Text, separators: str) -> tuple[Text, Text]:
-    """(first field of a line, the rest behind its separator: blanks, and one separator that is not blank)."""
-    blanks = blanks_of(separators)
-    string = line.string
-    start = len(string) - len(string.lstrip(blanks))
-    end = next((at for at in range(start, len(string)) if string[at] in separators + blanks), len(string))
-    rest = string[end:].lstrip(blanks)
-    rest = rest[1:].lstrip(blanks) if rest[:1] and rest[0] in separators else rest
-    return line[start:end], line[len(string) - len(rest) :]
-
-
-def last(line: Text, separators: str) -> Text:
-    """What the last variable of `read` gets: the rest of a line; a single field without the separator behind it."""
-    blanks = blanks_of(separators)
-    string = line.string.rstrip(blanks)
+    # The separators that are blank, with the end of a line; none without separators.
+    blanks = "".join(separator for separator in separators if separator.isspace()) + "\n" if separators else ""
+    for name in names[:-1]:  # each gets a field; behind it are blanks, and one separator that is not blank
+        string = line.string
+        start = len(string) - len(string.lstrip(blanks))
+        end = next((at for at in range(start, len(string)) if string[at] in separators + blanks), len(string))
+        rest = string[end:].lstrip(blanks)
+        rest = rest[1:].lstrip(blanks) if rest[:1] and rest[0] in separators else rest
+        shell.state.assign(name, line[start:end])
+        line = line[len(string) - len(rest) :]
+    string = line.string.rstrip(blanks)  # the last one gets the rest; a single field without the separator behind it
     if string[-1:] and string[-1] in separators and not any(each in separators for each in string[:-1].strip(blanks)):
         string = string[:-1]
-    return line[len(string) - len(string.lstrip(blanks)) : len(string)]
-
-
-def blanks_of(separators: str) -> str:
-    """The separators that are blank, with the end of a line; none without separators."""
-    return "".join(separator for separator in separators if separator.isspace()) + "\n" if separators else ""
-
-
-def assign_unknown(shell: Execution, names: list[str], is_array: bool = False) -> Truth:
-    """Mark the variables that receive an unknown input."""
-    for name in names:
-        shell.state.assign(name, [any_number(FROM_INPUT)] if is_array else unknown(FROM_INPUT))
-    return UNCLEAR
+    shell.state.assign(names[-1], line[len(string) - len(string.lstrip(blanks)) : len(string)])
+    return True
 
 
 def read_lines(shell: Execution, words: list[Text]) -> Truth:
@@ -188,7 +148,6 @@ def printf(shell: Execution, words: list[Text]) -> Truth:
 
 
 def pwd(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `pwd`."""
     if shell.captured is not None:
         folder = shell.state.folder
         shell.captured.append(literal(folder + "\n") if folder is not None else unknown(FOLDER))
@@ -196,7 +155,6 @@ def pwd(shell: Execution, words: list[Text]) -> Truth:
 
 
 def let(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `let`."""
     for word in words:
         expander = shell.expander()
         try:
@@ -204,11 +162,6 @@ def let(shell: Execution, words: list[Text]) -> Truth:
         except (Unknowable, NotArithmetic):
             return UNCLEAR
     return True
-
-
-def test_command(shell: Execution, words: list[Text]) -> Truth:
-    """Follow `test` as a plain command."""
-    return UNCLEAR
 
 
 def split_lines(text: Text) -> list[Text]:
@@ -221,12 +174,11 @@ def split_lines(text: Text) -> list[Text]:
     return texts
 
 
-def inside(path: str) -> str:
-    """A folder without `.` and `..`; one above the project's top stays unchanged."""
-    normal = os.path.normpath(path)
-    return normal if not path.startswith("%") or normal.startswith(path.partition("/")[0]) else path
-
-
+STATUSES: dict[str, Truth] = {  # of builtins without an effect here
+    **dict.fromkeys(("true", ":", "trap", "ulimit", "shopt", "wait"), True),
+    "false": False,
+    "test": UNCLEAR,
+}
 BUILTINS: dict[str, Builtin] = {
     "cd": cd,
     "pushd": cd,
@@ -234,15 +186,8 @@ BUILTINS: dict[str, Builtin] = {
     ".": sourced,
     "exit": exit_script,
     "return": return_from,
-    "continue": continue_loop,
-    "break": break_loop,
-    "true": succeed,
-    ":": succeed,
-    "trap": succeed,
-    "ulimit": succeed,
-    "shopt": succeed,
-    "wait": succeed,
-    "false": fail,
+    "continue": partial(leave_loop, continues=True),
+    "break": partial(leave_loop, continues=False),
     "shift": shift,
     "set": set_options,
     "read": read_input,
@@ -253,5 +198,4 @@ BUILTINS: dict[str, Builtin] = {
     "printf": printf,
     "pwd": pwd,
     "let": let,
-    "test": test_command,
 }

@@ -38,7 +38,6 @@ def is_to_be_filled_in(word: Text) -> bool:
 
 
 def is_in_page(word: Text) -> bool:
-    """Whether a word is written in a Markdown page."""
     return word.place is not None and is_markdown(word.place[0])
 
 
@@ -50,11 +49,6 @@ def stands_for_more(word: Text) -> bool:
 def is_all_of_caller(word: Text) -> bool:
     """Whether a word is `"$@"` of a script whose call is not known: any number of options with their values."""
     return ALL_OF_CALLER in word.reasons and not word.string.strip(UNKNOWN)
-
-
-def takes_text(key: str) -> bool:
-    """Whether an option accepts special tokens, prompts or templates, so that `<instruct>` or `{}` is the value itself."""
-    return any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
 
 
 class CommandDocument(Part):
@@ -84,12 +78,10 @@ class CommandDocument(Part):
         return (None, self.around[path]) if path in self.around else super().find(path)
 
     def key_text(self, path: Path) -> str:
-        """An option as the line spells it."""
         name = next((str(step) for step in path if str(step) in self.flags), str(path[-1]) if path else "")
         return self.flags.get(name, f"--{name}" if name and not self.assignments else name)
 
     def is_literal(self, key: str) -> bool:
-        """Whether the value of an option is written literally at its place."""
         return self.edges.get(key, True)
 
     def add(self, key: str, flag: str, word: Text, texts: list[Text]) -> None:
@@ -109,7 +101,9 @@ class CommandDocument(Part):
         self.flags[key] = flag
         if len(texts) > 1 and strings[-1] in ELLIPSES:  # means further arguments
             texts, strings = texts[:-1], strings[:-1]
-        if any(map(is_to_be_filled_in, texts)) and not takes_text(key):
+        # special tokens, prompts and templates, so that `<instruct>` or `{}` is the value itself
+        is_text = any(mark in key for mark in TEXTS) and "tokenizer" not in key and key not in ("token", "hub_token", "hf_token")
+        if any(map(is_to_be_filled_in, texts)) and not is_text:
             texts = [unknown(PLACEHOLDER)]
         if all(text.known for text in texts):
             self.words[key] = strings

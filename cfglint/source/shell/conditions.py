@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+
 from cfglint.evaluate import Unknown, distinct
 from cfglint.evaluate.operations import any_or_all, negated
-from cfglint.source.annotations import Callable, SyntaxNode, Truth
+from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.matching import SPECIAL
@@ -12,14 +14,9 @@ from cfglint.source.shell.patterns import contains, fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import UNCLEAR
 
-COMPARISONS = {
-    "-eq": lambda a, b: a == b,
-    "-ne": lambda a, b: a != b,
-    "-lt": lambda a, b: a < b,
-    "-le": lambda a, b: a <= b,
-    "-gt": lambda a, b: a > b,
-    "-ge": lambda a, b: a >= b,
-}
+Span = tuple[int, int]
+
+COMPARISONS = {f"-{name}": getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 FILES = ("-e", "-f", "-s", "-r", "-x", "-d", "-L", "-h", "-w")
 BINARY = (*COMPARISONS, "=", "==", "!=", "<", ">", "=~", "-nt", "-ot", "-ef")
 NESTED = ("binary_expression", "unary_expression", "parenthesized_expression")
@@ -41,9 +38,11 @@ class Condition:
         self.at = 0
 
     def holds(self, node: SyntaxNode) -> Truth:
-        """Whether a test command succeeds."""
         if self.text.startswith("((", node.start_byte):
-            return self.arithmetic(node.start_byte + 2, node.end_byte - 2)
+            try:
+                return self.expander.number(node.start_byte + 2, node.end_byte - 2) != 0
+            except (Unknowable, NotArithmetic, RecursionError):
+                return UNCLEAR
         self.patterns = self.text.startswith("[[", node.start_byte)
         self.tokens = tokens_of(node)
         if not self.tokens or any(token.type == "ERROR" for token in self.tokens):
@@ -51,46 +50,35 @@ class Condition:
         value = self.any_of(0)
         return value if self.at == len(self.tokens) else UNCLEAR
 
-    def arithmetic(self, start: int, end: int) -> Truth:
-        """Whether an arithmetic expression is not 0."""
-        try:
-            return self.expander.number(start, end) != 0
-        except (Unknowable, NotArithmetic, RecursionError):
-            return UNCLEAR
-
     def peek(self, ahead: int = 0) -> str:
         """The source of a token that is not taken yet, empty after the last one."""
         at = self.at + ahead
         return self.text[self.tokens[at].start_byte : self.tokens[at].end_byte] if at < len(self.tokens) else ""
 
-    def take(self) -> SyntaxNode:
-        """The next token."""
+    def take(self) -> tuple[int, int]:
+        """The span of the next token."""
         self.at += 1
-        return self.tokens[self.at - 1]
+        return self.tokens[self.at - 1].start_byte, self.tokens[self.at - 1].end_byte
 
-    def any_of(self, depth: int) -> Truth:
-        """`a || b`."""
-        value = self.all_of(depth)
-        while self.peek() in ("||", "-o") and self.peek(1):
+    def any_of(self, depth: int, operators: Sequence[str] = ("||", "-o")) -> Truth:
+        """`a || b`, whose operands are `a && b`."""
+        is_any = "||" in operators
+
+        def operand() -> Truth:
+            if is_any:
+                return self.any_of(depth, ("&&", "-a"))
+            negations = 0
+            while self.peek() == "!" and self.peek(1):
+                self.take()
+                negations += 1
+            value = self.primary(depth)
+            return negated(value) if negations % 2 else value
+
+        value = operand()
+        while self.peek() in operators and self.peek(1):
             self.take()
-            value = any_or_all(True, (value, self.all_of(depth)))
+            value = any_or_all(is_any, (value, operand()))
         return value
-
-    def all_of(self, depth: int) -> Truth:
-        """`a && b`, which binds closer than `||`."""
-        value = self.negated(depth)
-        while self.peek() in ("&&", "-a") and self.peek(1):
-            self.take()
-            value = any_or_all(False, (value, self.negated(depth)))
-        return value
-
-    def negated(self, depth: int) -> Truth:
-        negations = 0
-        while self.peek() == "!" and self.peek(1):
-            self.take()
-            negations += 1
-        value = self.primary(depth)
-        return negated(value) if negations % 2 else value
 
     def primary(self, depth: int) -> Truth:
         """An expression in parentheses, a comparison, a test of one operand, or a string."""
@@ -102,64 +90,44 @@ class Condition:
             return value
         if self.peek(1) in BINARY and self.peek(2):
             return self.compared(self.take(), self.take(), self.take())
-        operator = self.peek()
-        if len(operator) == 2 and operator[0] == "-" and self.peek(1):
+        sign = self.peek()
+        if len(sign) == 2 and sign[0] == "-" and self.peek(1):
             self.take()
-            return self.unary(operator, self.operand(self.take()))
-        return filled(self.operand(self.take()))
-
-    def operand(self, node: SyntaxNode) -> Text:
-        """The string value of an operand."""
-        return self.expander.string(node.start_byte, node.end_byte)
-
-    def unary(self, operator: str, operand: Text) -> Truth:
-        """`-z a`, `-v a`, `-f a`."""
-        if operator in ("-z", "-n"):
-            value = filled(operand)
-            return value if operator == "-n" else negated(value)
-        if operator in ("-v", "-R") and operand.value:
-            return self.is_set(operand.value)
-        if operator in FILES and operand.value is not None:
-            exists = self.exists(operand.value)
+            operand = self.expander.string(*self.take())
+            name = operand.value
+            if sign in ("-z", "-n"):
+                value = filled(operand)
+                return value if sign == "-n" else negated(value)
+            if sign in ("-v", "-R") and name:
+                text = self.expander.found(name)
+                known = self.expander.absent(name) if text is None else text
+                return text is not None if known.known else Unknown(*known.reasons)  # unknown after a branch that sets it
+            exists = self.exists(name) if sign in FILES and name is not None else None
             return UNCLEAR if exists is None else exists
-        return UNCLEAR
+        return filled(self.expander.string(*self.take()))
 
-    def is_set(self, name: str) -> Truth:
-        """Whether a variable is set; unknown after a branch that sets it."""
-        text = self.expander.found(name)
-        value = self.expander.absent(name) if text is None else text
-        return text is not None if value.known else Unknown(*value.reasons)
-
-    def compared(self, first: SyntaxNode, between: SyntaxNode, second: SyntaxNode) -> Truth:
-        """Whether a comparison is true."""
-        operator = self.text[between.start_byte : between.end_byte]
-        operands = self.operand(first), self.operand(second)
+    def compared(self, first: Span, between: Span, second: Span) -> Truth:
+        sign = self.text[slice(*between)]
+        operands = self.expander.string(*first), self.expander.string(*second)
         left, right = (operand.value for operand in operands)
         if left is None or right is None:
             return Unknown(*distinct(reason for operand in operands for reason in operand.reasons))
-        if operator in COMPARISONS:
+        if sign in COMPARISONS:
             try:
                 numbers = self.expander.computed(left or "0"), self.expander.computed(right or "0")
             except (NotArithmetic, Unknowable):
                 return False
-            return bool(COMPARISONS[operator](*numbers))
-        if operator in ("=", "==", "!="):
-            equal = self.equal(left, right, second)
-            return negated(equal) if operator == "!=" else equal
-        if operator in ("<", ">"):
-            return left < right if operator == "<" else left > right
-        return self.matches(left, second) if operator == "=~" else UNCLEAR
-
-    def equal(self, left: str, right: str, second: SyntaxNode) -> Truth:
-        """`a = b`, where `b` is a pattern in `[[ ]]`."""
-        if not self.patterns:
-            return left == right
-        return fits(self.expander.pattern(second.start_byte, second.end_byte), left, self.expander.budget)
-
-    def matches(self, value: str, second: SyntaxNode) -> Truth:
-        """`a =~ b`; what is quoted in `b` stands for itself."""
-        pattern = self.expander.pattern(second.start_byte, second.end_byte, SPECIAL)
-        return contains(pattern.value, value, self.expander.budget) if pattern.value is not None else Unknown(*pattern.reasons)
+            return bool(COMPARISONS[sign](*numbers))
+        if sign in ("=", "==", "!="):
+            pattern = self.expander.pattern(*second) if self.patterns else None  # in `[[ ]]`
+            equal = left == right if pattern is None else fits(pattern, left, self.expander.budget)
+            return negated(equal) if sign == "!=" else equal
+        if sign in ("<", ">"):
+            return left < right if sign == "<" else left > right
+        if sign != "=~":
+            return UNCLEAR
+        pattern = self.expander.pattern(*second, SPECIAL)  # what is quoted stands for itself
+        return contains(pattern.value, left, self.expander.budget) if pattern.value is not None else Unknown(*pattern.reasons)
 
 
 def tokens_of(node: SyntaxNode) -> list[SyntaxNode]:

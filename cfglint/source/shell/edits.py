@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-from cfglint.source.annotations import Mapping
 from cfglint.source.change import INSERT, RENAME, REPLACE, Change, Edit, EditRefused
 from cfglint.source.document import Node
 from cfglint.source.shell.command import CommandDocument
-from cfglint.source.shell.started_command import StartedCall
+from cfglint.source.shell.placed_text import EMPTY
 
 OF_CALLER = re.compile(r"[ \t]+\"?\$(?:[@*]|\{@\})\"?\Z")
 PLAIN = "_./:=,+-@%^"
@@ -30,24 +29,19 @@ def edit_of(document: CommandDocument, change: Change) -> Edit:
     if key is None or node is None or not name:
         raise EditRefused("there is no such argument on the launch line", document.extent[0])
     if change.kind == REPLACE:
-        return replaced(document, name, node, unquoted(change.text))
+        text = unquoted(change.text)
+        if not document.edges.get(name) or document.text[node.start : node.end] != node.raw:
+            line = document.position(node.start)[0]
+            what = f"`{name if name.isupper() else f'--{name}'}`"
+            raise EditRefused(f"the value of {what} in line {line} is computed by the script and not edited", node.start)
+        quote = document.text[node.start - 1 : node.start]
+        return Edit(node.start, node.end, text if quote in ("'", '"') and quote not in text else shell_word(text))
     written = document.text[key.start : key.end]
     if written.lstrip("-").replace("-", "_") != name:
         raise EditRefused(f"`--{name}` is put together by the script and not edited", key.start)
     if change.kind == RENAME:
         return Edit(key.start, key.end, change.key)
     return removed(document, key, node, name)
-
-
-def replaced(document: CommandDocument, name: str, node: Node, text: str) -> Edit:
-    """Replace the value of an option that is a literal."""
-    written = document.text[node.start : node.end]
-    if not document.edges.get(name) or written != node.raw:
-        line = document.position(node.start)[0]
-        what = f"`{name if name.isupper() else f'--{name}'}`"
-        raise EditRefused(f"the value of {what} in line {line} is computed by the script and not edited", node.start)
-    quote = document.text[node.start - 1 : node.start]
-    return Edit(node.start, node.end, text if quote in ("'", '"') and quote not in text else shell_word(text))
 
 
 def inserted(document: CommandDocument, name: str, text: str) -> Edit:
@@ -120,18 +114,6 @@ def shell_word(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def size_of(document: CommandDocument) -> str | None:
-    """The number of processes of the launcher's option; None without one."""
-    node = document.find((document.size_key,))[1] if document.size_key else None
-    return node.raw if node is not None else None
-
-
-def size_after(document: CommandDocument, changes: list[Change]) -> str | None:
-    """The number of processes after the changes."""
-    asked = [change.text for change in changes if change.path == (document.size_key,) or change.key.isupper()]
-    return unquoted(asked[-1]) if asked else size_of(document)
-
-
 def checked(document: CommandDocument, text: str, changes: list[Change]) -> CommandDocument:
     """The document of the edited script, in which only these arguments may differ in all launches."""
     if document.again is None:
@@ -150,12 +132,17 @@ def checked(document: CommandDocument, text: str, changes: list[Change]) -> Comm
             expected[name] = [unquoted(change.text)]
         elif change.kind == RENAME:
             expected[change.key] = value
-    names = differing(expected, after.words)
+    names = [name for name in {**expected, **after.words} if expected.get(name, False) != after.words.get(name, False)]
     for change in changes:
         if str(change.key or change.path[0]) in names:
             raise EditRefused(f"`--{change.key or change.path[0]}` is put together by the script and not edited", document.extent[0])
     names = [name for name in names if name not in document.following or name not in after.words]
-    if names or size_of(after) != size_after(document, changes):
+    sizes = []  # the number of processes of the launcher's option: after the edit, and as the changes ask for
+    for version in (after, document):
+        node = version.find((version.size_key,))[1] if version.size_key else None
+        sizes.append(node.raw if node is not None else None)
+    asked = [change.text for change in changes if change.path == (document.size_key,) or change.key.isupper()]
+    if names or sizes[0] != (unquoted(asked[-1]) if asked else sizes[1]):
         listed = ", ".join(f"`--{name}`" for name in names[:MOST_NAMED]) or "the number of processes"
         raise EditRefused(f"the edit would also change {listed} of this launch", document.extent[0])
     protect_siblings(document, after)
@@ -167,16 +154,6 @@ def protect_siblings(document: CommandDocument, after: CommandDocument) -> None:
     for position, (before, now) in enumerate(zip(document.siblings, after.siblings, strict=True)):
         if document.targeted and position in document.partners:
             continue
-        if own_values(before, document.size_key) != own_values(now, document.size_key):
+        exported = [call.environment.get(document.size_key, EMPTY).string for call in (before, now)]
+        if [word.string for word in before.words] != [word.string for word in now.words] or exported[0] != exported[1]:
             raise EditRefused(f"the edit would change the launch of line {before.line} too", document.extent[0])
-
-
-def differing(expected: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
-    """The options whose values are not the expected ones."""
-    return [name for name in {**expected, **found} if expected.get(name, False) != found.get(name, False)]
-
-
-def own_values(call: StartedCall, variable: str) -> list[str]:
-    """The words of a command and the exported variable that it receives."""
-    exported = call.environment.get(variable)
-    return [*(word.string for word in call.words), exported.string if exported is not None else ""]

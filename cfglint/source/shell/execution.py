@@ -7,10 +7,10 @@ arguments, and as unknown in words.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Callable, Mapping, SyntaxNode, Truth
+from cfglint.source.annotations import Callable, Iterator, Mapping, SyntaxNode, Truth
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
 from cfglint.source.project_files import in_folder
 from cfglint.source.shell import filters
@@ -21,7 +21,6 @@ from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
-from cfglint.source.shell.word_spans import whole_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +39,11 @@ PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
 CONTINUE, BREAK, RETURN = "continue", "break", "return"  # the ways out of a branch
 NOTHING: Mapping[str, Text] = {}
+CONTINUED = "\\\n"
+# A backslash and a blank at the end of a line or before a comment; without a blank before its mark, the comment is more words.
+BLANK_WORD = re.compile(r"(?:[ \t]|\\\n)*(\\[ \t])(?:[ \t]*(?=\n|\Z)|[ \t]+#|(#[^\n;|&<>()'\"`$\\]*))").match
+BLANK_SEPARATED = re.compile(r"\S+").finditer
+ESCAPED = ("\\ ", "\\\t")
 PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
 
 
@@ -74,12 +78,6 @@ def way_of(end: EarlyEnd) -> str:
         return RETURN
     way = CONTINUE if end.continues else BREAK
     return way if end.levels == 1 else f"{way} {end.levels}"
-
-
-def seen_outside(way: str) -> str:
-    """A way out of a loop as the loop around it sees it."""
-    name, _, levels = way.partition(" ")
-    return way if not levels else name if levels == "2" else f"{name} {int(levels) - 1}"
 
 
 class Execution:
@@ -150,7 +148,6 @@ class Execution:
             self.script, self.open_quote = outside
 
     def block(self, node: SyntaxNode) -> Truth:
-        """Follow the statements in a node, one after the other."""
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
 
     def statements(self, nodes: list[SyntaxNode]) -> Truth:
@@ -161,7 +158,6 @@ class Execution:
         return status
 
     def statement(self, node: SyntaxNode) -> Truth:
-        """Follow one statement, and return its status."""
         self.budget.spend()
         if len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -173,23 +169,18 @@ class Execution:
             handler = self.handlers.get(node.type)
             if handler is not None:
                 status = self.loop(handler, node) if node.type in LOOPS else handler(self, node)
-                self.keep_status(node, status)
+                # `$?`: programs are assumed to succeed, and a compound statement has the status of its last one.
+                if not isinstance(status, Unknown):
+                    self.state.unclear_status = not status
+                elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):
+                    self.state.unclear_status = True
+                elif node.type in PROGRAMS:
+                    self.state.unclear_status = False
                 return status
             return self.block(node) if node.type in ("program", "do_group", "ERROR") else UNCLEAR
         finally:
             self.depth -= 1
             self.node = outer
-
-    def keep_status(self, node: SyntaxNode, status: Truth) -> None:
-        """Store the value of `$?` after a statement; programs are assumed to succeed, and a compound statement has the status of its
-        last one.
-        """
-        if not isinstance(status, Unknown):
-            self.state.unclear_status = not status
-        elif node.type == "test_command" or (node.type == "compound_statement" and node.children[0].type == "(("):
-            self.state.unclear_status = True
-        elif node.type in PROGRAMS:
-            self.state.unclear_status = False
 
     def loop(self, handler: Handler, node: SyntaxNode) -> Truth:
         """Follow a loop; the conditionality caused by an undecided `break` or `continue` ends with it."""
@@ -203,7 +194,10 @@ class Execution:
             self.loops -= 1
             self.conditional = before
             self.join_ways(first, BREAK)
-            self.ways_out[first:] = [(seen_outside(way), state) for way, state in self.ways_out[first:]]
+            for place, (way, state) in enumerate(self.ways_out[first:], first):  # as the loop around it sees it
+                name, _, levels = way.partition(" ")
+                outside = name if levels == "2" else f"{name} {int(levels) - 1}" if levels else way
+                self.ways_out[place] = outside, state
 
     def copied(self) -> State:
         self.budget.spend((len(self.state.variables) + len(self.state.functions)) // COPIED)
@@ -221,28 +215,37 @@ class Execution:
             self.state = before
             del self.ways_out[first:]
 
+    @contextmanager
+    def branch(self, is_conditional: bool = True) -> Iterator[None]:
+        """What is followed here happens in a copy of the state; its output is kept apart."""
+        before, outside = self.state, self.captured
+        self.state = self.copied()
+        self.captured = None if outside is None else []
+        self.conditional += is_conditional
+        try:
+            yield
+        finally:
+            self.conditional -= is_conditional
+            self.state, self.captured = before, outside
+
     def perhaps(self, action: Callable[..., Truth], *arguments: object) -> Truth:
         """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
         out.
         """
-        before, outside = self.state, self.captured
-        self.state = self.copied()
-        self.captured = None if outside is None else []
-        self.conditional += 1
-        try:
-            action(*arguments)
-        except EarlyEnd as end:
-            self.note_way(end, self.state)
-            self.state = before
+        end: EarlyEnd | None = None
+        with self.branch():
+            try:
+                action(*arguments)
+            except EarlyEnd as early:
+                end = early
+            after, printed = self.state, self.captured
+        if self.captured is not None:
+            self.captured.append(one_of([EMPTY, Text(part for text in printed or () for part in text.parts)]))
+        if end is None:
+            self.join(after)
+        else:
+            self.note_way(end, after)
             self.conditional += isinstance(end, Leave)  # applies to the rest of the loop
-            return UNCLEAR
-        finally:
-            self.conditional -= 1
-            if outside is not None:
-                outside.append(one_of([EMPTY, Text(part for text in self.captured or () for part in text.parts)]))
-            self.captured = outside
-        after, self.state = self.state, before
-        self.join(after)
         return UNCLEAR
 
     def tested(self, condition: list[SyntaxNode]) -> tuple[Truth, bool]:
@@ -272,20 +275,11 @@ class Execution:
 
     def explore(self, *nodes: SyntaxNode, given: Mapping[str, Text] = NOTHING) -> None:
         """Follow statements that a call without arguments does not reach, without an effect on the rest; `given` are variables there."""
-        before, outside = self.state, self.captured
-        self.state = self.copied()
-        self.captured = None if outside is None else []
-        self.conditional += 1
-        for name, value in given.items():
-            self.state.assign(name, value)
-        try:
+        with self.branch(), suppress(EarlyEnd):
+            for name, value in given.items():
+                self.state.assign(name, value)
             for node in nodes:
                 self.statement(node)
-        except EarlyEnd:
-            pass
-        finally:
-            self.conditional -= 1
-            self.state, self.captured = before, outside
 
     def from_outside(self) -> bool:
         """Whether other parameters of the caller could have led elsewhere."""
@@ -301,23 +295,19 @@ class Execution:
         return None if self.state.folder is None else in_folder(self.state.folder, path)
 
     def exist(self, path: str) -> bool | None:
-        """Whether a path exists, relative to the working folder."""
         located = self.located(path)
         return None if located is None else self.exists(located)
 
     def readable(self, located: str) -> str:
-        """The path under which a file of the project is reported."""
         return located
 
     def source(self, node: SyntaxNode | None) -> str:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
 
     def expander(self) -> Expander:
-        """The expander for the current state."""
         return Expander(self.script, self.state, self.capture, self.budget, self.call_depth + self.depth // 3)
 
     def words(self, spans: list[tuple[int, int]]) -> list[Text]:
-        """The expanded words of some spans of the grammar."""
         expander = self.expander()
         texts = [word for start, end in whole_words(self.script.text, spans) for word in expander.fields(start, end)]
         self.budget.spend(sum(len(word.parts) for word in texts) // PER_STEP)
@@ -327,7 +317,12 @@ class Execution:
         """The output of a string that is run as a command."""
         text = script.text.strip()
         if text.startswith("<"):
-            return self.contents(script.text[script.text.index("<") + 1 :].strip())
+            path = script.text[script.text.index("<") + 1 :].strip()
+            located = self.located(path)
+            contents = self.read(located) if located is not None else None
+            if contents is not None and len(contents) < 10_000:
+                return literal(contents)
+            return unknown(Reason("file", f"the contents of {path}"))
         prints = PRINTS_UNKNOWN(text)
         if prints is not None and prints[1] not in self.state.functions:
             return filters.output([literal(prints[1])], None, None)
@@ -344,14 +339,7 @@ class Execution:
             self.call_depth -= 1
             del self.calls[calls:]
 
-    def contents(self, path: str) -> Text:
-        """The output of `$(< file)`."""
-        located = self.located(path)
-        text = self.read(located) if located is not None else None
-        return literal(text) if text is not None and len(text) < 10_000 else unknown(Reason("file", f"the contents of {path}"))
-
     def printed(self, words: list[Text]) -> Text:
-        """The output of a command."""
         return filters.output(words, self.stdin, self.state.folder)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> None:
@@ -393,7 +381,6 @@ class Execution:
 
 
 def one_of(outputs: list[Text]) -> Text:
-    """The output of one of several branches; unknown unless all have the same."""
     sources = [*dict.fromkeys(output.source for output in outputs)]
     return outputs[0] if len(sources) == 1 else unknown(UNDECIDED, source=" or ".join(sources))
 
@@ -408,3 +395,34 @@ def open_quote(root: SyntaxNode, text: str) -> int | None:
     if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
         return None
     return text.rfind("\n", 0, last.start_byte + at) + 1
+
+
+def whole_words(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The words of a command from the spans that the grammar returns: without a blank between them they are one word."""
+    whole: list[tuple[int, int]] = []
+    for start, end in spans:
+        first = start
+        last = whole[-1][1] if whole else start
+        gap = text[last:start]
+        if whole and (last == start or (gap.startswith(CONTINUED) and not gap.replace(CONTINUED, ""))):
+            first = whole.pop()[0]
+        elif ("\\ " in gap or "\\\t" in gap) and not gap.strip(" \t\n\\"):
+            at = last  # words of one blank; one directly before the word belongs to it
+            while at < start:
+                is_blank = text.startswith(ESCAPED, at)
+                if is_blank and at + 2 == start:
+                    first = at
+                elif is_blank:
+                    whole.append((at, at + 2))
+                at += 2 if text[at] == "\\" else 1
+        whole.append((first, end + 2 if text.startswith("\\ ", end) else end))
+    return whole
+
+
+def blanks_at_end(text: str, end: int) -> list[tuple[int, int]]:
+    """The word of one blank that a backslash and a blank at the end of a line add to a command, and those of a comment that it begins."""
+    match = BLANK_WORD(text, end)
+    if match is None:
+        return []
+    first, *others = [word.span() for word in BLANK_SEPARATED(text, match.start(2), match.end(2))] if match[2] else [match.span(1)]
+    return [(match.start(1), first[1]), *others]

@@ -9,22 +9,26 @@ from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
-from cfglint.source.shell.delimiters import closing, closing_quote, name_end
+from cfglint.source.shell.delimiters import closing, closing_quote, expanded, name_end
 from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
-from cfglint.source.shell.pieces import MOST_FIELDS, Piece, ansi_c, assembled, indexes, split_by_bash, there
 from cfglint.source.shell.placed_text import (
     EMPTY,
     GAP,
+    MOST_FIELDS,
     Escaped,
+    Piece,
     Text,
     TextPart,
     any_number,
+    assembled,
     differs,
     in_call_without_arguments,
     joined,
     literal,
     may_be_no_word,
     of_any_number,
+    split_by_bash,
+    there,
     unknown,
 )
 from cfglint.source.shell.reasons import (
@@ -38,7 +42,7 @@ from cfglint.source.shell.reasons import (
     unset,
 )
 from cfglint.source.shell.script import Script
-from cfglint.source.shell.state import State, Value
+from cfglint.source.shell.state import State
 
 Run = Callable[[Script], Text]
 
@@ -55,6 +59,7 @@ NAME = re.compile(r"[A-Za-z_]\w*").findall
 SPECIAL = "@*#?$!-_"
 STATUS = Reason("environment", "the status of a command")
 RANDOM = ("RANDOM", "SRANDOM", "$", "!", "BASHPID", "PPID", "SECONDS", "EPOCHSECONDS", "EPOCHREALTIME")
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "e": "\x1b", "0": "\0"}  # in `$'...'`
 DEFAULTS = ("-", "=", "+", "?")
 CHANGES: dict[str, Callable[[str], str]] = {
     "^^": str.upper,
@@ -99,7 +104,6 @@ class Expander(Record):
     in_braces: bool = False
 
     def fields(self, start: int, end: int) -> list[Text]:
-        """The words of a span after expansion."""
         return [self.placed(field, start) for field in self._fields(start, end)]
 
     def placed(self, text: Text, at: int) -> Text:
@@ -122,11 +126,18 @@ class Expander(Record):
                 return [Text(simple if word[0] == '"' else split_by_bash(simple))] if simple or word[0] == '"' else []
             texts = assembled(self.pieces(start, end), self.state.separators)
             return [Text(split_by_bash(texts[0].parts))] if len(texts) == 1 and word[0] not in "\"'" else texts
-        from cfglint.source.shell.braces import expanded
-
         texts = []
         for segments in expanded(self.script.text, start, end, self.budget):
-            pieces = [piece for segment in segments for piece in self.segment(segment, len(segments) == 1)]
+            pieces: list[Piece] = []
+            for segment in segments:
+                if isinstance(segment, str):
+                    pieces.append(Piece(literal(segment)))
+                    continue
+                begin, stop = segment
+                if len(segments) > 1 and self.script.text.startswith("~", begin, stop):  # expanded only at the beginning of a word
+                    pieces.append(Piece(self.script.literal(begin, begin + 1)))
+                    begin += 1
+                pieces.extend(self.pieces(begin, stop))
             texts.extend(assembled(pieces, self.state.separators))
         return texts[:MOST_FIELDS]
 
@@ -155,15 +166,6 @@ class Expander(Record):
             return None
         text_parts.extend(self.script.literal(at, start + len(inner)).parts)
         return text_parts
-
-    def segment(self, segment: tuple[int, int] | str, whole: bool) -> list[Piece]:
-        """The pieces of a result of brace expansion; a tilde is expanded only at the beginning of a word."""
-        if isinstance(segment, str):
-            return [Piece(literal(segment))]
-        start, end = segment
-        if not whole and self.script.text.startswith("~", start, end):
-            return [Piece(self.script.literal(start, start + 1)), *self.pieces(start + 1, end)]
-        return self.pieces(start, end)
 
     def string(self, start: int, end: int, quoted: bool = False) -> Text:
         """A span as one string: the value of an assignment, a here-document, an operand of a test."""
@@ -243,7 +245,6 @@ class Expander(Record):
         return self.dollar(at, end, quoted)
 
     def dollar(self, at: int, end: int, quoted: bool) -> tuple[int, list[Piece]]:
-        """The expansion that begins at a dollar sign."""
         text = self.script.text
         following = text[at + 1 : at + 2]
         if following == "(" and text.startswith("((", at + 1):
@@ -266,7 +267,9 @@ class Expander(Record):
             close = at + 2
             while close < end and text[close] != "'":
                 close += 2 if text[close] == "\\" else 1
-            return close + 1, [Piece(literal(ansi_c(text[at + 2 : close])))]
+            return close + 1, [
+                Piece(literal(re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[0]), text[at + 2 : close], flags=re.DOTALL)))
+            ]
         if following == '"' and not quoted:
             return at + 1, []
         if following and (following in SPECIAL or following.isdigit()) and at + 1 < end and following != "_":
@@ -277,13 +280,11 @@ class Expander(Record):
         return stop, self.named(text[at + 1 : stop], quoted)
 
     def closed(self, at: int, end: int) -> int:
-        """The position where the bracket at `at` is closed, or `end`."""
         close = closing(self.script.text, at, end)
         self.budget.spend((close - at) // SEARCHED)
         return close
 
     def named(self, name: str, quoted: bool) -> list[Piece]:
-        """The value of a variable."""
         if name in "@*":
             return self.listed(self.state.positional, quoted, name == "@", "$@")
         return [Piece(self.value(name), not quoted)]
@@ -327,7 +328,11 @@ class Expander(Record):
             if isinstance(value, dict):
                 return value.get("0")
             first = (value[0] if value else GAP) if isinstance(value, list) else value
-            return None if first is GAP else self.as_called(first)
+            if first is GAP or first.known or not self.assuming:
+                return None if first is GAP else first
+            called = in_call_without_arguments(first)
+            self.by_call = self.by_call or called is not first
+            return called
         if name.isdigit() or name == "#":
             return self.positional(name)
         if name == "?":
@@ -343,14 +348,6 @@ class Expander(Record):
         if name in ("LINENO", "_"):
             return unknown(computed(f"${name}"))
         return None
-
-    def as_called(self, value: Text) -> Text:
-        """A value, or where that is assumed, what it is in a call of the script without arguments."""
-        if value.known or not self.assuming:
-            return value
-        called = in_call_without_arguments(value)
-        self.by_call = self.by_call or called is not value
-        return called
 
     def positional(self, name: str) -> Text | None:
         """`$0`, `$1`, ..., `$#`; None if the caller supplies them."""
@@ -384,7 +381,16 @@ class Expander(Record):
             index = (stop + 1, close)
             stop = close + 1
         if mark == "!":
-            return self.indirect(name, index, stop == end, quoted)
+            pointer = self.state.variables.get(name)
+            if index is not None:  # `${!name[@]}`, the indexes of an array
+                keys = list(pointer) if isinstance(pointer, dict) else ["0"] if pointer is not None else []
+                if isinstance(pointer, list):
+                    keys = [str(place) for place, element in enumerate(pointer) if element is not GAP]
+                return self.listed([literal(key) for key in keys], quoted, True, name)
+            pointed = self.value(name)
+            if stop != end or pointed.value is None or not is_name(pointed.value):
+                return [Piece(unknown(*(pointed.reasons or (computed(f"${{!{name}}}"),))), not quoted)]
+            return [Piece(self.value(pointed.value), not quoted)]
         if index is not None and text[index[0] : index[1]] in ("@", "*"):
             return self.entire_array(name, text[index[0]], mark, (stop, end), quoted)
         if name in ("@", "*") and mark != "#":
@@ -398,17 +404,14 @@ class Expander(Record):
         operator, colon, after = self.operator(stop, end)
         if operator in DEFAULTS:
             return self.default(name, value, operator, colon, (after, end), quoted, index is not None)
-        return [Piece(self.operated(name, value, stop, end), not quoted)]
-
-    def operated(self, name: str, value: Text | None, start: int, end: int) -> Text:
-        """The value of `${name#pattern}`, `${name:1}` and similar; the span is the part after the name."""
-        text = self.script.text
         known = value if value is not None else self.absent(name)
         if known.value is None:
-            return unknown(*known.reasons, source=f"{known.source}{text[start:end]}")
-        if value is None:
-            return EMPTY
-        return self.substring(known, start + 1, end) if text[start] == ":" else self.edited(known, start, end)
+            found = unknown(*known.reasons, source=f"{known.source}{text[stop:end]}")
+        elif value is None:
+            found = EMPTY
+        else:
+            found = self.substring(known, stop + 1, end) if text[stop] == ":" else self.edited(known, stop, end)
+        return [Piece(found, not quoted)]
 
     def operator(self, start: int, end: int) -> tuple[str, bool, int]:
         """(operator, whether a colon is before it, the position behind it) of the part after a name."""
@@ -435,17 +438,13 @@ class Expander(Record):
             return [Piece(self.absent(name), not quoted)]
         if operator == "=":
             text = Text(part for piece in self.word(*word, quoted) for part in piece.text.parts)
-            self.assign_default(name, text, indexed)
+            current = self.state.variables.get(name)
+            if isinstance(current, dict) or indexed:  # an element makes the array unknown
+                self.state.assign(name, [any_number(computed(f"${{{name}=}}"))])
+            else:
+                self.state.assign(name, [text, *current[1:]] if isinstance(current, list) else text)
             return [Piece(text, not quoted)]
         return self.word(*word, quoted) or [Piece(EMPTY, not quoted)]
-
-    def assign_default(self, name: str, text: Text, indexed: bool) -> None:
-        """Assign the word of `${name=word}`, to the first element of an array; that of `${name[index]=word}` makes the array unknown."""
-        current = self.state.variables.get(name)
-        if isinstance(current, dict) or indexed:
-            self.state.assign(name, [any_number(computed(f"${{{name}=}}"))])
-        else:
-            self.state.assign(name, [text, *current[1:]] if isinstance(current, list) else text)
 
     def word(self, start: int, end: int, quoted: bool) -> list[Piece]:
         """The word behind an operator; double quotes in it are removed, but in a here-document."""
@@ -458,8 +457,11 @@ class Expander(Record):
     def entire_array(self, name: str, sign: str, mark: str, rest: tuple[int, int], quoted: bool) -> list[Piece]:
         """`${name[@]}`, its length, a slice of it, or a default for it."""
         value = self.state.value(name)
-        if mark == "#":
-            return [Piece(length(value), not quoted)]
+        if mark == "#":  # unknown if bash splits an element; a plain variable is one element
+            elements = value if isinstance(value, list) else []
+            reasons = [reason for text in elements if of_any_number(text) for reason in text.reasons]
+            size = len(value) if isinstance(value, dict) else len(there(elements)) if isinstance(value, list) else int(value is not None)
+            return [Piece(unknown(*reasons) if reasons else literal(str(size)), not quoted)]
         if isinstance(value, Text):
             operator, colon, _ = self.operator(*rest)
             if colon and operator not in DEFAULTS and value.known:
@@ -477,7 +479,17 @@ class Expander(Record):
         operator, colon, after = self.operator(*rest)
         of_call = values is None and name == "$@"
         if operator in DEFAULTS and not (of_call and (operator == "+" or after == rest[1])):
-            return self.default_of_several(values or [], name, sign, (after, rest[1]), quoted)
+            texts = there(values or [])  # with a colon a single empty one counts as none
+            absent = not texts or (colon and joined(texts, self.state.separators[:1] if sign == "*" else " ").value == "")
+            if operator == "+":
+                return (
+                    self.word(after, rest[1], quoted) if not absent else [Piece(fields=[])] if quoted and sign == "@" and not texts else []
+                )
+            if not absent:
+                return self.listed(texts, quoted, sign == "@", name)
+            if operator == "-":
+                return self.word(after, rest[1], quoted) or [Piece(EMPTY, not quoted)]
+            return [Piece(unknown(computed(f"${{{name}{operator}}}")), not quoted)]  # an error
         if values is None or rest[0] == rest[1]:
             return self.listed(None if values is None else there(values), quoted, sign == "@", name)
         if colon:
@@ -485,19 +497,6 @@ class Expander(Record):
         else:
             values = [self.edited(text, *rest) if text.known else unknown(*text.reasons) for text in there(values)]
         return self.listed(values, quoted, sign == "@", name)
-
-    def default_of_several(self, values: list[Text], name: str, sign: str, word: tuple[int, int], quoted: bool) -> list[Piece]:
-        """The operators `-`, `=`, `+` and `?` of several values; with a colon a single empty one counts as none."""
-        operator, colon = self.script.text[word[0] - 1], self.script.text[word[0] - 2] == ":"
-        texts = there(values)
-        absent = not texts or (colon and joined(texts, self.state.separators[:1] if sign == "*" else " ").value == "")
-        if operator == "+":
-            return self.word(*word, quoted) if not absent else [Piece(fields=[])] if quoted and sign == "@" and not texts else []
-        if not absent:
-            return self.listed(texts, quoted, sign == "@", name)
-        if operator == "-":
-            return self.word(*word, quoted) or [Piece(EMPTY, not quoted)]
-        return [Piece(unknown(computed(f"${{{name}{operator}}}")), not quoted)]  # an error
 
     def sliced(self, values: list[Text], name: str, start: int, end: int) -> list[Text]:
         """`:offset:length` of several values; the offset counts indexes, of parameters from `$0` on."""
@@ -517,7 +516,6 @@ class Expander(Record):
         return there(values[offset:])[:count] if offset >= 0 else []
 
     def bounds(self, start: int, end: int) -> tuple[int, int | None]:
-        """The numbers of `offset:length`, the second is None without one. Raises Unknowable or NotArithmetic."""
         text = self.script.text
         colon = text.find(":", start, end)
         if "?" in text[start:end]:
@@ -547,18 +545,6 @@ class Expander(Record):
         text = elements[index] if -len(elements) <= index < len(elements) else GAP
         return None if text is GAP else text
 
-    def indirect(self, name: str, index: tuple[int, int] | None, plain: bool, quoted: bool) -> list[Piece]:
-        """`${!name}`, or `${!name[@]}`, the indexes of an array."""
-        value = self.state.variables.get(name)
-        if index is not None:
-            one = ["0"] if value is not None else []
-            keys = list(value) if isinstance(value, dict) else indexes(value) if isinstance(value, list) else one
-            return self.listed([literal(key) for key in keys], quoted, True, name)
-        pointed = self.value(name)
-        if not plain or pointed.value is None or not is_name(pointed.value):
-            return [Piece(unknown(*(pointed.reasons or (computed(f"${{!{name}}}"),))), not quoted)]
-        return [Piece(self.value(pointed.value), not quoted)]
-
     def substring(self, text: Text, start: int, end: int) -> Text:
         """`${name:offset:length}`."""
         size = len(text)
@@ -582,27 +568,24 @@ class Expander(Record):
         operator = source[start : start + 2] if source[start : start + 2] in ("##", "%%", "//", "/#", "/%") else source[start]
         at = start + len(operator)
         if operator[0] == "/":
-            return self.replaced(value, operator, at, end)
-        pattern = self.pattern(at, end) if operator[0] in ("#", "%") else unknown(computed(f"${{...{source[start:end]}}}"))
+            middle = at + (operator == "//" and source.startswith("/", at, end))  # there a slash begins the pattern
+            while middle < end and source[middle] != "/":
+                middle += 2 if source[middle] == "\\" else 1
+            pattern, replacement = self.pattern(at, min(middle, end)), self.string(min(middle + 1, end), end)
+            if pattern.value is None or replacement.value is None:
+                return unknown(*pattern.reasons, *replacement.reasons)
+            found = replaced(value, pattern.value, replacement.value, operator, self.budget)
+            return literal(found) if found is not None else unknown(computed(f"${{...{source[at:end]}}}"))
+        unclear = unknown(computed(f"${{...{source[start:end]}}}"))
+        if operator[0] not in ("#", "%"):
+            return unclear
+        pattern = self.pattern(at, end)
         if pattern.value is None:
             return unknown(*pattern.reasons)
         cut = trimmed(value, pattern.value, operator, self.budget)
-        return text[cut[0] : cut[1]] if cut is not None else unknown(computed(f"${{...{source[start:end]}}}"))
-
-    def replaced(self, value: str, operator: str, start: int, end: int) -> Text:
-        """`${name/pattern/replacement}`."""
-        source = self.script.text
-        middle = start + (operator == "//" and source.startswith("/", start, end))  # there a slash begins the pattern
-        while middle < end and source[middle] != "/":
-            middle += 2 if source[middle] == "\\" else 1
-        pattern, replacement = self.pattern(start, min(middle, end)), self.string(min(middle + 1, end), end)
-        if pattern.value is None or replacement.value is None:
-            return unknown(*pattern.reasons, *replacement.reasons)
-        found = replaced(value, pattern.value, replacement.value, operator, self.budget)
-        return literal(found) if found is not None else unknown(computed(f"${{...{source[start:end]}}}"))
+        return text[cut[0] : cut[1]] if cut is not None else unclear
 
     def number(self, start: int, end: int) -> int:
-        """The value of an arithmetic expression. Raises Unknowable or NotArithmetic."""
         if self.depth > DEEPEST:
             raise Unknowable((TOO_DEEP,))
         expression = self.string(start, end, True)
@@ -615,7 +598,7 @@ class Expander(Record):
         """The value of an expression in which only names remain to be expanded. Raises Unknowable or NotArithmetic."""
         budget, self.budget = self.budget, Budget(STEPS_OF_EXPRESSION, self.budget)
         try:
-            return evaluate(expression, self.read, self.write)
+            return evaluate(expression, self.read, lambda name, value: self.state.assign(name, literal(str(value))))
         except (Unknowable, NotArithmetic):
             self.forget(expression)
             raise
@@ -648,12 +631,7 @@ class Expander(Record):
         finally:
             self.depth -= 1
 
-    def write(self, name: str, value: int) -> None:
-        """Assign within an expression."""
-        self.state.assign(name, literal(str(value)))
-
     def arithmetic(self, start: int, end: int) -> Text:
-        """The value of `$((...))`."""
         try:
             return literal(str(self.number(start, end)))
         except Unknowable as error:
@@ -668,7 +646,6 @@ class Expander(Record):
         return ", ".join([expression, *(f"{name} {value.source}" for name, value in values if value is not None)])
 
     def substituted(self, start: int, end: int) -> Text:
-        """The output of `$(...)`, without the line breaks at its end."""
         from cfglint.source.shell.script import Script
 
         if self.depth > DEEPEST // 2:
@@ -685,11 +662,3 @@ class Expander(Record):
         output = self.run(inner)
         stripped = len((output.value or "").rstrip("\n"))
         return output[0:stripped] if output.value is not None else output
-
-
-def length(value: Value | None) -> Text:
-    """The number of elements of an array, unknown if bash splits one of them; a plain variable is one element."""
-    if not isinstance(value, list):
-        return literal(str(len(value) if isinstance(value, dict) else int(value is not None)))
-    reasons = [reason for text in value if of_any_number(text) for reason in text.reasons]
-    return unknown(*reasons) if reasons else literal(str(len(there(value))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import Callable
@@ -34,17 +35,16 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
     inputs = [*words[1:], *([stdin] if stdin is not None else [])]
     reasons = tuple(reason for text in inputs for reason in text.reasons)
     if name == "dirname" and len(words) == 2 and not reasons:
-        return literal(folder_of(words[1].value or "") + "\n")
-    if tool is None or reasons:
-        return unknown(*(reasons or (output_of(name),)), source=" ".join([name, *(text.source for text in inputs)]))
-    try:
-        return literal(tool([word.value or "" for word in words[1:]], None if stdin is None else stdin.value, folder))
-    except (NotKnown, ValueError, LookupError, RecursionError):
-        return unknown(output_of(name), source=" ".join([name, *(text.source for text in inputs)]))
-
-
-def output_of(name: str) -> Reason:
-    return Reason("environment", f"the output of `{name}`")
+        path = words[1].value or ""
+        above = path.rstrip("/").rpartition("/")[0].rstrip("/")
+        return literal((above or ("/" if path.startswith("/") else ".")) + "\n")
+    if tool is not None and not reasons:
+        try:
+            return literal(tool([word.value or "" for word in words[1:]], None if stdin is None else stdin.value, folder))
+        except (NotKnown, ValueError, LookupError, RecursionError):
+            pass
+    source = " ".join([name, *(text.source for text in inputs)])
+    return unknown(*(reasons or (Reason("environment", f"the output of `{name}`"),)), source=source)
 
 
 def echo(words: list[Text]) -> Text:
@@ -54,14 +54,7 @@ def echo(words: list[Text]) -> Text:
     return joined(words) + literal("\n")
 
 
-def folder_of(path: str) -> str:
-    """The folder of a path, as dirname(1) prints it."""
-    cut = path.rstrip("/").rpartition("/")
-    return cut[0].rstrip("/") or ("/" if path.startswith("/") else ".")
-
-
 def basename(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `basename PATH [SUFFIX]`."""
     if not arguments or arguments[0].startswith("-"):
         raise NotKnown
     name = arguments[0].rstrip("/").rpartition("/")[2] or arguments[0][:1]
@@ -77,7 +70,6 @@ def realpath(arguments: list[str], stdin: str | None, folder: str | None) -> str
 
 
 def seq(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `seq [FIRST [STEP]] LAST`."""
     numbers = [int(argument) for argument in arguments]
     first, step, last = (1, 1, numbers[0]) if len(numbers) == 1 else (numbers[0], 1, numbers[1]) if len(numbers) == 2 else numbers
     if not step:
@@ -100,10 +92,9 @@ def expr(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 def calculator(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     """The output of `echo 'a * b' | bc`: integers, and `scale=N;` divisions of two numbers."""
-    text = (stdin or "").strip()
-    if "scale" in text:
+    if "scale" in (stdin or ""):
         raise NotKnown
-    return expr([text], None, None)
+    return expr([(stdin or "").strip()], None, None)
 
 
 def count(arguments: list[str], stdin: str | None, folder: str | None) -> str:
@@ -131,7 +122,6 @@ def translate(arguments: list[str], stdin: str | None, folder: str | None) -> st
 
 
 def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `cut -d X -f N`."""
     text = " ".join(arguments).replace("-d ", "-d").replace("-f ", "-f").split("-f")
     delimiter, field = text[0].replace("-d", "").strip("\"'") or " ", text[-1].strip()
     if "-d" in text[-1]:
@@ -143,15 +133,11 @@ def cut(arguments: list[str], stdin: str | None, folder: str | None) -> str:
 
 
 def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `awk -F, '{print NF}'` and `{print $N}`."""
-    separator = None
-    rest = list(arguments)
+    separator, rest = None, arguments
     if rest[0] == "-F":
-        separator = rest[1]
-        rest = rest[2:]
+        separator, rest = rest[1], rest[2:]
     elif rest[0].startswith("-F"):
-        separator = rest[0][2:]
-        rest = rest[1:]
+        separator, rest = rest[0][2:], rest[1:]
     if len(rest) != 1 or (separator and len(separator) != 1):
         raise NotKnown
     program = rest[0].strip().strip("{}").strip().rstrip(";").strip()
@@ -165,20 +151,12 @@ def awk(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def head(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `head -n N`, `head -N`, `head -1`."""
-    return "".join((stdin or "").splitlines(keepends=True)[: lines_wanted(arguments)])
-
-
-def tail(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `tail -n N`, `tail -1`."""
-    return "".join((stdin or "").splitlines(keepends=True)[-lines_wanted(arguments) :])
-
-
-def lines_wanted(arguments: list[str]) -> int:
-    """The number of lines that `head` or `tail` must print."""
+def lines(arguments: list[str], stdin: str | None, folder: str | None, at_end: bool = False) -> str:
+    """The output of `head -n N`, `head -N`, `tail -1`."""
     text = "".join(arguments).replace("-n", "").replace("-", "")
-    return int(text) if text else 10
+    count = int(text) if text else 10
+    found = (stdin or "").splitlines(keepends=True)
+    return "".join(found[-count:] if at_end else found[:count])
 
 
 def printf(arguments: list[str], stdin: str | None, folder: str | None) -> str:
@@ -193,32 +171,24 @@ def printf(arguments: list[str], stdin: str | None, folder: str | None) -> str:
     found = ""
     for start in range(0, max(len(values), 1), len(marks)):
         group = [*values[start : start + len(marks)], *[""] * len(marks)][: len(marks)]
-        written = [formatted(mark, value) for mark, value in zip(marks, group, strict=True)]
-        found += "".join(piece + value for piece, value in zip(pieces, [*written, ""], strict=True))
+        for number, (mark, value) in enumerate(zip(marks, group, strict=True)):
+            found += pieces[number]
+            if mark in ("%s", "%d"):
+                found += value
+            elif not value.isdigit() or (value.startswith("0") and value != "0"):  # a leading zero would be octal
+                raise NotKnown
+            else:
+                found += mark % int(value)
+        found += pieces[-1]
     return found
 
 
-def formatted(mark: str, value: str) -> str:
-    """A value as `%s`, `%d` or `%02d` writes it."""
-    if mark in ("%s", "%d"):
-        return value
-    if not value.isdigit() or (value.startswith("0") and value != "0"):  # a leading zero would be octal
-        raise NotKnown
-    return mark % int(value)
-
-
 def sed(arguments: list[str], stdin: str | None, folder: str | None) -> str:
-    """The output of `sed 's/plain text/other text/g'`."""
     if len(arguments) != 1 or not arguments[0].startswith("s") or stdin is None:
         raise NotKnown
     mark = arguments[0][1]
     parts = arguments[0].split(mark)
-    if (
-        len(parts) != 4
-        or any(char in parts[1] for char in "\\.*[]^$")
-        or any(char in parts[2] for char in "\\&")
-        or parts[3] not in ("", "g")
-    ):
+    if len(parts) != 4 or set(parts[1]) & set("\\.*[]^$") or set(parts[2]) & set("\\&") or parts[3] not in ("", "g"):
         raise NotKnown
     count = -1 if parts[3] else 1
     return "\n".join(line.replace(parts[1], parts[2], count) for line in stdin.split("\n"))
@@ -257,8 +227,8 @@ TOOLS: dict[str, Callable[[list[str], str | None, str | None], str]] = {
     "tr": translate,
     "cut": cut,
     "awk": awk,
-    "head": head,
-    "tail": tail,
+    "head": lines,
+    "tail": partial(lines, at_end=True),
     "printf": printf,
     "sed": sed,
     "cat": same,

@@ -6,6 +6,7 @@ What POSIX leaves undefined, or what depends on the locale, is refused: nothing 
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from cfglint.source.annotations import Any, Iterable
@@ -34,7 +35,7 @@ CLASSES["alpha"] = CLASSES["lower"] + CLASSES["upper"]
 CLASSES["alnum"] = CLASSES["alpha"] + CLASSES["digit"]
 CLASSES["punct"] = "".join(char for char in map(chr, range(33, 127)) if not char.isalnum())
 SPECIAL = "\\.[]()*+?{}|^$"
-EXTENDED = "?*+@!"  # before a parenthesis: patterns of `shopt -s extglob`
+EXTENDED = re.compile(r"(?<!\\)[?*+@!]\(").search  # patterns of `shopt -s extglob`, which `[[ ]]` always understands
 
 
 class UnclearPattern(Exception):
@@ -67,21 +68,18 @@ class Automaton:
         if kind == "either":
             return self.state(("split",), *(self.build(each, after) for each in node[1]))
         if kind == "repeat":
-            return self.repeated(node[1], node[2], node[3], after)
+            _, inner, least, most = node
+            if most is None:
+                again = self.state(("split",), after)
+                self.following[again].insert(0, self.build(inner, again))
+                after = again
+            else:
+                for _ in range(most - least):
+                    after = self.state(("split",), self.build(inner, after), after)
+            for _ in range(least):
+                after = self.build(inner, after)
+            return after
         return self.state(node, after)
-
-    def repeated(self, node: Node, least: int, most: int | None, after: int) -> int:
-        """The first state of a node that is matched several times."""
-        if most is None:
-            again = self.state(("split",), after)
-            self.following[again].insert(0, self.build(node, again))
-            after = again
-        else:
-            for _ in range(most - least):
-                after = self.state(("split",), self.build(node, after), after)
-        for _ in range(least):
-            after = self.build(node, after)
-        return after
 
     def closed(self, states: Iterable[int], at: int, size: int) -> list[int]:
         """The states that are reached without a character, at a position of a string of this size; those that take one, and the last."""
@@ -101,8 +99,22 @@ class Automaton:
         return found
 
     def after(self, states: list[int], char: str) -> list[int]:
-        """The states after those that take a character."""
-        return [each for state in states if takes(self.conditions[state], char) for each in self.following[state]]
+        """The states after those that take a character.
+
+        Raises UnclearPattern for a letter of another script in a set, whose class the locale decides.
+        """
+        found: list[int] = []
+        for state in states:
+            condition = self.conditions[state]
+            takes = condition[0] == "any"
+            if condition[0] == "set":
+                _, is_negated, characters, is_wide = condition
+                takes = (char in characters) != is_negated
+                if is_wide and char not in characters and not char.isascii():
+                    raise UnclearPattern
+            if takes:
+                found.extend(self.following[state])
+        return found
 
     def ends(self, value: str, start: int, budget: Budget) -> list[int]:
         """The positions at which a match that begins at one can end, in order."""
@@ -141,20 +153,6 @@ def charged(cost: int, budget: Budget) -> int:
     return cost % PER_STEP
 
 
-def takes(condition: Node, char: str) -> bool:
-    """Whether a state takes a character. Raises Unclear for a letter of another script in a set, whose class the locale decides."""
-    if condition[0] == "any":
-        return True
-    if condition[0] != "set":
-        return False
-    characters: str = condition[2]
-    if char in characters:
-        return not condition[1]
-    if not char.isascii() and condition[3]:
-        raise UnclearPattern
-    return bool(condition[1])
-
-
 @lru_cache(PATTERNS)
 def expression(pattern: str) -> Automaton | None:
     """The automaton of an extended regular expression of POSIX; None if its meaning is not certain."""
@@ -169,7 +167,7 @@ def expression(pattern: str) -> Automaton | None:
 @lru_cache(PATTERNS)
 def glob(pattern: str, backwards: bool = False) -> Automaton | None:
     """The automaton of a pattern of the shell, or of that pattern read backwards; None if its meaning is not certain."""
-    if is_extended(pattern):
+    if EXTENDED(pattern):
         return None
     nodes: list[Node] = []
     parser = PatternParser(pattern)
@@ -189,16 +187,6 @@ def glob(pattern: str, backwards: bool = False) -> Automaton | None:
         return None
 
 
-def is_extended(pattern: str) -> bool:
-    """Whether a pattern of the shell may be one of `shopt -s extglob`, such as `+([0-9])`, which `[[ ]]` always understands."""
-    at = pattern.find("(")
-    while at >= 0:
-        if at and pattern[at - 1] in EXTENDED and pattern[at - 2 : at - 1] != "\\":
-            return True
-        at = pattern.find("(", at + 1)
-    return False
-
-
 def single(char: str) -> Node:
     return "set", False, char, False
 
@@ -210,11 +198,9 @@ class PatternParser(Record):
     at: int = 0
 
     def peek(self) -> str:
-        """The next character, empty at the end."""
         return self.pattern[self.at : self.at + 1]
 
     def take(self) -> str:
-        """Take the next character."""
         self.at += 1
         return self.pattern[self.at - 1]
 
@@ -259,30 +245,27 @@ class PatternParser(Record):
         return ("start",) if char == "^" else ("end",) if char == "$" else single(char)
 
     def repeated(self, node: Node) -> Node:
-        """A node with `*`, `+`, `?` or `{n,m}` behind it."""
+        """A node with `*`, `+`, `?`, `{n}`, `{n,}` or `{n,m}` behind it."""
         char = self.peek()
         if not char or char not in "*+?{":
             return node
         if node[0] in ("start", "end"):
             raise UnclearPattern
         self.take()
-        least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(char) or self.bounds()
+        least, most = {"*": (0, None), "+": (1, None), "?": (0, 1)}.get(char, (0, 0))
+        if char == "{":
+            close = self.pattern.find("}", self.at)
+            first, comma, second = self.pattern[self.at : close].partition(",") if close >= 0 else ("", "", "")
+            if not all(each.isascii() and each.isdigit() and len(each) < 4 for each in (first, second or "0")):
+                raise UnclearPattern
+            self.at = close + 1
+            least = int(first)
+            most = int(second) if second else None if comma else least
+            if least > MOST_REPEATS or (most is not None and not least <= most <= MOST_REPEATS):
+                raise UnclearPattern
         if self.peek() and self.peek() in "*+?{":
             raise UnclearPattern  # several in a row are undefined
         return "repeat", node, least, most
-
-    def bounds(self) -> tuple[int, int | None]:
-        """The numbers of `{n}`, `{n,}` or `{n,m}`."""
-        close = self.pattern.find("}", self.at)
-        first, comma, second = self.pattern[self.at : close].partition(",") if close >= 0 else ("", "", "")
-        if not all(each.isascii() and each.isdigit() and len(each) < 4 for each in (first, second or "0")):
-            raise UnclearPattern
-        self.at = close + 1
-        least = int(first)
-        most = int(second) if second else None if comma else least
-        if least > MOST_REPEATS or (most is not None and not least <= most <= MOST_REPEATS):
-            raise UnclearPattern
-        return least, most
 
     def bracket(self, negations: str, escapes: bool) -> Node:
         """`[abc]`, after its opening bracket; a backslash in it is an escape in patterns of the shell only, else it may be a quoted one."""
@@ -302,7 +285,10 @@ class PatternParser(Record):
             char = self.member(escapes)
             if self.peek() == "-" and self.pattern[self.at + 1 : self.at + 2] not in ("]", ""):
                 self.take()
-                found, wide = found + between(char, self.member(escapes)), True
+                last = self.member(escapes)
+                if not any(low <= char <= last <= high for low, high in RANGES.items()):
+                    raise UnclearPattern  # a locale may order it in another way
+                found, wide = found + "".join(map(chr, range(ord(char), ord(last) + 1))), True
             else:
                 found += char
         if not self.peek():
@@ -316,11 +302,3 @@ class PatternParser(Record):
         if (char == "[" and self.peek() and self.peek() in ".=:") or (char == "\\" and not (escapes and self.peek())):
             raise UnclearPattern
         return self.take() if char == "\\" and escapes else char
-
-
-def between(first: str, last: str) -> str:
-    """The characters of a range. Raises Unclear for one that a locale may order in another way."""
-    for low, high in RANGES.items():
-        if low <= first <= last <= high:
-            return "".join(map(chr, range(ord(first), ord(last) + 1)))
-    raise UnclearPattern

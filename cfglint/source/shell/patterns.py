@@ -60,27 +60,25 @@ def replaced(value: str, pattern: str, replacement: str, operator: str, budget: 
             return None
         cut = ends[-1] if ends else 0
         return value if not ends else value[: len(value) - cut] + replacement if at_end else replacement + value[cut:]
-    return limited(budget, lambda part: substituted(value, automaton, replacement, operator == "//", part))
 
+    def substituted(budget: Budget) -> str:
+        found: list[str] = []
+        at = kept = 0
+        while at < len(value):
+            ends = automaton.ends(value, at, budget)  # the longest match counts
+            if not ends or ends[-1] == at:
+                at += 1
+                continue
+            found += [value[kept:at], replacement]
+            at = kept = ends[-1]
+            if operator != "//":
+                break
+        return "".join([*found, value[kept:]])
 
-def substituted(value: str, automaton: matching.Automaton, replacement: str, every: bool, budget: Budget) -> str:
-    """A string with the longest match at the first place replaced, or at every place."""
-    found: list[str] = []
-    at = kept = 0
-    while at < len(value):
-        ends = automaton.ends(value, at, budget)
-        if not ends or ends[-1] == at:
-            at += 1
-            continue
-        found += [value[kept:at], replacement]
-        at = kept = ends[-1]
-        if not every:
-            break
-    return "".join([*found, value[kept:]])
+    return limited(budget, substituted)
 
 
 def fits(pattern: Text, value: str, budget: Budget) -> Truth:
-    """Whether a string matches a pattern."""
     known = pattern.value
     if known is None:
         return Unknown(*pattern.reasons)

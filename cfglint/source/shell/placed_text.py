@@ -1,4 +1,4 @@
-"""Strings of a shell script with the place where each of their characters was written, and with unknown parts."""
+"""Strings of a shell script with the place where each of their characters was written, and with unknown parts; the words of pieces."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from zlib import crc32
 from cfglint.evaluate import Choice, Reason, Unknown, distinct
 from cfglint.source.annotations import Callable, Iterable, Iterator, Sequence
 from cfglint.source.record import Record
+from cfglint.source.shell.reasons import from_caller
 
 Place = tuple[str, int, int]  # path, start and end offset in its text
 
 BLANKS = " \t\n"
 UNKNOWN = "<?>"  # how an unknown part is shown
 LONGEST_SOURCE = 500
+MOST_FIELDS = 2_000
 LONGEST_NAME = 80  # of a variable that has a default
 DEFAULTED = re.compile(r"""\$\{(\w+):?[-=]["']?\Z""")  # before the default of a parameter
 
@@ -33,7 +35,6 @@ class TextPart(Record):
     options: tuple[str, ...] = ()
 
     def cut(self, start: int, end: int) -> TextPart:
-        """Some of the characters of a known part."""
         text = (self.text or "")[start:end]
         if self.place is None:
             return TextPart(text)
@@ -64,7 +65,6 @@ class Text:
 
     @property
     def reasons(self) -> tuple[Reason, ...]:
-        """The reasons why it is unknown."""
         return () if self.known else distinct(reason for part in self.parts for reason in part.reasons)
 
     @property
@@ -121,7 +121,6 @@ class Text:
 
 
 def literal(text: str) -> Text:
-    """A known string that was computed."""
     return Text((TextPart(text),))
 
 
@@ -181,7 +180,6 @@ def in_call_without_arguments(text: Text) -> Text:
 
 
 def any_number(reason: Reason, source: str = "") -> Text:
-    """An unknown number of unknown words."""
     return Text([Differing(None, None, (reason,), source)])
 
 
@@ -201,7 +199,6 @@ def may_be_no_word(text: Text) -> bool:
 
 
 def joined(texts: Iterable[Text], separator: str = " ") -> Text:
-    """Strings with a separator between them."""
     parts: list[TextPart] = []
     for index, text in enumerate(texts):
         if index:
@@ -275,7 +272,6 @@ def around_mark(word: Text) -> tuple[Text, Text]:
 
 
 def after_mark(word: Text) -> Text:
-    """The part of a word after the first `=`."""
     return around_mark(word)[1]
 
 
@@ -283,3 +279,44 @@ def parameter_with_default(text: str, place: int) -> str:
     """The parameter whose default begins at a place of a script, as `BATCH` in `${BATCH:-4}`; empty elsewhere."""
     match = DEFAULTED.search(text, max(0, place - LONGEST_NAME), place)
     return match[1] if match else ""
+
+
+class Piece(Record):
+    """A part of a word: `splits` for an expansion without quotes, `fields` for several words (`"$@"`)."""
+
+    text: Text = EMPTY
+    splits: bool = False
+    fields: list[Text] | None = None
+
+
+def split_by_bash(parts: Sequence[TextPart]) -> Sequence[TextPart]:
+    """The parts of a word without quotes, marked if it is only one unknown value, which bash splits into words."""
+    if len(parts) != 1 or parts[0].text is not None:
+        return parts
+    kind = MayBeNoWord if all(map(from_caller, parts[0].reasons)) else AnyNumber
+    return [kind(None, None, parts[0].reasons, parts[0].source, parts[0].options)]
+
+
+def assembled(pieces: list[Piece], separators: str) -> list[Text]:
+    if len(pieces) == 1 and pieces[0].fields is None and not pieces[0].splits:
+        return [pieces[0].text]
+    words: list[list[TextPart]] = []
+    open_word = False  # whether the next piece belongs to the last word
+    for piece in pieces:
+        leads = trails = False
+        fields = [piece.text] if piece.fields is None else piece.fields
+        if piece.splits and piece.fields is None:
+            fields, leads, trails = split(piece.text, separators)
+        open_word = open_word and not leads
+        for field in fields:
+            if open_word:
+                words[-1].extend(field.parts)
+            else:
+                words.append([*field.parts])
+            open_word = False
+        open_word = (bool(fields) or open_word) and not trails
+    return [Text(parts) for parts in words[:MOST_FIELDS]]
+
+
+def there(values: list[Text]) -> list[Text]:
+    return [value for value in values if value is not GAP]

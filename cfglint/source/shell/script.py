@@ -46,19 +46,16 @@ class Script:
         self._parsed = parsed
         self._starts: list[int] = []
         if parts is not None:
-            self._from_parts(parts)
-
-    def _from_parts(self, parts: Text) -> None:
-        text = ""
-        for number, part in enumerate(parts.parts):
-            self._starts.append(len(text))
-            if part.text is None:
-                name = f"{PLACEHOLDER}{number}"
-                self.unknown[name] = Text((part,))
-                text += f"${{{name}}}"
-            else:
-                text += part.text
-        self.text = text[:LONGEST]
+            composed = ""
+            for number, part in enumerate(parts.parts):
+                self._starts.append(len(composed))
+                if part.text is None:
+                    name = f"{PLACEHOLDER}{number}"
+                    self.unknown[name] = Text((part,))
+                    composed += f"${{{name}}}"
+                else:
+                    composed += part.text
+            self.text = composed[:LONGEST]
 
     @property
     def verbatim(self) -> bool:
@@ -88,7 +85,6 @@ class Script:
         return path, first + inside, first + inside + end - start
 
     def literal(self, start: int, end: int) -> Text:
-        """Characters of the source, unchanged."""
         if start >= end:
             return EMPTY
         if self._parts is None:
@@ -101,9 +97,14 @@ def root_of(text: str) -> SyntaxNode | None:
     """The root of the syntax tree of a source; None if building it took too long."""
     if text.count("((") * len(text) > MOST_LOOKED_AHEAD:
         return None
+    import re
     import time
 
-    plain = with_separate_marks(without_inline_comments(text)).translate(IN_ASCII).encode("ascii")
+    if "`#" in text:  # comments between backquotes, which have no meaning and which the grammar does not accept
+        text = re.sub(r"`#[^`\n]*`", lambda match: " " * len(match.group()), text)
+    if "<<" in text:
+        text = with_separate_marks(text)
+    plain = text.translate(IN_ASCII).encode("ascii")
     limit = time.monotonic() + SECONDS
     calls = count()
     try:
@@ -122,23 +123,12 @@ def part_of(node: SyntaxNode, field: str) -> SyntaxNode | None:
     return node.child_by_field_name(field)
 
 
-def without_inline_comments(text: str) -> str:
-    """The source with spaces for comments between backquotes, which have no meaning and which the grammar does not accept."""
-    if "`#" not in text:
-        return text
-    import re
-
-    return re.sub(r"`#[^`\n]*`", lambda match: " " * len(match.group()), text)
-
-
 def with_separate_marks(text: str) -> str:
     """The source with a blank behind each mark of a here-document that an operator follows: `<<EOF>file`.
 
     The grammar reads a mark up to the next blank. To keep all offsets, the blank takes the last character of the mark, and a line break
     that of its end.
     """
-    if "<<" not in text:
-        return text
     import re
 
     marks = re.finditer(r"(?<!<)<<-?[ \t]*([A-Za-z_]\w+)(?=[>|;&)])", text)

@@ -33,19 +33,7 @@ BY_SHELL = frozenset(  # names that bash sets
     "COLUMNS COMP_WORDBREAKS DIRSTACK EUID FUNCNAME GROUPS HISTCMD HOSTNAME HOSTTYPE IFS LINENO LINES MACHTYPE OLDPWD OPTARG OPTERR OPTIND "
     "OSTYPE PIPESTATUS PS4 PWD REPLY SHELL SHELLOPTS SHLVL UID".split()
 )
-BY_LAUNCHER = (
-    "BASH",
-    "SLURM_",
-    "OMPI_",
-    "PMI",
-    "RANK",
-    "LOCAL_",
-    "GROUP_",
-    "ROLE_",
-    "WORLD_SIZE",
-    "MASTER_",
-    "TORCHELASTIC_",
-)  # beginnings
+BY_LAUNCHER = tuple("BASH SLURM_ OMPI_ PMI RANK LOCAL_ GROUP_ ROLE_ WORLD_SIZE MASTER_ TORCHELASTIC_".split())  # beginnings
 SECRET = ("TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")  # in names whose values nobody asks for
 
 
@@ -74,7 +62,6 @@ class State(Record):
     unclear_status: bool = False
 
     def copy(self) -> State:
-        """A copy of the state that can be changed independently."""
         return changed(
             self,
             variables=dict(self.variables),
@@ -85,7 +72,6 @@ class State(Record):
         )
 
     def take(self, other: State) -> None:
-        """Continue with another state."""
         for name in State.__fields__:
             setattr(self, name, getattr(other, name))
 
@@ -107,7 +93,10 @@ class State(Record):
 
     def is_unset(self, name: str) -> bool:
         """Whether a variable is known not to be set."""
-        return name in self.unset or (self.knows_environment and is_of_environment(name))
+        if name in self.unset or not self.knows_environment:
+            return name in self.unset
+        upper = name.upper()  # only the environment sets it, and its value is asked for
+        return name.isidentifier() and not (name in BY_SHELL or name.startswith(BY_LAUNCHER) or any(word in upper for word in SECRET))
 
     def assign(self, name: str, value: Value) -> None:
         """Set a variable, or the first element of an array; a value that has grown too long is unknown."""
@@ -124,13 +113,11 @@ class State(Record):
         self.unset.discard(name)
 
     def remove(self, name: str) -> None:
-        """Unset a variable."""
         self.variables.pop(name, None)
         self.exported.discard(name)
         self.unset.add(name)
 
     def environment(self) -> dict[str, Text]:
-        """The exported variables."""
         exported = self.exported
         if not exported:
             return {}
@@ -150,7 +137,7 @@ class State(Record):
         self.functions = {**other.functions, **self.functions}
         if self.folder != other.folder:
             self.folder = None
-        if positional(self) != positional(other):
+        if spelled(self.positional) != spelled(other.positional):
             self.positional = [any_number(reason)]
 
 
@@ -169,7 +156,6 @@ class Saved(Record):
             self.unset |= state.unset & {name}
 
     def restore(self, state: State) -> None:
-        """Restore the saved values."""
         for name, value in self.values.items():
             if value is None:
                 state.variables.pop(name, None)
@@ -179,23 +165,12 @@ class Saved(Record):
         state.unset = (state.unset - self.values.keys()) | self.unset
 
 
-def is_of_environment(name: str) -> bool:
-    """Whether only the environment sets a variable, and its value is asked for."""
-    upper = name.upper()
-    return name.isidentifier() and not (name in BY_SHELL or name.startswith(BY_LAUNCHER) or any(word in upper for word in SECRET))
-
-
 def spelled(value: Value | None) -> ConfigValue:
     if isinstance(value, Text):
         return value.string
     if isinstance(value, list):
         return [text.string for text in value]
     return {key: text.string for key, text in value.items()} if isinstance(value, dict) else None
-
-
-def positional(state: State) -> list[str] | None:
-    """The parameters for a comparison."""
-    return None if state.positional is None else [text.string for text in state.positional]
 
 
 def either(here: Value | None, there: Value | None, reason: Reason) -> Value:

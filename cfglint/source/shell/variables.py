@@ -13,17 +13,11 @@ from cfglint.source.shell.started_command import begins
 from cfglint.source.shell.state import Saved
 
 
-def assignments(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `A=1 B=2` on a line of its own."""
-    for child in node.children:
-        if child.type == "variable_assignment":
-            assignment(shell, child)
-    return True
-
-
 def assignment(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`."""
-    assign(shell, node)
+    """Follow `name=value`, `name+=value`, `name=(...)`, `name[index]=value`, or several of them on a line of their own."""
+    for child in node.children if node.type == "variable_assignments" else [node]:
+        if child.type == "variable_assignment":
+            assign(shell, child)
     return True
 
 
@@ -33,8 +27,20 @@ def assign(shell: Execution, node: SyntaxNode, anew: bool = False) -> str:
     name = shell.source(target)
     adds = shell.source(node.children[1]) == "+=" if len(node.children) > 1 else False
     if name.endswith("]"):
-        assign_element(shell, name, value, adds)
-        return name.partition("[")[0]
+        name, _, key = name.removesuffix("]").partition("[")
+        text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
+        current = shell.state.variables.get(name)
+        if isinstance(current, dict):
+            key = key.strip("\"'")
+            shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
+        elif key.isdigit() and len(key) < 5 and not (isinstance(current, list) and any(map(of_any_number, current))):
+            values = list(current) if isinstance(current, list) else [] if current is None else [current]
+            values.extend([GAP] * (int(key) + 1 - len(values)))
+            values[int(key)] = values[int(key)] + text if adds else text
+            shell.state.assign(name, values)
+        else:
+            shell.state.assign(name, [any_number(computed(f"{name}[{key}]"))])
+        return name
     if value is not None and value.type == "array":
         assign_array(shell, name, value, adds)
         return name
@@ -94,29 +100,10 @@ def key_of(shell: Execution, node: SyntaxNode) -> str | None:
 
 
 def member(shell: Execution, node: SyntaxNode) -> Text:
-    """The value of a member of an array that has a key."""
     return shell.expander().string(node.start_byte + shell.source(node).index("]=") + 2, node.end_byte)
 
 
-def assign_element(shell: Execution, target: str, value: SyntaxNode | None, adds: bool) -> None:
-    """Assign `name[key]=value`, `name[key]+=value`."""
-    name, _, key = target.removesuffix("]").partition("[")
-    text = shell.expander().string(value.start_byte, value.end_byte) if value is not None else EMPTY
-    current = shell.state.variables.get(name)
-    if isinstance(current, dict):
-        key = key.strip("\"'")
-        shell.state.assign(name, {**current, key: current.get(key, EMPTY) + text if adds else text})
-    elif key.isdigit() and len(key) < 5 and not (isinstance(current, list) and any(map(of_any_number, current))):
-        values = list(current) if isinstance(current, list) else [] if current is None else [current]
-        values.extend([GAP] * (int(key) + 1 - len(values)))
-        values[int(key)] = values[int(key)] + text if adds else text
-        shell.state.assign(name, values)
-    else:
-        shell.state.assign(name, [any_number(computed(f"{name}[{key}]"))])
-
-
 def declaration(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `export`, `local`, `declare`, `typeset`, `readonly`."""
     what = shell.source(node.children[0])
     exports = what == "export"
     local = what in ("local", "declare", "typeset")
@@ -134,15 +121,16 @@ def declaration(shell: Execution, node: SyntaxNode) -> Truth:
         if child.type == "variable_assignment":
             name = shell.source(part_of(child, "name"))
             anew = local and bool(shell.locals) and name not in shell.locals[-1].values
-            if local:
-                keep_local(shell, name)
+            if local and shell.locals:
+                shell.locals[-1].add(shell.state, name)
             if associative and not isinstance(shell.state.variables.get(name), dict):
                 shell.state.assign(name, {})
             name = assign(shell, child, anew)
         elif is_name(text):
             name = text
-            if local:
-                hide(shell, name)
+            if local and shell.locals and name not in shell.locals[-1].values:
+                shell.locals[-1].add(shell.state, name)
+                shell.state.remove(name)  # a local variable without a value, even if the name has one outside of the function
             if associative and not isinstance(shell.state.variables.get(name), dict):
                 shell.state.assign(name, {})
         else:
@@ -153,46 +141,28 @@ def declaration(shell: Execution, node: SyntaxNode) -> Truth:
     return True
 
 
-def keep_local(shell: Execution, name: str) -> None:
-    """Save the value of a name outside of the function."""
-    if shell.locals:
-        shell.locals[-1].add(shell.state, name)
-
-
-def hide(shell: Execution, name: str) -> None:
-    """Declare a local variable without a value: it is unset, even if the name has a value outside of the function."""
-    if shell.locals and name not in shell.locals[-1].values:
-        keep_local(shell, name)
-        shell.state.remove(name)
-
-
 def unset(shell: Execution, node: SyntaxNode) -> Truth:
-    """Follow `unset name`."""
     for child in node.children[1:]:
         text = shell.source(child).strip("\"'")
-        if text.endswith("]"):
-            unset_element(shell, text)
-        elif not text.startswith("-"):
-            shell.state.remove(text)
+        if not text.endswith("]"):
+            if not text.startswith("-"):
+                shell.state.remove(text)
+            continue
+        name, _, key = text.removesuffix("]").partition("[")
+        current = shell.state.variables.get(name)
+        if isinstance(current, dict):
+            shell.state.assign(name, {other: value for other, value in current.items() if other != key})
+        elif isinstance(current, list) and key.isdigit() and len(key) < 5 and not any(map(of_any_number, current)):
+            values = [GAP if place == int(key) else value for place, value in enumerate(current)]  # the others keep their indexes
+            while values and values[-1] is GAP:
+                values.pop()
+            shell.state.assign(name, values)
+        elif isinstance(current, Text) and key.isdigit():
+            if not int(key):
+                shell.state.remove(name)
+        elif current is not None:
+            shell.state.assign(name, [any_number(computed(text))])
     return True
-
-
-def unset_element(shell: Execution, target: str) -> None:
-    """Follow `unset name[key]`: the other elements of an array keep their indexes."""
-    name, _, key = target.removesuffix("]").partition("[")
-    current = shell.state.variables.get(name)
-    if isinstance(current, dict):
-        shell.state.assign(name, {each: value for each, value in current.items() if each != key})
-    elif isinstance(current, list) and key.isdigit() and len(key) < 5 and not any(map(of_any_number, current)):
-        values = [GAP if place == int(key) else text for place, text in enumerate(current)]
-        while values and values[-1] is GAP:
-            values.pop()
-        shell.state.assign(name, values)
-    elif isinstance(current, Text) and key.isdigit():
-        if not int(key):
-            shell.state.remove(name)
-    elif current is not None:
-        shell.state.assign(name, [any_number(computed(target))])
 
 
 def prefixes(shell: Execution, node: SyntaxNode) -> dict[str, Text]:

@@ -14,11 +14,9 @@ class Words(Loader):
     name = "sys.argv"
 
     def refusals(self, document: Document) -> list[Problem]:
-        """Return no problems: a command is always a list of words."""
         return []
 
     def construct(self, document: Document) -> ConfigTable:
-        """The values by option."""
         assert isinstance(document, CommandDocument)
         return {key: " ".join(words) if words else None for key, words in document.words.items()}
 

@@ -54,7 +54,6 @@ MOST = 12
 
 
 def command_name(text: Text) -> str:
-    """The name of a command, without its folder."""
     return text.string.rpartition("/")[2]
 
 
@@ -78,7 +77,18 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     if name in SIMPLE:
         return after_options(words[1:], frozenset())
     if name == "env":
-        return after_assignments(words[1:], environment)
+        index = 1
+        while index < len(words):
+            text = words[index].string
+            variable, mark, _ = text.partition("=")
+            if text.startswith("-"):
+                index += 2 if text in ("-u", "--unset", "-C", "--chdir") else 1
+            elif mark and variable.replace("_", "a").isalnum():
+                environment[variable] = after_mark(words[index])
+                index += 1
+            else:
+                break
+        return words[index:]
     if name in RUNNERS:
         at = next((index for index, word in enumerate(words[:4]) if word.string == "run"), None)
         return after_options(words[at + 1 :], VALUED.get(name, frozenset())) if at else None
@@ -89,7 +99,11 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
         marks = [index for index, word in enumerate(words) if word.string == "--"]
         return words[marks[0] + 1 :] if [word.string for word in words[1:3]] == ["job", "submit"] and marks else None
     if name in ("mpirun", "mpiexec"):
-        return mpi_program(words[1:])
+        index = 1
+        while index < len(words) and words[index].string.startswith("-"):
+            text = words[index].string  # `-x NAME` and `--mca A B` have words of their own
+            index += 3 if text in ("--mca", "-mca", "-genv", "--gmca") else 2 if text in MPIRUN else 1
+        return words[index:]
     if name not in VALUED:
         return None
     rest = after_options(words[1:], VALUED[name])
@@ -113,39 +127,11 @@ def after_options(words: list[Text], valued: frozenset[str]) -> list[Text]:
     return words[index:]
 
 
-def after_assignments(words: list[Text], environment: dict[str, Text]) -> list[Text]:
-    """The command after `env A=1 -u B`."""
-    index = 0
-    while index < len(words):
-        text = words[index].string
-        name, mark, _ = text.partition("=")
-        if text in ("-u", "--unset", "-C", "--chdir", "-S"):
-            index += 2 if text != "-S" else 1
-        elif text.startswith("-"):
-            index += 1
-        elif mark and name.replace("_", "a").isalnum():
-            environment[name] = after_mark(words[index])
-            index += 1
-        else:
-            break
-    return words[index:]
-
-
-def mpi_program(words: list[Text]) -> list[Text]:
-    """The program of mpirun, whose `-x NAME` and `--mca A B` have words of their own."""
-    index = 0
-    while index < len(words) and words[index].string.startswith("-"):
-        text = words[index].string
-        index += 3 if text in ("--mca", "-mca", "-genv", "--gmca") else 2 if text in MPIRUN else 1
-    return words[index:]
-
-
 def keeps_environment(words: list[Text]) -> bool:
     """Whether what a command starts gets the environment of its caller, and nothing that is not read adds to it."""
-    changing = any(command_name(word) in (*RUNNERS, RAY, "env", "sudo") for word in words[:MOST])
-    return not changing and not any(
-        word.string in ("-l", "-lc", "-i", "-ic", "-li", "-lic", "--login", "--rcfile") for word in words[:MOST]
-    )
+    changing = (*RUNNERS, RAY, "env", "sudo")
+    login = ("-l", "-lc", "-i", "-ic", "-li", "-lic", "--login", "--rcfile")
+    return not any(command_name(word) in changing or word.string in login for word in words[:MOST])
 
 
 def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
@@ -162,7 +148,6 @@ def called_script(words: list[Text]) -> tuple[Text, list[Text]] | None:
 
 
 def script_of(words: list[Text]) -> Text | None:
-    """The script that `bash -c SCRIPT` runs."""
     if not words or command_name(words[0]) not in SHELLS:
         return None
     for index, word in enumerate(words[1:], 1):

@@ -90,7 +90,7 @@ def step(model: str, run: Settings) -> TrainingStep:
 )
 def test_bytes_per_parameter_at_the_step(loaded: str, autocast: str | None, optimizer: str, per_parameter: float) -> None:
     run = Settings(loaded=loaded, autocast=autocast, optimizer=optimizer)
-    assert step("llama-3-8b", run).step().total == pytest.approx(per_parameter * 8_030_261_248)
+    assert step("llama-3-8b", run).moments()[-1].total == pytest.approx(per_parameter * 8_030_261_248)
 
 
 def test_mistral_with_checkpointing_peaks_at_the_step_whatever_the_micro_batch() -> None:
@@ -146,7 +146,7 @@ def test_recorded_bytes_per_parameter_of_the_engine() -> None:
     """deepspeed 0.19.8 on 2 processes: 12 bytes per parameter at the step of stages 1 and 2."""
     for stage in (1, 2):
         run = Settings(strategy="zero", ranks=2, autocast="bf16", sequence=8, zero=Zero(stage, reduce_bucket=5e5))
-        assert step("llama-2-7b", run).step().total == pytest.approx(12 * 6_738_415_616)
+        assert step("llama-2-7b", run).moments()[-1].total == pytest.approx(12 * 6_738_415_616)
 
 
 def test_offload_takes_states_and_gradients_off_the_gpu() -> None:
@@ -172,7 +172,7 @@ def test_fsdp_divides_by_the_ranks_and_upcasts_what_it_trains() -> None:
     """Measured with Llama-3-8B, foreach AdamW and mixed precision: 20 bytes per parameter over the GPUs."""
     for ranks, measured in ((2, 80.32), (4, 40.17)):
         run = Settings(strategy="fsdp", ranks=ranks, autocast="bf16", optimizer="adam_foreach", checkpointing=True)
-        assert step("llama-3-8b", run).step().total / GB == pytest.approx(measured, rel=0.001)
+        assert step("llama-3-8b", run).moments()[-1].total / GB == pytest.approx(measured, rel=0.001)
 
 
 def test_fsdp_with_adapters_covers_both_residual_streams() -> None:

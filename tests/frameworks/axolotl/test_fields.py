@@ -6,13 +6,13 @@ from cases import each_case
 from cfglint.frameworks.axolotl import NEWEST, TRANSFORMERS
 from cfglint.frameworks.axolotl._tables import RELEASES
 from cfglint.frameworks.axolotl.fields import FieldReading
-from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, top
+from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP
 from cfglint.frameworks.releases.history import TYPE
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.validation.pydantic import taken_as_they_are
 
 RELEASE = parse_version(NEWEST)
-FIELDS = top(RELEASE)
+FIELDS = HISTORY.fields(TOP, RELEASE)
 
 
 def new_reading():

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from cfglint.frameworks.axolotl.source_fields import find, read
+from schema_axolotl import read
+
+from cfglint.frameworks.axolotl.source_fields import find
 from cfglint.source.python.package import SourceError
 from records import check_cases
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import cfglint
 from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.llamafactory.releases import HISTORY, default, is_required, library
-from cfglint.frameworks.releases.accepted import within
+from cfglint.frameworks.llamafactory.releases import HISTORY, arguments, is_required, library
+from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import parse_version
 
 BASE = "model_name_or_path: m\nstage: sft\ndo_train: true\ndataset: d\ntemplate: llama3\noutput_dir: out\n"
@@ -83,18 +83,23 @@ def test_a_file_that_llamafactory_ships_is_not_missing_on_a_launch_line(tmp_path
 
 def test_a_default_that_a_factory_makes_and_a_field_without_a_default():
     """Both are read from the source: `default_factory=lambda: {"GPU": 1}`, and `model_name_or_path: str = field(metadata=...)`."""
-    found = {each: default("resources_per_worker", parse_version(each)) for each in ("0.9.1", "0.9.2", "0.9.4", "0.9.5")}
-    assert found == {"0.9.1": None, "0.9.2": {"GPU": 1}, "0.9.4": {"GPU": 1}, "0.9.5": None}
+    rows = {each: arguments(parse_version(each)).get("resources_per_worker") for each in ("0.9.1", "0.9.2", "0.9.4", "0.9.5")}
+    assert {each: row and row[DEFAULT] for each, row in rows.items()} == {
+        "0.9.1": None,
+        "0.9.2": {"GPU": 1},
+        "0.9.4": {"GPU": 1},
+        "0.9.5": None,
+    }
     assert [is_required("model_name_or_path", parse_version(each)) for each in ("0.8.3", "0.9.0")] == [True, False]
 
 
 def test_a_bound_of_a_library_means_the_newest_release_that_llamafactory_accepts():
     """`transformers>=4.46` allows 5.23.0, which LLaMA-Factory 0.9.5 does not: it requires 5.6.0 at most."""
     facts = LaunchFacts(target={"transformers": "5.23.0"}, bounds={"transformers": (">=4.46",)})
-    assert within(facts, {"transformers": "5.6.0"}).target == {"transformers": "5.6.0"}
-    assert within(facts, {"transformers": "4.40.2"}).target == {"transformers": "5.23.0"}
+    assert facts.within({"transformers": "5.6.0"}).target == {"transformers": "5.6.0"}
+    assert facts.within({"transformers": "4.40.2"}).target == {"transformers": "5.23.0"}
     stated = LaunchFacts(target={"transformers": "5.23.0"})
-    assert within(stated, {"transformers": "5.6.0"}).target == {"transformers": "5.23.0"}
+    assert stated.within({"transformers": "5.6.0"}).target == {"transformers": "5.23.0"}
 
 
 def test_a_fork_may_have_further_stages(tmp_path):

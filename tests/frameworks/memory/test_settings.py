@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from cfglint.batch.memory import Fsdp, Lora, Settings, Shape, Zero
-from cfglint.frameworks.memory.estimate import inputs_of
 from cfglint.frameworks.memory.named_models import model_of
 from examples import check_answers, launch_of
 
@@ -37,7 +36,7 @@ def test_the_settings_of_files(path, tmp_path, updating):
     def answer(kind, facts, texts):
         config = launch_of(kind, texts, str(tmp_path / str(next(folders))), {**FACTS, **facts}).configs[0]
         model = model_of(config)
-        found = inputs_of(config, model) if model is not None else None
+        found = config.part("memory", None, model) if model is not None else None
         if found is None:
             return ["not modelled"]
         lines = [unusual(found.settings, Settings()), *(f"or {unusual(each, found.settings)}" for each in found.alternatives)]

@@ -87,3 +87,12 @@ def test_a_comparison_of_two_keys_fails_on_the_one_that_is_no_number(written, ke
     [found] = refused(**written)
     assert (found[0], found[1][0]) == ("type", key)
     assert found[3].startswith("TypeError: '<' not supported between instances of")
+
+
+def test_the_defaults_of_a_run_do_not_decide_what_the_next_one_is_checked_for():
+    plan = Plan({"config": [COMPARES, EXCLUDES]})
+    found = []
+    for filled in ({}, {}, {"group": 1}, {"a": True}, {}):  # what a framework around the class fills in
+        check = Check(plan, {}, DEFAULTS | filled, (), lambda *_: None, lambda row: row["say"])
+        found.append([refusal.kind for refusal in check.refusals(WORDS)])
+    assert found == [[], [], ["compare"], ["a with b"], []]

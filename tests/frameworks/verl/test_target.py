@@ -113,8 +113,8 @@ def test_a_target_out_of_reach_changes_nothing(project, capsys, script, target, 
 
 def test_no_other_batch_is_tried_where_the_run_fails_for_another_reason(project, capsys, monkeypatch):
     tried = []
-    at = target.TargetSearch.at
-    monkeypatch.setattr(target.TargetSearch, "at", lambda self, batch: tried.append(batch) or at(self, batch))
+    accepted = target.accepted
+    monkeypatch.setattr(target, "accepted", lambda config, size, batch, most: tried.append(batch) or accepted(config, size, batch, most))
     script = changed(("log_prob_micro_batch_size_per_gpu", "log_prob_micro_batch_size"))
     assert fixed(project, script, "--global-batch", "512", "--target", "verl==0.9.1")[1] == script
     assert "is not read from verl 0.8.0 on" in "".join(capsys.readouterr())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.source.hydra.groups import ConfigGroups, group_of
+from cfglint.source.hydra.folders import ConfigGroups, group_of
 from cfglint.source.project_files import Project
 
 TREE = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.checks import OF_LAUNCHER
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.accelerate.releases import types
+from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning, types
 from cfglint.frameworks.accelerate.rules import KEYS_COMPARED, SAGEMAKER
 from cfglint.frameworks.accelerate.rules.refused import finding
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
@@ -77,3 +78,153 @@ def indexing_error(block: object) -> str | None:
     if not block:
         return None
     return "TypeError: string indices must be integers" if isinstance(block, str) else "TypeError: list indices must be integers or slices"
+
+
+COUNTS_PROCESSES = (0, 34)  # from here on a missing `num_processes` is added where the type is NO
+NO_SAGEMAKER = (1, 11)  # from here on the launcher looks up `parallelism_config`, which a SageMaker config does not have
+
+
+@rule("ACC021")
+def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
+    value = config.get("main_process_port")
+    if not isinstance(value, str) or not config.local or not config.spawns:
+        return
+    setting = config.setting("main_process_port")
+    fix = replace(setting, int(value), "remove the quotes", safe=True) if value.isdecimal() and len(value) < 6 else None
+    yield Finding(setting, f"`main_process_port` is the string {setting.spelled}, not an integer", fix=fix)
+
+
+@rule("ACC022")
+def mapping_for_use_cpu(config: AccelerateConfig) -> Iterator[Finding]:
+    if isinstance(config.get("use_cpu"), dict) and config.local:
+        yield Finding(config.setting("use_cpu"), "`use_cpu` is a mapping; it must be true or false", help="set `use_cpu` to true or false")
+
+
+@rule("ACC023")
+def sagemaker_not_launched(config: AccelerateConfig) -> Iterator[Finding]:
+    if config.get("compute_environment") != SAGEMAKER:
+        return
+    if config.distributed == "NO" and config.version >= COUNTS_PROCESSES and "num_processes" not in config.values:
+        path = config.documents[0].path
+        message = f"`distributed_type: NO` makes {config.release} add `num_processes`, which a SageMaker config does not have"
+        text = f"ValueError: The config file at {path} had unknown keys (['num_processes'])"
+        remedy = "use accelerate 0.33 or older to launch on SageMaker"
+        yield Finding(config.setting("distributed_type"), message, exception=text, fails_at="load", help=remedy)
+    elif config.version >= NO_SAGEMAKER:
+        message = f"`compute_environment` is {SAGEMAKER}, which {config.release} cannot launch"
+        remedy = "use accelerate 1.10 or older to launch on SageMaker"
+        yield Finding(config.setting("compute_environment"), message, depends_on=config.rest, help=remedy)
+
+
+@rule("ACC025")
+def num_processes_not_a_number(config: AccelerateConfig) -> Iterator[Finding]:
+    value = config.processes
+    if isinstance(value, (dict, list)) and config.spawns and config.local and config.machines == 1:
+        shown = None if isinstance(value, dict) else value
+        text = f"ValueError: Unsupported nproc_per_node value: {shown}"
+        yield mistyped(config.setting("num_processes"), "a number", text, "set `num_processes` to the number of GPUs")
+
+
+@rule("ACC026")
+def fewer_gpus_than_processes(config: AccelerateConfig) -> Iterator[Finding]:
+    value, each = config.get("gpu_ids"), config.per_machine
+    if not isinstance(value, str) or value == "all" or not config.spawns or not config.local or each is None:
+        return
+    named = len([part for part in value.split(",") if part.strip()])
+    if 1 < named < each:
+        setting = config.setting("gpu_ids")
+        message = f"`gpu_ids` names {named} GPUs, but `num_processes` starts {each}"
+        note = "one process has no GPU of its own" if named + 1 == each else f"{each - named} processes have no GPU of their own"
+        remedy = set_key("num_processes", named * config.processes // each) | set_key("gpu_ids", "all")
+        yield Finding(setting, message, related=(config.setting("num_processes"),), note=note, help=remedy)
+
+
+@rule("ACC017")
+def overridden_mixed_precision(config: AccelerateConfig) -> Iterator[Finding]:
+    trainer = config.trainer
+    if trainer is None or not config.precision_named or config.uses_deepspeed:
+        return
+    own = next((name for name in ("fp16", "bf16") if trainer.get(name)), None)
+    if own and own != config.precision:
+        setting = config.setting("mixed_precision")
+        message = f"`mixed_precision` is {setting.spelled}, which the Trainer's `{own}` overrides"
+        yield Finding(setting, message, related=(trainer.setting(own),), help=remove_key("mixed_precision"))
+
+
+ONE_ON = (1, 15)  # from here on the message has a word once that stood there twice
+
+
+@rule("ACC005")
+def missing_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
+    if not config.values or not config.local or "distributed_type" not in config.values:
+        return
+    remedy = "set `num_processes` to the number of GPUs, over all machines"
+    if HISTORY.fields("", config.version)["num_processes"][REQUIRED]:
+        if "num_processes" not in config.values:
+            text = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'"
+            message = "`num_processes` is missing, which accelerate before 0.34 requires in the file"
+            yield Finding(config.absent("num_processes"), message, exception=text, help=remedy)
+    elif config.processes == -1:
+        message = f"`num_processes` is missing, and `distributed_type` is {config.setting('distributed_type').spelled}"
+        yield Finding(config.absent("num_processes"), message, help=remedy)
+
+
+@rule("ACC007")
+def indivisible_num_processes(config: AccelerateConfig) -> Iterator[Finding]:
+    each, machines = config.per_machine, config.machines
+    if each and config.spawns and machines > 1 and config.processes % machines:
+        setting = config.setting("num_processes")
+        message = f"`num_processes` is {config.processes}, not a multiple of {machines} machines: only {each * machines} processes start"
+        yield Finding(setting, message, related=(config.setting("num_machines"),), help=set_key("num_processes", each * machines))
+
+
+@rule("ACC008")
+def fewer_processes_than_machines(config: AccelerateConfig) -> Iterator[Finding]:
+    if config.spawns and config.local and config.machines != 1 and config.per_machine == 0:
+        setting = config.setting("num_processes")
+        message = f"`num_processes`, the total, is {config.processes}, less than `num_machines` ({config.machines})"
+        remedy = f"set `num_processes: {config.machines}` or more: it is the total over all machines"
+        yield Finding(setting, message, related=(config.setting("num_machines"),), exception="AssertionError", help=remedy)
+
+
+def starts_one_of_many(config: AccelerateConfig) -> bool:
+    return config.distributed in ("NO", False) and type(config.processes) is int and config.processes > 1 and config.local
+
+
+@rule("ACC009")
+def single_process_launch(config: AccelerateConfig) -> Iterator[Finding]:
+    if starts_one_of_many(config):
+        setting = config.setting("distributed_type")
+        message = f"`distributed_type` is {setting.spelled}, which starts one process, but `num_processes` is {config.processes}"
+        yield Finding(setting, message, related=(config.setting("num_processes"),), help=set_key("distributed_type", "MULTI_GPU"))
+
+
+@rule("ACC014")
+def invalid_gpu_ids(config: AccelerateConfig) -> Iterator[Finding]:
+    value = config.get("gpu_ids")
+    if value is None or not config.local:
+        return
+    setting = config.setting("gpu_ids")
+    if not isinstance(value, str):
+        text = f"AttributeError: '{type(value).__name__}' object has no attribute 'split'"
+        yield Finding(
+            setting, f"`gpu_ids` is {setting.spelled}, not a string", exception=text, help=set_key("gpu_ids", str(value), ", with quotes")
+        )
+    elif value != "all" and "," not in value and config.distributed in spawning(config.version) and config.machines == 1:
+        words = "on" if config.version >= ONE_ON else "on on"
+        text = f"ValueError: Less than two GPU ids were configured and tried to run {words} multiple GPUs."
+        message = f"`gpu_ids` names one GPU, but `distributed_type: {config.distributed}` requires at least two"
+        yield Finding(setting, message, exception=text, help=set_key("gpu_ids", "all") | "list the GPUs")
+
+
+@rule("ACC015")
+def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
+    gpus = config.facts.gpus
+    if starts_one_of_many(config):
+        return
+    if gpus is not None and config.started is not None and config.started != gpus and "num_processes" in config.values:
+        setting = config.setting("num_processes")
+        started = "" if config.started == setting.value else f" (starts {config.started})"
+        message = f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}"
+        remedy = set_key("num_processes", gpus) | "pass --num_processes to accelerate launch"
+        yield Finding(setting, message, note=f"accelerate launch starts {counted(config.started, 'process')}", help=remedy)

@@ -8,7 +8,7 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.plugins import CLASSES
 from cfglint.frameworks.axolotl.refusals import MODEL
-from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, TOP, of_plugin, plugin_sections, top
+from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, PLUGIN_SECTIONS, TOP
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.validation.pydantic import MISSING
@@ -131,22 +131,15 @@ def other_releases(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
 
 
 def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> str | None:
-    """The suggestion for an unknown key: a similar key, or the plugin that defines it."""
-    near = OTHERS.get(key) or closest(config, path)
-    plugin = plugin_of(near or key, config) if len(path) == 1 else ""
-    if not plugin:
+    """The suggestion for an unknown key: a similar key, or the plugin that defines it, if the file does not load it."""
+    near, release, loaded = OTHERS.get(key) or closest(config, path), config.own_version, config.get("plugins")
+    name = near or key
+    sections = PLUGIN_SECTIONS if len(path) == 1 and name not in HISTORY.fields(TOP, release) else ()
+    folder = next((section.removeprefix(PLUGIN) for section in sections if name in HISTORY.fields(section, release)), "")
+    plugin = f"axolotl.integrations.{folder}.{CLASSES[folder][0]}" if folder else ""
+    if not plugin or (isinstance(loaded, list) and plugin in loaded):
         return f"did you mean `{near}`?" if near else None
     return f"did you mean `{near}`? It needs the plugin {plugin} in `plugins`" if near else f"add the plugin {plugin} to `plugins`"
-
-
-def plugin_of(key: str, config: AxolotlConfig) -> str:
-    """The plugin that defines a key and is not loaded by the file; empty if the key needs none."""
-    release = config.own_version
-    folders = [section.removeprefix(PLUGIN) for section in plugin_sections()]
-    folder = "" if key in top(release) else next((name for name in folders if key in of_plugin(name, release)), "")
-    name = f"axolotl.integrations.{folder}.{CLASSES[folder][0]}" if folder else ""
-    loaded = config.get("plugins")
-    return "" if isinstance(loaded, list) and name in loaded else name
 
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
@@ -171,7 +164,7 @@ def names_at(release: Version) -> tuple[set[str], set[str], set[str]]:
     """The keys of a release: at the top, those of plugins, and those of nested models."""
     if release not in _names_at:
         found = HISTORY.at(release)
-        of_plugins = {name for section in plugin_sections() for name in found.get(section, ())}
+        of_plugins = {name for section in PLUGIN_SECTIONS for name in found.get(section, ())}
         nested = {name for section, fields in found.items() if section != TOP and not section.startswith(PLUGIN) for name in fields}
         _names_at[release] = {*found[TOP]}, of_plugins, nested
     return _names_at[release]
@@ -184,30 +177,19 @@ _similar: dict[str, list[str]] = {}  # unknown key -> the names that resemble it
 
 def similar_names(key: str) -> list[str]:
     """The fields of any release that resemble a key, the most similar first."""
-    if key not in _similar:
-        from difflib import get_close_matches
-
-        names = [name for size in by_length() for name in names_that_may_resemble(key, size)]
-        _similar[key] = get_close_matches(key, names, len(names) or 1, SIMILAR)
-    return _similar[key]
-
-
-def by_length() -> dict[int, list[Spelling]]:
-    """The fields of all releases by the length of their names."""
     if not _by_length:
         for name in sorted({name for section in HISTORY.sections for name in HISTORY.names(section)}):
             _by_length.setdefault(len(name), []).append(spelled(name))
-    return _by_length
+    if key not in _similar:
+        from difflib import get_close_matches
 
-
-def names_that_may_resemble(key: str, size: int) -> list[str]:
-    """The fields with names of a length that may have so many characters of a key: a letter that the other one lacks equals none of it."""
-    least = SIMILAR * (size + len(key)) / 2
-    if min(size, len(key)) < least:
-        return []
-    letters = Spelling(key).letters
-    return [
-        name.key
-        for name in by_length()[size]
-        if size - (name.letters & ~letters).bit_count() >= least and len(key) - (letters & ~name.letters).bit_count() >= least
-    ]
+        letters, names = Spelling(key).letters, list[str]()
+        for size, spellings in _by_length.items():
+            least = SIMILAR * (size + len(key)) / 2  # characters of one that equal one of the other: at most those whose letter it has
+            names += [
+                name.key
+                for name in (spellings if min(size, len(key)) >= least else ())
+                if size - (name.letters & ~letters).bit_count() >= least and len(key) - (letters & ~name.letters).bit_count() >= least
+            ]
+        _similar[key] = get_close_matches(key, names, len(names) or 1, SIMILAR)
+    return _similar[key]

@@ -84,7 +84,7 @@ def shown(number: float) -> str:
 
 @rule("AXL063")
 def axolotl_deprecated_key(config: AxolotlConfig) -> Iterator[Finding]:
-    if not config.validation.accepted:
+    if config.model is None:
         return
     for old, new in RENAMED.items():
         if config.get(old) is not None:

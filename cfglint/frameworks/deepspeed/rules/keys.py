@@ -11,18 +11,22 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed._tables import IGNORING, REMOVED
 from cfglint.frameworks.deepspeed.batch import MESH_SINCE
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.models import EARLY, MONITORS, REPLACEMENTS, SECTIONS, TWICE, model_of, set_twice
-from cfglint.frameworks.deepspeed.releases import KEY_HISTORY, MODEL_HISTORY
+from cfglint.frameworks.deepspeed.models import (
+    EARLY,
+    KEY_HISTORY,
+    MODEL_HISTORY,
+    MONITORS,
+    REPLACEMENTS,
+    SECTIONS,
+    TWICE,
+    model_of,
+    set_twice,
+)
 from cfglint.frameworks.releases.history import SINCE
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import move, remove, rename
 from cfglint.frameworks.validation.pydantic import UNKNOWN, Invalid
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.validation.schema import Schema
-    from cfglint.source.similar_keys import Candidate
 
 MOST_TYPOS = 5000  # maximum number of ignored keys that are compared with known ones; a file with more of them contains data
 MOST_OTHERS = 20  # keys that resemble no known one
@@ -47,14 +51,11 @@ def config_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("KEY100")
 def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    for path, (since, exception) in REMOVED.items():
+    for path, (since, raised) in REMOVED.items():
         if config.version >= since and config.has(*path):
-            yield removed(config.setting(*path), since, exception)
-
-
-def removed(setting: Setting, since: Version, exception: str) -> Finding:
-    text = f"`{setting.name}` was removed in DeepSpeed {dotted(since)}"
-    return Finding(setting, text, exception=exception, fix=remove(setting, f"remove `{setting.name}`", safe=True), on_key=True)
+            setting = config.setting(*path)
+            text, fix = f"`{setting.name}` was removed in DeepSpeed {dotted(since)}", remove(setting, f"remove `{setting.name}`", safe=True)
+            yield Finding(setting, text, exception=raised, fix=fix, on_key=True)
 
 
 @rule("KEY101")
@@ -124,54 +125,43 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid
 
 
 def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]:
-    section = tuple(str(step) for step in setting.path[:-1])
-    key = str(setting.path[-1])
+    """The suggestion of a known key, and the fix that renames the key, or moves it to the section that it belongs to.
+
+    Known are the keys of the schema that the release has, else those that the section had then.
+    """
     from cfglint.frameworks.validation.schema import load
     from cfglint.source.similar_keys import near, spelled
 
+    section, key = tuple(str(step) for step in setting.path[:-1]), str(setting.path[-1])
     schema, name = load("deepspeed"), ".".join(section)
-    candidates = [candidate for candidate in schema.nearest(section, key) if has_key(schema, candidate, config.version)]
+    candidates = [
+        candidate
+        for candidate in schema.nearest(section, key)
+        if (known := schema.lookup(candidate.path)) is not None and known.known_to(config.version)
+    ]
     names = model_of(name).known_names(config.version) if not candidates and name in MODEL_HISTORY.sections else []
-    candidates = candidates or near(key, [((*section, each), spelled(each)) for each in names])
-    if not candidates:
+    candidate = next(iter(candidates or near(key, [((*section, each), spelled(each)) for each in names])), None)
+    if candidate is None:
         return "", None
-    candidate = candidates[0]
-    if candidate.path[:-1] != section:
-        if candidate.path[-1] == setting.path[-1] and config.has(*candidate.path):
-            return f"; `{'.'.join(candidate.path)}` is set, too", None
-        return suggestion_elsewhere(setting, candidate), move_to_section(config, setting, candidate)
-    hint = f"; did you mean `{candidate.path[-1]}`?"
-    if config.has(*candidate.path):
-        return hint, None
-    return hint, rename(setting, candidate.path[-1], f"rename it to `{candidate.path[-1]}`", safe=candidate.distance == 1)
-
-
-def has_key(schema: Schema, candidate: Candidate, version: Version) -> bool:
-    known = schema.lookup(candidate.path)
-    return known is not None and known.known_to(version)
-
-
-def move_to_section(config: DeepSpeedConfig, setting: Setting, candidate: Candidate) -> Fix | None:
-    """The fix that moves a key to the section it belongs to; None if only a similar name is known there, or the section is not set."""
-    if candidate.path[-1] != setting.path[-1] or candidate.path[-1] in COMMON_WORDS or not config.has(*candidate.path[:-1]):
-        return None
-    home = ".".join(candidate.path[:-1])
-    return move(config, setting, candidate.path, f"move it into `{home}`" if home else "move it to the top level", safe=True)
-
-
-def suggestion_elsewhere(setting: Setting, candidate: Candidate) -> str:
-    if candidate.path[-1] in COMMON_WORDS:
-        return ""
-    if candidate.path[-1] != setting.path[-1]:
-        return f"; did you mean `{candidate.name}`?"
-    home = ".".join(candidate.path[:-1])
-    return f"; move it into `{home}`" if home else "; move it to the top level"
+    home, meant = candidate.path[:-1], candidate.path[-1]
+    if home == section:
+        is_set = config.has(*candidate.path)
+        fix = rename(setting, meant, f"rename it to `{meant}`", safe=candidate.distance == 1) if not is_set else None
+        return f"; did you mean `{meant}`?", fix
+    if meant == setting.path[-1] and config.has(*candidate.path):
+        return f"; `{'.'.join(candidate.path)}` is set, too", None
+    if meant in COMMON_WORDS:
+        return "", None
+    if meant != setting.path[-1]:
+        return f"; did you mean `{candidate.name}`?", None
+    where = f"into `{'.'.join(home)}`" if home else "to the top level"
+    return f"; move it {where}", move(config, setting, candidate.path, f"move it {where}", safe=True) if config.has(*home) else None
 
 
 @rule("KEY103")
 def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
-    for old, new in deprecated(config):
-        if new and new in config.zero.given:
+    for old, new in REPLACEMENTS.items():
+        if old in config.zero.given and new in config.zero.given:
             setting = config.at("zero_optimization", old)
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
@@ -180,60 +170,50 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("KEY104")
 def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
-    for old, new in deprecated(config):
-        if not new or new not in config.zero.given:
-            setting = config.at("zero_optimization", old)
-            fix = modern_key_fix(config, setting, old)
-            advice = f'use `"{new}": {{"device": "cpu"}}`'
-            message, note = f"`{old}` is deprecated", "it still works" if new else "it has no effect"
-            severity = None if new else WARNING
-            yield Finding(setting, message, help="" if fix else advice, fix=fix, on_key=True, note=note, severity=severity)
-
-
-def deprecated(config: DeepSpeedConfig) -> Iterator[tuple[str, str]]:
-    """(old key, new key) for the deprecated keys in the ZeRO section; no new key for one without an effect."""
     given = config.zero.given
-    if "cpu_offload_use_pin_memory" in given:
-        yield "cpu_offload_use_pin_memory", ""
-    yield from ((old, new) for old, new in REPLACEMENTS.items() if old in given)
-
-
-def modern_key_fix(config: DeepSpeedConfig, setting: Setting, old: str) -> Fix | None:
-    if old == "stage3_gather_fp16_weights_on_model_save":
-        new = "stage3_gather_16bit_weights_on_model_save"
-        return rename(setting, new, f"rename it to `{new}`", safe=True)
-    if old == "cpu_offload_use_pin_memory":
-        advice = "remove it, it has no effect; `pin_memory` in `offload_optimizer` and `offload_param` has"
-        return remove(setting, advice, safe=True)
-    return remove(setting, "remove it, nothing is offloaded by default", safe=True) if config.zero[old] in (False, None) else None
+    for old, new in {"cpu_offload_use_pin_memory": "", **REPLACEMENTS}.items():
+        if old not in given or new in given:
+            continue
+        setting, severity, note = config.at("zero_optimization", old), None, "it still works"
+        if not new:
+            advice = "remove it, it has no effect; `pin_memory` in `offload_optimizer` and `offload_param` has"
+            fix, severity, note = remove(setting, advice, safe=True), WARNING, "it has no effect"
+        elif old == "stage3_gather_fp16_weights_on_model_save":
+            fix = rename(setting, f"stage3_{new}", f"rename it to `stage3_{new}`", safe=True)
+        else:  # a switch that offloads
+            is_off = config.zero[old] in (False, None)
+            fix = remove(setting, "remove it, nothing is offloaded by default", safe=True) if is_off else None
+        remedy = "" if fix else f'use `"{new}": {{"device": "cpu"}}`'
+        yield Finding(setting, f"`{old}` is deprecated", help=remedy, fix=fix, on_key=True, note=note, severity=severity)
 
 
 @rule("KEY105")
 def ignored_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     others = 0
     if "data_parallel_size" in config.values and "sequence_parallel_size" not in config.values and config.version >= MESH_SINCE:
-        setting, message = config.setting("data_parallel_size"), "`data_parallel_size` is ignored without `sequence_parallel_size`"
-        yield Finding(
-            setting, message, on_key=True, help=remove_key("data_parallel_size", ": the data-parallel size follows from the GPUs")
-        )
+        text = "`data_parallel_size` is ignored without `sequence_parallel_size`"
+        remedy = remove_key("data_parallel_size", ": the data-parallel size follows from the GPUs")
+        yield Finding(config.setting("data_parallel_size"), text, on_key=True, help=remedy)
     for path in islice(ignored_keys(config.values, config.version), MOST_TYPOS):
         setting = config.setting(*path)
         hint, fix = nearest(config, setting)
         if hint:
-            yield Finding(setting, ignored(setting, hint), fix=unsafe(fix), on_key=True)
+            if fix is not None:
+                fix.safe = False  # it makes an ignored key effective and so changes the run
+            text = f"unknown key `{setting.name}` is ignored by DeepSpeed{hint}"
+            if hint.startswith("; move"):  # the key is valid elsewhere
+                where = f"in `{'.'.join(path[:-1])}`" if path[:-1] else "at top level"
+                text = f"`{path[-1]}` is ignored {where}{hint}"
+            yield Finding(setting, text, fix=fix, on_key=True)
         elif path[-1].isidentifier() and not path[-1].startswith(REMARKS) and others < MOST_OTHERS:
             others += 1
-            message = ignored(setting, "")
-            if len(path) == 1:
-                yield Finding(setting, message, severity=INFO, on_key=True, help=f"remove `{setting.name}`, unless the program reads it")
-            else:
-                yield Finding(setting, message, on_key=True, help=remove_key(setting.name))
+            text, is_top = f"unknown key `{setting.name}` is ignored by DeepSpeed", len(path) == 1
+            advice = f"remove `{setting.name}`, unless the program reads it" if is_top else remove_key(setting.name)
+            yield Finding(setting, text, severity=INFO if is_top else None, on_key=True, help=advice)
 
 
 def ignored_keys(values: ConfigMapping, version: Version) -> Iterator[tuple[str, ...]]:
-    """The paths of the keys that DeepSpeed ignores: those that no release from this one on looks up or refuses, in sections that are
-    not models.
-    """
+    """The paths of the keys that no release from this one on looks up or refuses, in sections that are not models."""
     for name in (*IGNORING, *(each for each in FORMERLY_IGNORING if KEY_HISTORY.fields(each, version))):
         path = tuple(name.split(".")) if name else ()
         section: ConfigValue = values
@@ -243,18 +223,3 @@ def ignored_keys(values: ConfigMapping, version: Version) -> Iterator[tuple[str,
             known = KEY_HISTORY.fields(name, version)
             others = (str(key) for key in section if key not in known)
             yield from ((*path, key) for key in others if (*path, key) not in REMOVED and not comes_later(path, key, version))
-
-
-def ignored(setting: Setting, hint: str) -> str:
-    """The message for an ignored key: a misplaced key is valid elsewhere, any other is unknown."""
-    if hint.startswith("; move"):
-        section = ".".join(str(step) for step in setting.path[:-1])
-        return f"`{setting.path[-1]}` is ignored {f'in `{section}`' if section else 'at top level'}{hint}"
-    return f"unknown key `{setting.name}` is ignored by DeepSpeed{hint}"
-
-
-def unsafe(fix: Fix | None) -> Fix | None:
-    """Mark a renaming as unsafe: it makes an ignored key effective and so changes the run."""
-    if fix is not None:
-        fix.safe = False
-    return fix

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import ABOVE_ZERO, NO_AMSGRAD, NOT_NEGATIVE, ONE_BIT, ONE_BIT_REMOVED, READS_BETAS, Optimizer
@@ -23,27 +21,24 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     optimizer = config.optimizer
     if optimizer is None or optimizer.class_name:
         return
-    setting = config.setting("optimizer", "type")
-    if optimizer.known:
-        text = f"`optimizer.type` is {spelled(optimizer.name)}, a module of torch.optim and not an optimizer"
-        remedy = set_key("optimizer.type", "AdamW") | "another optimizer"
-        yield Finding(setting, text, exception="TypeError: 'module' object is not callable", help=remedy, depends_on=config.rest)
-        return
-    raised = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer"
+    setting, text = config.setting("optimizer", "type"), f"`optimizer.type` is {spelled(optimizer.name)}"
+    raised, fix, remedy = f"AssertionError: {optimizer.name} is not a supported DeepSpeed Optimizer", None, None
     meant = next((name for name in OPENLY_TORCH if name.lower() == optimizer.name.lower()), None)
-    if meant:
-        text = f"`optimizer.type` is {spelled(optimizer.name)}, which is unknown: names of torch.optim are case-sensitive"
-        yield Finding(setting, text, exception=raised, fix=replace(setting, meant, f"write {meant}", safe=True), depends_on=config.rest)
-        return
-    text, replacement = f"`optimizer.type` is {spelled(optimizer.name)}, which neither DeepSpeed nor torch.optim has", None
-    if optimizer.name.lower() in ONE_BIT:
-        text = f"`optimizer.type` is {spelled(optimizer.name)}, which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
+    if optimizer.known:
+        text += ", a module of torch.optim and not an optimizer"
+        raised, remedy = "TypeError: 'module' object is not callable", set_key("optimizer.type", "AdamW") | "another optimizer"
+    elif meant:
+        text += ", which is unknown: names of torch.optim are case-sensitive"
+        fix = replace(setting, meant, f"write {meant}", safe=True)
+    elif optimizer.name.lower() in ONE_BIT:
+        text += f", which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
         remedy = set_key("optimizer.type", "AdamW")
         for key in optimizer.arguments:
             if key not in SHARED_WITH_ADAMW:
                 remedy &= remove_key(f"optimizer.params.{key}")
-        replacement = remedy
-    yield Finding(setting, text, exception=raised, help=replacement, depends_on=config.rest)
+    else:
+        text += ", which neither DeepSpeed nor torch.optim has"
+    yield Finding(setting, text, exception=raised, fix=fix, help=remedy, depends_on=config.rest)
 
 
 @rule("DSP041")
@@ -52,15 +47,13 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     if optimizer is None or "max_grad_norm" not in optimizer.arguments:
         return
     setting = config.setting("optimizer", "params", "max_grad_norm")
+    if "gradient_clipping" in config.values:
+        fix = remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
+    else:
+        fix = move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
     raised = "ValueError: 'max_grad_norm' is not supported as an optimizer parameter"
     text = "`max_grad_norm` is not an optimizer parameter; DeepSpeed clips by top-level `gradient_clipping`"
-    yield Finding(setting, text, exception=raised, fix=clip_at_top(config, setting), on_key=True, depends_on=config.rest)
-
-
-def clip_at_top(config: DeepSpeedConfig, setting: Setting) -> Fix | None:
-    if "gradient_clipping" in config.values:
-        return remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
-    return move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
+    yield Finding(setting, text, exception=raised, fix=fix, on_key=True, depends_on=config.rest)
 
 
 @rule("DSP042")
@@ -69,21 +62,16 @@ def unknown_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
     accepted = optimizer.accepted() if optimizer is not None else None
     if optimizer is None or accepted is None or "max_grad_norm" in optimizer.arguments:
         return
-    for key in optimizer.arguments:
-        if key not in accepted and not (
-            key == "foreach" and optimizer.name in ("adam", "adamw") and optimizer.class_name in ("Adam", "AdamW")
-        ):
-            setting = config.setting("optimizer", "params", key)
-            text = f"{optimizer.class_name} has no parameter `{key}`"
-            remedy = remove_key(f"optimizer.params.{key}")
-            yield Finding(setting, text, exception=unexpected(optimizer, key), on_key=True, help=remedy, depends_on=config.rest)
-
-
-def unexpected(optimizer: Optimizer, key: object) -> str:
     name = optimizer.class_name
-    if key in ("params", "model_params") or (key == "adamw_mode" and name in FILLED):
-        return f"TypeError: {name}() got multiple values for keyword argument '{key}'"
-    return f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'"
+    passes_foreach = optimizer.name in ("adam", "adamw") and name in ("Adam", "AdamW")  # DeepSpeed itself
+    for key in optimizer.arguments:
+        if key in accepted or (key == "foreach" and passes_foreach):
+            continue
+        raised = f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'"
+        if key in ("params", "model_params") or (key == "adamw_mode" and name in FILLED):
+            raised = f"TypeError: {name}() got multiple values for keyword argument '{key}'"
+        setting, remedy = config.setting("optimizer", "params", key), remove_key(f"optimizer.params.{key}")
+        yield Finding(setting, f"{name} has no parameter `{key}`", exception=raised, on_key=True, help=remedy, depends_on=config.rest)
 
 
 @rule("DSP043")
@@ -92,13 +80,10 @@ def invalid_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
     if optimizer is None or not optimizer.class_name or "max_grad_norm" in optimizer.arguments:
         return
     for key, raised in refused_values(optimizer):
-        if optimizer.arguments.get(key) == "auto" and config.open:
-            continue
-        setting = config.setting("optimizer", "params", key)
-        text = f"`optimizer.params.{key}` is {setting.spelled}, which {optimizer.class_name} does not accept"
-        yield Finding(
-            setting, text, exception=raised, help=remove_key(f"optimizer.params.{key}", " for the default"), depends_on=config.rest
-        )
+        if optimizer.arguments.get(key) != "auto" or not config.open:
+            setting, remedy = config.setting("optimizer", "params", key), remove_key(f"optimizer.params.{key}", " for the default")
+            text = f"`optimizer.params.{key}` is {setting.spelled}, which {optimizer.class_name} does not accept"
+            yield Finding(setting, text, exception=raised, help=remedy, depends_on=config.rest)
 
 
 def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
@@ -108,11 +93,13 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
         yield "amsgrad", f"RuntimeError: {name} does not support the AMSGrad variant."
     if name == "MuonWithAuxAdam" and arguments.get("ns_method", "gram") not in ("gram", "standard"):
         yield "ns_method", f"AssertionError: ns_method must be one of {{'standard', 'gram'}}, got {arguments['ns_method']}"
-    for table, above in ((NOT_NEGATIVE, False), (ABOVE_ZERO, True)):
-        for key in table.get(name, "").split():
-            raised = out_of_bounds(key, arguments[key], above) if key in arguments else ""
-            if raised:
-                yield key, raised
+    for key in (*NOT_NEGATIVE.get(name, "").split(), *ABOVE_ZERO.get(name, "").split()):
+        value = arguments.get(key, 1)
+        if not isinstance(value, (int, float)):
+            yield key, f"TypeError: '<=' not supported between instances of 'float' and '{type(value).__name__}'"
+        elif not (value > 0 or (value == 0 and name not in ABOVE_ZERO)):
+            title = {"lr": "learning rate", "eps": "epsilon value"}.get(key, f"{key} value")
+            yield key, f"ValueError: Invalid {title}: {value}"
     if name == "SGD" and arguments.get("nesterov") and (not arguments.get("momentum", 0) or arguments.get("dampening", 0)):
         yield "nesterov", "ValueError: Nesterov momentum requires a momentum and zero dampening"
     if arguments.get("fused") is True and arguments.get("foreach") is True and name in ("Adam", "AdamW", "Adagrad", "SGD"):
@@ -124,14 +111,6 @@ def refused_values(optimizer: Optimizer) -> Iterator[tuple[str, str]]:
         raised = two_betas(arguments["betas"], compared=name not in (*FILLED, "DeepSpeedCPULion"), floats=name in ("Adam", "AdamW"))
         if raised:
             yield "betas", raised
-
-
-def out_of_bounds(key: str, value: object, above: bool) -> str:
-    """The error of torch's optimizers for a number that is negative, or zero with `above`; empty where it is valid."""
-    if not isinstance(value, (int, float)):
-        return f"TypeError: '<=' not supported between instances of 'float' and '{type(value).__name__}'"
-    title = {"lr": "learning rate", "eps": "epsilon value"}.get(key, f"{key} value")
-    return "" if value > 0 or (value == 0 and not above) else f"ValueError: Invalid {title}: {value}"
 
 
 def two_betas(value: object, compared: bool, floats: bool) -> str:

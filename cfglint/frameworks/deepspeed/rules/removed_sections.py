@@ -8,7 +8,7 @@ from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 NEED_ENABLED = ("amp", "progressive_layer_drop", "curriculum_learning")  # DeepSpeed removes `enabled` from a copy of these with pop()
 READ = (*NEED_ENABLED, "nebula", "sparse_attention")
@@ -64,10 +64,9 @@ def invalid_compression(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     for name in METHODS:
         if name in section:
-            yield from compression_part(config, name, section[name])
-    reduction = section.get("layer_reduction", {})
-    if not isinstance(reduction, dict):
-        yield not_an_object(config, ("compression_training", "layer_reduction"), reduction)
+            yield from first_fault(config, name, section[name])
+    if not isinstance(section.get("layer_reduction", {}), dict):
+        yield not_an_object(config, ("compression_training", "layer_reduction"), section["layer_reduction"])
 
 
 def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object) -> Finding:
@@ -75,49 +74,43 @@ def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object)
     return mistyped(setting, "an object", not_attribute(value, "keys"), remove_key(setting.name))
 
 
-def compression_part(config: DeepSpeedConfig, name: str, part: object) -> Iterator[Finding]:
+def first_fault(config: DeepSpeedConfig, name: str, part: Operand) -> Iterator[Finding]:
+    """The first fault of one part."""
     path = ("compression_training", name)
     shared = part.get("shared_parameters", {}) if isinstance(part, dict) else {}
+    parts = part.get("different_groups", {}) if isinstance(part, dict) else {}
+    chosen = CHOICES[name].items() if isinstance(shared, dict) else ()
+    wrong = next((key for key, choices in chosen if shared.get(key, choices[0]) not in choices), None)
     if not isinstance(part, dict):
         yield not_an_object(config, path, part)
-        return
-    if not isinstance(shared, dict):
+    elif not isinstance(shared, dict):
         yield not_an_object(config, (*path, "shared_parameters"), shared)
-        return
-    for key, choices in CHOICES[name].items():
-        if shared.get(key, choices[0]) not in choices:
-            setting = config.setting(*path, "shared_parameters", key)
-            text = f"`{setting.name}` is {setting.spelled}; it must be one of {', '.join(choices)}"
-            remedy = choice(setting.name, setting.value, choices)
-            yield Finding(setting, text, exception=f"AssertionError: Invalid {name} {key}", help=remedy)
-            return
-    if name == "head_pruning" and shared.get("enabled") and "num_heads" not in shared:
+    elif wrong is not None:
+        setting, choices = config.setting(*path, "shared_parameters", wrong), CHOICES[name][wrong]
+        text = f"`{setting.name}` is {setting.spelled}; it must be one of {', '.join(choices)}"
+        remedy = choice(setting.name, setting.value, choices)
+        yield Finding(setting, text, exception=f"AssertionError: Invalid {name} {wrong}", help=remedy)
+    elif name == "head_pruning" and shared.get("enabled") and "num_heads" not in shared:
         setting = config.setting(*path, "shared_parameters")
         text = f"`{setting.name}` has no `num_heads`, which `head_pruning` requires"
         remedy = f"set `{setting.name}.num_heads`" | set_key(f"{setting.name}.enabled", False)
         yield Finding(setting, text, exception="AssertionError: num_heads must be specified for head pruning", help=remedy)
     elif "different_groups" not in part:
         setting = config.setting(*path)
-        message = f"`{setting.name}` has no `different_groups`, which is required"
-        yield Finding(setting, message, exception="KeyError: 'different_groups'", help=f"set `{setting.name}.different_groups`")
+        text = f"`{setting.name}` has no `different_groups`, which is required"
+        yield Finding(setting, text, exception="KeyError: 'different_groups'", help=f"set `{setting.name}.different_groups`")
+    elif not isinstance(parts, dict):
+        yield not_an_object(config, (*path, "different_groups"), parts)
     else:
-        yield from groups(config, name, part["different_groups"])
-
-
-def groups(config: DeepSpeedConfig, name: str, found: object) -> Iterator[Finding]:
-    path = ("compression_training", name, "different_groups")
-    if not isinstance(found, dict):
-        yield not_an_object(config, path, found)
-        return
-    for group, content_of in found.items():
-        params = content_of.get("params") if isinstance(content_of, dict) else None
-        missing = [key for key in METHODS[name] if not isinstance(params, dict) or key not in params]
-        if missing:
-            setting = config.setting(*path, group)
-            text = f"`{setting.name}` has no `params.{missing[0]}`, which is required"
-            raised = f"AssertionError: {missing[0]} must be specified for {name} group {group}" if params else "KeyError: 'params'"
-            yield Finding(setting, text, exception=raised, help=f"set `{setting.name}.params.{missing[0]}`")
-            return
+        for group, content in parts.items():
+            params = content.get("params") if isinstance(content, dict) else None
+            missing = next((key for key in METHODS[name] if not isinstance(params, dict) or key not in params), None)
+            if missing is not None:
+                setting = config.setting(*path, "different_groups", group)
+                text = f"`{setting.name}` has no `params.{missing}`, which is required"
+                raised = f"AssertionError: {missing} must be specified for {name} group {group}" if params else "KeyError: 'params'"
+                yield Finding(setting, text, exception=raised, help=f"set `{setting.name}.params.{missing}`")
+                return
 
 
 @rule("TYP115")
@@ -155,10 +148,7 @@ def weight_quantization_without_fp16(config: DeepSpeedConfig) -> Iterator[Findin
         return
     enabled = config.section("fp16")["enabled"]
     if shared.get("enabled") is True and not shared.get("quantize_weight_in_forward") and enabled in (False, None):
-        yield Finding(
-            config.setting("compression_training", "weight_quantization"),
-            "`weight_quantization` in the optimizer step requires fp16",
-            related=(config.at("fp16", "enabled"),),
-            help=set_key("compression_training.weight_quantization.shared_parameters.quantize_weight_in_forward", True)
-            | set_key("fp16.enabled", True),
-        )
+        setting, switch = config.setting("compression_training", "weight_quantization"), config.at("fp16", "enabled")
+        text = "`weight_quantization` in the optimizer step requires fp16"
+        remedy = set_key(f"{setting.name}.shared_parameters.quantize_weight_in_forward", True) | set_key("fp16.enabled", True)
+        yield Finding(setting, text, related=(switch,), help=remedy)

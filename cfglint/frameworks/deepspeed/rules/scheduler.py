@@ -6,13 +6,18 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, Scheduler, chosen, has_own
-from cfglint.frameworks.releases.versions import Version, dotted
-from cfglint.frameworks.remedies import choice, mistyped, replace
+from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
+from cfglint.frameworks.releases.versions import dotted
+from cfglint.frameworks.remedies import choice, mistyped, raised_by, replace
 from cfglint.source.annotations import ConfigMapping, Iterator, Operand
 
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)
+WRAPPERS: dict[int | None, str] = {  # stage of ZeRO -> the class in which the engine wraps the optimizer
+    0: "FP16_Optimizer",
+    **dict.fromkeys((1, 2), "DeepSpeedZeroOptimizer"),
+    3: "DeepSpeedZeroOptimizer_Stage3",
+}
 
 
 def at(config: DeepSpeedConfig, key: str) -> Operand:
@@ -48,25 +53,14 @@ def torch_scheduler_with_wrapped_optimizer(config: DeepSpeedConfig) -> Iterator[
     scheduler = chosen(config)
     if scheduler is None or scheduler.own or not scheduler.known or scheduler.name == "ChainedScheduler":
         return
-    if not isinstance(scheduler.params, dict) or missing(scheduler) or extra(scheduler):
+    if not isinstance(scheduler.params, dict) or scheduler.missing or scheduler.extra:
         return
-    wrapped = wrapper(config)
+    wrapped = WRAPPERS.get(config.stage) if config.stage != 0 or config.precision != "fp32" else None
     if wrapped:
-        setting = config.setting("scheduler", "type")
-        text = (
-            f"`scheduler.type` is {spelled(scheduler.name)} of torch, which does not accept the optimizer that DeepSpeed wraps ({wrapped})"
-        )
-        remedy = "use one of DeepSpeed's own, such as WarmupCosineLR"
+        name = f"`scheduler.type` is {spelled(scheduler.name)}"
+        text = f"{name} of torch, which does not accept the optimizer that DeepSpeed wraps ({wrapped})"
+        setting, remedy = config.setting("scheduler", "type"), "use one of DeepSpeed's own, such as WarmupCosineLR"
         yield Finding(setting, text, exception=f"TypeError: {wrapped} is not an Optimizer", help=remedy, depends_on=config.rest)
-
-
-def wrapper(config: DeepSpeedConfig) -> str:
-    """The class in which the engine wraps the optimizer; empty in fp32 without ZeRO, or where it is unknown."""
-    if config.stage in (1, 2):
-        return "DeepSpeedZeroOptimizer"
-    if config.stage == 3:
-        return "DeepSpeedZeroOptimizer_Stage3"
-    return "FP16_Optimizer" if config.stage == 0 and config.precision != "fp32" else ""
 
 
 @rule("STP102")
@@ -74,124 +68,70 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
     scheduler = chosen(config)
     if scheduler is None or not scheduler.known:
         return
-    params = scheduler.params
+    name, params, setting = scheduler.name, scheduler.params, config.setting("scheduler", "params")
     if not isinstance(params, dict):
-        raised = (
-            f"TypeError: deepspeed.runtime.lr_schedules.{scheduler.name}() argument after ** must be a mapping, not {type(params).__name__}"
-        )
-        text = f"{scheduler.name} requires `params` to be an object"
-        yield Finding(config.setting("scheduler", "params"), text, exception=raised, help='add `"params": {}` for the defaults')
+        raised = f"TypeError: deepspeed.runtime.lr_schedules.{name}() argument after ** must be a mapping, not {type(params).__name__}"
+        yield Finding(setting, f"{name} requires `params` to be an object", exception=raised, help='add `"params": {}` for the defaults')
         return
-    for key in extra(scheduler):
-        raised = f"TypeError: {scheduler.name}.__init__() got an unexpected keyword argument '{key}'"
-        text = f"{scheduler.name} has no parameter `{key}`"
-        yield Finding(at(config, key), text, exception=raised, on_key=True, help=remove_key(f"scheduler.params.{key}"))
-    lacking = missing(scheduler)
+    for key in scheduler.extra:
+        raised = f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'"
+        remedy = remove_key(f"scheduler.params.{key}")
+        yield Finding(at(config, key), f"{name} has no parameter `{key}`", exception=raised, on_key=True, help=remedy)
+    lacking = scheduler.missing
     if lacking:
-        names = " and ".join(f"'{key}'" for key in lacking)
-        plural = "s" if len(lacking) > 1 else ""
-        raised = f"TypeError: {scheduler.name}.__init__() missing {len(lacking)} required positional argument{plural}: {names}"
-        text = f"{scheduler.name} requires {' and '.join(f'`{key}`' for key in lacking)}"
-        remedy = f"add {' and '.join(f'`{key}`' for key in lacking)} to `scheduler.params`"
-        yield Finding(config.setting("scheduler", "params"), text, exception=raised, help=remedy)
-
-
-def extra(scheduler: Scheduler) -> list[Operand]:
-    return [key for key in scheduler.params or () if key not in scheduler.takes]
-
-
-def missing(scheduler: Scheduler) -> list[str]:
-    return [key for key in scheduler.needs if key not in (scheduler.params or ())]
+        arguments = f"argument{'s' * (len(lacking) > 1)}: {' and '.join(map(repr, lacking))}"
+        raised = f"TypeError: {name}.__init__() missing {len(lacking)} required positional {arguments}"
+        keys = " and ".join(f"`{key}`" for key in lacking)
+        yield Finding(setting, f"{name} requires {keys}", exception=raised, help=f"add {keys} to `scheduler.params`")
 
 
 @rule("STP103")
 def invalid_scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
     scheduler = chosen(config)
-    if scheduler is None or not scheduler.own or not isinstance(scheduler.params, dict) or missing(scheduler) or extra(scheduler):
+    if scheduler is None or not scheduler.own or not isinstance(scheduler.params, dict) or scheduler.missing or scheduler.extra:
         return
-    params = scheduler.params
-    if scheduler.name in WARMUPS:
-        found = list(warmup_values(config, scheduler.name, params))
-    elif scheduler.name == "LRRangeTest":
-        found = list(positive_integer(params, "lr_range_test_step_size", config.version))
-    else:
-        found = list(cycle_values(config, params))
-    for key, raised in found[:1]:
-        if not (params.get(key) == "auto" and config.open):
-            since = (CYCLE_CHECKED_SINCE if key.startswith("cycle_") else STEPS_CHECKED_SINCE) if raised.startswith("ValueError: ") else ()
-            release = f" from DeepSpeed {dotted(since)} on" if since else ""
-            text = f"`scheduler.params.{key}` is {spelled(params.get(key))}, which {scheduler.name} does not accept{release}"
-            wanted = "positive integer" if "positive integer" in raised else "positive number" if "positive" in raised else "number"
-            yield Finding(at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a {wanted}")
+    key, raised = next(refused_values(config, scheduler.name, scheduler.params), ("", ""))
+    value = scheduler.params.get(key)
+    if key and not (value == "auto" and config.open):
+        since = (CYCLE_CHECKED_SINCE if key.startswith("cycle_") else STEPS_CHECKED_SINCE) if raised.startswith("ValueError: ") else ()
+        release = f" from DeepSpeed {dotted(since)} on" if since else ""
+        text = f"`scheduler.params.{key}` is {spelled(value)}, which {scheduler.name} does not accept{release}"
+        wanted = "positive integer" if "positive integer" in raised else "positive number" if "positive" in raised else "number"
+        yield Finding(at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a {wanted}")
 
 
-def positive_integer(params: ConfigMapping, key: str, version: Version) -> Iterator[tuple[str, str]]:
-    value = params.get(key, 1)
-    if (not isinstance(value, int) or value <= 0) and version >= STEPS_CHECKED_SINCE:
-        yield key, f"ValueError: {key} must be a positive integer, got {value}"
-
-
-def warmup_values(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator[tuple[str, str]]:
-    yield from positive_integer(params, "warmup_num_steps", config.version)
-    if name != "WarmupCosineLR":
-        yield from rates(config, name, params)
-    if isinstance(params.get("warmup_type"), (list, dict)):
-        yield "warmup_type", f"TypeError: unhashable type: '{type(params['warmup_type']).__name__}'"
-    total = params.get("total_num_steps", 0)
-    if not isinstance(total, (int, float)):
-        yield "total_num_steps", f"TypeError: '<' not supported between instances of '{type(total).__name__}' and 'int'"
-
-
-def rates(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator[tuple[str, str]]:
-    """Check the two rates of WarmupLR and WarmupDecayLR, which are subtracted; a list has one per parameter group."""
-    low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", 0.001 if name == "WarmupDecayLR" else None)
-    key = "warmup_max_lr"
-    if high is None:
-        optimizer = config.optimizer
-        high = optimizer.arguments.get("lr", 0.001) if optimizer is not None else 0.001
-    if isinstance(low, list) or isinstance(high, list):
-        return
-    for value, at_key in ((high, key), (low, "warmup_min_lr")):
-        if not isinstance(value, (int, float)):
-            yield at_key, f"TypeError: unsupported operand type(s) for -: '{type(high).__name__}' and '{type(low).__name__}'"
-            return
-
-
-def cycle_values(config: DeepSpeedConfig, params: ConfigMapping) -> Iterator[tuple[str, str]]:
-    first, second = params.get("cycle_first_step_size", 2000), params.get("cycle_second_step_size")
-    for key, value in (("cycle_first_step_size", first), ("cycle_second_step_size", second)):
-        if value is None and key == "cycle_second_step_size":
-            continue
-        raised = not_float(value)
-        if raised:
-            yield key, raised
-            return
-    if config.version < CYCLE_CHECKED_SINCE:
-        pass
-    elif float(first) <= 0:
-        yield "cycle_first_step_size", f"ValueError: cycle_first_step_size must be positive, got {float(first)}"
-    elif second is not None and float(second) < 0:
-        yield "cycle_second_step_size", f"ValueError: cycle_second_step_size must be non-negative, got {float(second)}"
-    compared = ["decay_step_size", "decay_lr_rate"]
-    if params.get("cycle_momentum", True) and has_betas(config):
-        compared.append("decay_mom_rate")
-    for key in compared:
-        value = params.get(key, 0)
-        if not isinstance(value, (int, float)):
-            yield key, f"TypeError: must be real number, not {type(value).__name__}"
-
-
-def not_float(value: Operand) -> str:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError) as raised:
-        return f"{type(raised).__name__}: {raised}"
-    return ""
-
-
-def has_betas(config: DeepSpeedConfig) -> bool:
-    optimizer = config.optimizer
-    return optimizer is not None and "betas" in (optimizer.accepted() or ())
+def refused_values(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator[tuple[str, str]]:
+    """(parameter, exception) for the values that a scheduler of DeepSpeed's own uses during construction."""
+    key = {"LRRangeTest": "lr_range_test_step_size", "OneCycle": ""}.get(name, "warmup_num_steps")
+    steps, optimizer = params.get(key, 1), config.optimizer
+    if key and (not isinstance(steps, int) or steps <= 0) and config.version >= STEPS_CHECKED_SINCE:
+        yield key, f"ValueError: {key} must be a positive integer, got {steps}"
+    if name in ("WarmupLR", "WarmupDecayLR"):  # the two rates are subtracted; a list has one per parameter group
+        low, high = params.get("warmup_min_lr", 0.0), params.get("warmup_max_lr", 0.001 if name == "WarmupDecayLR" else None)
+        if high is None:
+            high = optimizer.arguments.get("lr", 0.001) if optimizer is not None else 0.001
+        wrong = [key for key, value in (("warmup_max_lr", high), ("warmup_min_lr", low)) if not isinstance(value, (int, float))]
+        if wrong and not isinstance(low, list) and not isinstance(high, list):
+            yield wrong[0], f"TypeError: unsupported operand type(s) for -: '{type(high).__name__}' and '{type(low).__name__}'"
+    if name in WARMUPS:
+        if isinstance(params.get("warmup_type"), (list, dict)):
+            yield "warmup_type", f"TypeError: unhashable type: '{type(params['warmup_type']).__name__}'"
+        total = params.get("total_num_steps", 0)
+        if not isinstance(total, (int, float)):
+            yield "total_num_steps", f"TypeError: '<' not supported between instances of '{type(total).__name__}' and 'int'"
+    if name == "OneCycle":
+        sizes = {"cycle_first_step_size": params.get("cycle_first_step_size", 2000)}
+        if params.get("cycle_second_step_size") is not None:
+            sizes["cycle_second_step_size"] = params["cycle_second_step_size"]
+        yield from ((key, raised) for key, value in sizes.items() if (raised := raised_by(float, value)))
+        for key, value in sizes.items() if config.version >= CYCLE_CHECKED_SINCE else ():
+            if float(value) < 0 or (float(value) == 0 and key == "cycle_first_step_size"):
+                wanted = "positive" if key == "cycle_first_step_size" else "non-negative"
+                yield key, f"ValueError: {key} must be {wanted}, got {float(value)}"
+        has_momentum = params.get("cycle_momentum", True) and optimizer is not None and "betas" in (optimizer.accepted() or ())
+        for key in ("decay_step_size", "decay_lr_rate", *(("decay_mom_rate",) if has_momentum else ())):
+            if not isinstance(params.get(key, 0), (int, float)):
+                yield key, f"TypeError: must be real number, not {type(params[key]).__name__}"
 
 
 @rule("STP104")

@@ -8,11 +8,10 @@ from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed._tables import MODELS, MODULES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.models import ESCAPED
-from cfglint.frameworks.deepspeed.releases import MODEL_HISTORY
+from cfglint.frameworks.deepspeed.models import ESCAPED, MODEL_HISTORY
 from cfglint.frameworks.deepspeed.rules.checks import refused
 from cfglint.frameworks.deepspeed.rules.keys import given_sections
-from cfglint.frameworks.remedies import mistyped, not_attribute
+from cfglint.frameworks.remedies import mistyped, not_attribute, raised_by
 from cfglint.frameworks.validation.pydantic import BOOLEAN, CHOICE, INTEGER, NUMBER, RANGE, RULE, TYPE
 from cfglint.source.annotations import Iterator
 
@@ -37,47 +36,32 @@ UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weigh
 
 
 def faults(config: DeepSpeedConfig, kind: str) -> Iterator[Finding]:
+    """The findings for the faults of one kind in all strict sections."""
+    tunes = bool(config.get("autotuning", "enabled"))  # the autotuner, which starts its own runs, takes a list for the values to try
     for name in given_sections(config):
         for fault in config.section(name).faults:
             if fault.kind == kind:
                 setting = config.at(name, *fault.path)
                 note = ASSUMED_SIZE if setting.name in config.assumed else None
                 text = fault.explained(setting, setting.name or name)
-                doubts = config.other_parsers if isinstance(setting.value, list) and bool(config.get("autotuning", "enabled")) else ()
-                remedy = fault_help(setting, fault.needed)
+                doubts = config.other_parsers if isinstance(setting.value, list) and tunes else ()
+                remedy = spelled_value(setting, fault.needed) or remove_key(setting.name, " for the default")
                 yield Finding(setting, text, exception=fault.exception, depends_on=doubts, note=note, help=remedy)
 
 
-def fault_help(setting: Setting, needed: str) -> Remedy:
+def spelled_value(setting: Setting, needed: str) -> Remedy | None:
+    """The number or boolean to write that a string spells, if one is required."""
     text = setting.value.strip().lower() if isinstance(setting.value, str) else ""
     if BOOLEAN in needed and text in ("true", "false"):
         return set_key(setting.name, text == "true")
-    number = as_number(text)
+    number = None if raised_by(float, text) else float(text)
     if number is not None and INTEGER in needed and number.is_integer():
         return set_key(setting.name, int(number))
-    return set_key(setting.name, number) if number is not None and needed == NUMBER else remove_key(setting.name, " for the default")
+    return set_key(setting.name, number) if number is not None and needed == NUMBER else None
 
 
-def as_number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-@rule("TYP100")
-def section_value_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    yield from faults(config, TYPE)
-
-
-@rule("TYP101")
-def section_value_range(config: DeepSpeedConfig) -> Iterator[Finding]:
-    yield from faults(config, RANGE)
-
-
-@rule("TYP102")
-def section_value_choice(config: DeepSpeedConfig) -> Iterator[Finding]:
-    yield from faults(config, CHOICE)
+for page, kind_of_faults in (("TYP100", TYPE), ("TYP101", RANGE), ("TYP102", CHOICE)):
+    rule(page)(lambda config, kind=kind_of_faults: faults(config, kind))
 
 
 @rule("DSP002")
@@ -102,23 +86,18 @@ def section_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
         if not isinstance(value, dict) and not (value is None and key == "aio"):
             is_unpacked = key == "tensor_parallel" and config.version < TENSOR_PARALLEL_READ
             yield no_mapping(config, key, unpacking(config, key, value) if is_unpacked else not_attribute(value, look))
-    experts = config.values.get("expert_parallel")
+    experts = values.get("expert_parallel")
     if experts and not isinstance(experts, dict) and config.looks_up("expert_parallel"):
         yield no_mapping(config, "expert_parallel", not_attribute(experts, "get"))
-    timers = config.values.get("timers", {}) if config.looks_up("timers") else {}
-    if isinstance(timers, dict):
-        inner = timers.get("throughput", {})
-        if not isinstance(inner, dict):
-            yield mistyped(
-                config.setting("timers", "throughput"),
-                "an object",
-                unpacking(config, "timers.throughput", inner),
-                remove_key("timers.throughput"),
-            )
-    elif not isinstance(timers, (str, list)):
-        yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
-    elif "throughput" in timers:
+    timers = values.get("timers", {}) if config.looks_up("timers") else {}
+    inner = timers.get("throughput", {}) if isinstance(timers, dict) else {}
+    if not isinstance(inner, dict):
+        raised, setting = unpacking(config, "timers.throughput", inner), config.setting("timers", "throughput")
+        yield mistyped(setting, "an object", raised, remove_key("timers.throughput"))
+    elif isinstance(timers, (str, list)) and "throughput" in timers:
         yield no_mapping(config, "timers", f"TypeError: {type(timers).__name__} indices must be integers, not 'str'")
+    elif not isinstance(timers, (str, list, dict)):
+        yield no_mapping(config, "timers", f"TypeError: argument of type '{type(timers).__name__}' is not iterable")
     yield from faults(config, ESCAPED)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.wording import spelled
+from cfglint.findings.wording import described, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.remedies import mistyped, not_attribute, replace
+from cfglint.frameworks.deepspeed.optimizers import NATIVE
+from cfglint.frameworks.remedies import mistyped, not_attribute, raised_by, replace
 from cfglint.source.annotations import Iterator
 
 COMMUNICATION = CHOICES["communication_data_type",]
@@ -108,3 +110,145 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
     elif params is not None and not isinstance(params, dict):
         setting = config.setting("optimizer", "params")
         yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
+
+
+NUMBERS = ("lr", "eps", "weight_decay")
+
+
+@rule("DSP080")
+def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
+    value = config.values.get("gradient_clipping", 1.0)
+    if isinstance(value, (int, float)) or (value == "auto" and config.open) or not config.has_optimizer:
+        return
+    setting = config.setting("gradient_clipping")
+    raised = f"TypeError: '>' not supported between instances of '{type(value).__name__}' and 'float'"
+    text = f"`gradient_clipping` is {described(value)}, not a number"
+    fix = unquoted(config, "gradient_clipping")
+    remedy = set_key("gradient_clipping", 1.0, ", or to the norm to clip at") | remove_key("gradient_clipping")
+    yield Finding(setting, text, exception=raised, fix=fix, help=None if fix else remedy)
+
+
+def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
+    """The fix that removes the quotes of a number; None for a string that is not a number, or that a trainer fills in for "auto"."""
+    setting = config.setting(*path)
+    if setting.node is None or not setting.node.style or setting.node.raw != setting.value:
+        return None
+    try:
+        number = float(setting.value)
+    except (TypeError, ValueError):
+        return None
+    integer = number.is_integer() and "." not in setting.value
+    return replace(setting, int(number) if integer else number, "remove the quotes", safe=True)
+
+
+@rule("DSP081")
+def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
+    value = config.values.get("steps_per_print")
+    if value is None or (value == "auto" and config.open):
+        return
+    setting = config.setting("steps_per_print")
+    if not isinstance(value, (int, float)):
+        raised = f"TypeError: unsupported operand type(s) for %: 'int' and '{type(value).__name__}'"
+        remedy = "set `steps_per_print` to a number, without quotes" if isinstance(value, str) else None
+        yield mistyped(setting, "a number", raised, remedy)
+    elif value == 0:
+        raised = "ZeroDivisionError: integer modulo by zero"
+        yield Finding(
+            setting, "`steps_per_print` is 0; it must be positive or null", exception=raised, help="write null to turn printing off"
+        )
+
+
+@rule("DSP082")
+def zenflow_without_zero(config: DeepSpeedConfig) -> Iterator[Finding]:
+    if config.stage == 0 and config.zero["zenflow"] is not None:
+        raised = "AttributeError: the optimizer has no attribute 'zenflow_need_update'"
+        text = "`zenflow` requires ZeRO stage 1, 2 or 3"
+        remedy = remove_key("zero_optimization.zenflow") | "use ZeRO"
+        yield Finding(config.at("zero_optimization", "zenflow"), text, exception=raised, help=remedy, depends_on=config.rest)
+
+
+@rule("DSP083")
+def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
+    optimizer = config.optimizer
+    if optimizer is None or optimizer.class_name not in NATIVE:
+        return
+    for key in NUMBERS:
+        value = optimizer.arguments.get(key, 0.0)
+        if not isinstance(value, (int, float)) and not (value == "auto" and config.open) and key in (optimizer.accepted() or ()):
+            call = "create_adam()" if "CPU" in optimizer.class_name else "multi_tensor_adam()"
+            setting = config.setting("optimizer", "params", key)
+            text = f"`optimizer.params.{key}` is {described(value)}, not a number"
+            raised = f"TypeError: {call}: incompatible function arguments."
+            note = "the compiled optimizer does not accept a string: it fails at the first step"
+            yield Finding(setting, text, exception=raised, note=note, fix=unquoted(config, "optimizer", "params", key))
+
+
+SECTIONS = (
+    ("data_efficiency", "data_sampling"),
+    ("data_efficiency", "data_routing"),
+    ("data_efficiency", "data_sampling", "curriculum_learning"),
+    ("data_efficiency", "data_sampling", "dynamic_batching"),
+    ("data_efficiency", "data_routing", "random_ltd"),
+)
+LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
+LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
+
+
+@rule("TYP113")
+def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
+    if "data_efficiency" not in config.values:
+        return
+    for path in SECTIONS:
+        value = config.get(*path, default={})
+        if not isinstance(value, dict) and config.looks_up(*path):
+            yield mistyped(config.setting(*path), "an object", not_attribute(value, "get"), remove_key(".".join(path)))
+
+
+@rule("DSP060")
+def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
+    path = ("data_efficiency", "data_sampling", "curriculum_learning")
+    section = config.get(*path) if "data_efficiency" in config.values else None
+    if isinstance(section, dict) and section.get("enabled") and "curriculum_metrics" not in section:
+        raised = "AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified"
+        remedy = "add `curriculum_metrics`" | set_key("data_efficiency.data_sampling.curriculum_learning.enabled", False)
+        yield Finding(config.setting(*path), "`curriculum_learning` is enabled without `curriculum_metrics`", exception=raised, help=remedy)
+
+
+@rule("DSP061")
+def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
+    path = ("data_efficiency", "data_sampling", "dynamic_batching")
+    section = config.get(*path) if "data_efficiency" in config.values else None
+    if not isinstance(section, dict) or not config.looks_up(*path):
+        return
+    enabled = bool(section.get("enabled"))
+    for key in ("min_batch_size", "max_batch_size", *(("max_tokens",) if enabled else ())):
+        raised = raised_by(int, section[key]) if key in section else ""
+        if raised:
+            text = f"`{key}` is {described(section[key])}, not an integer"
+            yield Finding(config.setting(*path, key), text, exception=raised, help=f"set `{'.'.join(path)}.{key}` to an integer")
+    if enabled and "max_tokens" not in section:
+        raised = "AssertionError: Dynamic batching is enabled, so max_tokens must be specified"
+        remedy = f"set `{'.'.join(path)}.max_tokens`" | set_key(f"{'.'.join(path)}.enabled", False)
+        yield Finding(config.setting(*path), "`dynamic_batching` is enabled without `max_tokens`", exception=raised, help=remedy)
+
+
+@rule("DSP062")
+def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
+    path = ("data_efficiency", "data_routing", "random_ltd")
+    section = config.get(*path) if "data_efficiency" in config.values else None
+    if not isinstance(section, dict) or not section.get("enabled"):
+        return
+    for key in LTD_KEYS:
+        if key not in section:
+            remedy = f"add `{key}`" | set_key(f"{'.'.join(path)}.enabled", False)
+            yield Finding(config.setting(*path), f"`random_ltd` is enabled without `{key}`", exception=f"KeyError: '{key}'", help=remedy)
+    schedule = section.get("random_ltd_schedule")
+    for key in LTD_SCHEDULE_KEYS:
+        if isinstance(schedule, dict) and key not in schedule:
+            text = f"`random_ltd_schedule` has no `{key}`"
+            yield Finding(config.setting(*path, "random_ltd_schedule"), text, exception=f"KeyError: '{key}'", help=f"add `{key}`")
+    rates = section.get("layer_token_lr_schedule")
+    if isinstance(rates, dict) and rates.get("enabled"):
+        setting = config.setting(*path, "layer_token_lr_schedule", "enabled")
+        text = "`layer_token_lr_schedule` is enabled, but not implemented in DeepSpeed"
+        yield Finding(setting, text, exception="NotImplementedError", help=set_key(setting.name, False))

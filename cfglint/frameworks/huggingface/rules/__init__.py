@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import Finding
-from cfglint.findings.setting import Setting
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import ConfigMapping, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.refusal import Refusal
     from cfglint.source.document import Path
+    from cfglint.source.python.call import CallDocument
 
-__all__ = ["article", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
+__all__ = ["FsdpSection", "keyword", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
+
+PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
+SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 
 
 def refusals_of(config: TrainerConfig, page: str) -> Iterator[Refusal]:
-    return (argument_refusal for argument_refusal in config.argument_refusals if argument_refusal.kind == page)
+    return (refusal for refusal in config.argument_refusals if refusal.kind == page)
 
 
 def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
@@ -35,11 +39,13 @@ def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
 def place(config: TrainerConfig, path: Path) -> Setting:
     if len(path) < 2 or path[0] == "fsdp":
         return of(config, str(path[0])) if path else config.setting()
-    if path[0] == "fsdp_config":
-        from cfglint.frameworks.huggingface.fsdp_section import FsdpSection
+    return FsdpSection(config).place(str(path[1])) if path[0] == "fsdp_config" else config.setting(*path)
 
-        return FsdpSection(config).place(str(path[1]))
-    return config.setting(*path)
+
+def keyword(document: CallDocument, name: str) -> Setting:
+    """A keyword of a call in a program, at the place where it is written; at the call itself where it is not."""
+    key, node = document.find((name,))
+    return Setting((name,), document.values.get(name), WRITTEN, document, node or document.roots[0], key)
 
 
 def strategy(config: TrainerConfig) -> Setting:
@@ -56,6 +62,30 @@ def lost_strategy(config: TrainerConfig) -> Setting | None:
     return former if is_cause else None
 
 
-def article(value: object) -> str:
-    names = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
-    return names.get(type(value), shown(value))
+class FsdpSection:
+    """The section `fsdp_config` as a release reads it, without its `fsdp_` prefixes; `place` returns the key as written."""
+
+    def __init__(self, config: TrainerConfig) -> None:
+        self.config = config
+        self.values: ConfigMapping = {}
+        self.spelling: ConfigMapping = {}
+        needs_prefix = config.version < PLAIN_KEYS
+        strips = needs_prefix or config.version >= SECTION_RULES or "fsdp_config" in config.files
+        for key, value in (config.section("fsdp_config") or {}).items():
+            is_prefixed = isinstance(key, str) and key.startswith("fsdp_")
+            if is_prefixed or key == "xla" or not needs_prefix:
+                name = key[5:] if is_prefixed and strips else key
+                self.values[name], self.spelling[name] = value, key
+
+    def place(self, key: str) -> Setting:
+        return self.config.setting("fsdp_config", self.spelling.get(key, key))
+
+    @property
+    def version(self) -> int | None:
+        """FSDP 1 or 2; None where the value is not a number."""
+        if self.config.version < SECTION_RULES:
+            return 1
+        try:
+            return int(self.values.get("version", 2))
+        except (TypeError, ValueError):
+            return None

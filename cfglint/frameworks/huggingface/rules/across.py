@@ -161,7 +161,7 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
     norm = config.arguments["max_grad_norm"]
     if launch is None or "gradient_clipping" in launch.written or not is_number(norm):
         return
-    from cfglint.frameworks.deepspeed.releases import default_of_key
+    from cfglint.frameworks.deepspeed.models import default_of_key
     from cfglint.frameworks.releases._modelled import RELEASES
 
     version = config.facts.version("deepspeed", RELEASES["deepspeed"])

@@ -5,9 +5,10 @@ from __future__ import annotations
 from cfglint.evaluate import Reason
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import WRITTEN, Setting
+from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.rules import keyword
 from cfglint.frameworks.peft import quantization
 from cfglint.frameworks.peft.adapters import OWN_CODE, Outcome, Place, outcome
 from cfglint.frameworks.peft.lora import SAVED, TARGETS, unknown_in
@@ -89,8 +90,7 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
     program = config.facts.launch.code
     for call in program.adapters if program is not None else ():
         for document, refused in refusals(config, call):
-            key, node = document.find((refused.key,))
-            place = Setting((refused.key,), document.values.get(refused.key), WRITTEN, document, node or document.roots[0], key)
+            place = keyword(document, refused.key)
             remedy = refused.help_for(config.values)
             yield Finding(place, refused.message, exception=refused.exception, depends_on=doubts(call), help=remedy, for_any_parser=True)
     of_file: list[tuple[Setting, Refusal]] = config.part("quantization", [])
@@ -105,8 +105,7 @@ def removed_quantization_argument(config: TrainerConfig) -> Iterator[Finding]:
         name = next((each for each in quantization.BITS if call.model is not None and each in call.model.values), None)
         if call.model is None or name is None:
             continue
-        key, node = call.model.find((name,))
-        setting = Setting((name,), call.model.values[name], WRITTEN, call.model, node or call.model.roots[0], key)
+        setting = keyword(call.model, name)
         message = f"`from_pretrained` has no argument `{name}`"
         text = f"TypeError: __init__() got an unexpected keyword argument '{name}'"
         remedy = f"set `quantization_config=BitsAndBytesConfig({name}={call.model.values[name]})`"
@@ -120,15 +119,13 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
         if call.quantization is None or not quantization.is_quantised(call.quantization.values):
             continue
         if call.model is not None and not config.uses_deepspeed and is_first_device(call.model.values.get("device_map")):
-            key, node = call.model.find(("device_map",))
-            setting = Setting(("device_map",), call.model.values["device_map"], WRITTEN, call.model, node or call.model.roots[0], key)
+            setting = keyword(call.model, "device_map")
             message = f"`device_map` puts the quantised model of each of {processes} processes on the first GPU"
             text = "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than"
             remedy = 'set `device_map={"": PartialState().process_index}`' | remove_key("device_map")
             yield Finding(setting, message, exception=text, depends_on=doubts(call), help=remedy)
         if uses_fsdp1(config) and quantization.lacks_storage(call.quantization.values):
-            key, node = call.quantization.find(("load_in_4bit",))
-            written = Setting(("load_in_4bit",), True, WRITTEN, call.quantization, node or call.quantization.roots[0], key)
+            written = keyword(call.quantization, "load_in_4bit")
             yield without_storage(written, f"set `{quantization.STORAGE}=torch.bfloat16`, the type of the other parameters", doubts(call))
     of_file: Setting | None = config.part("integer_storage", None)
     if of_file is not None and processes is not None and processes > 1 and uses_fsdp1(config):
@@ -149,13 +146,10 @@ def uses_fsdp1(config: TrainerConfig) -> bool:
 
 
 def without_storage(written: Setting, remedy: str, how: tuple[Reason, ...]) -> Finding:
-    return Finding(
-        written,
-        f"4-bit weights are stored as integers without `{quantization.STORAGE}`, and FSDP cannot flatten them with the other parameters",
-        exception="ValueError: Cannot flatten integer dtype tensors",
-        depends_on=how,
-        help=remedy,
+    message = (
+        f"4-bit weights are stored as integers without `{quantization.STORAGE}`, and FSDP cannot flatten them with the other parameters"
     )
+    return Finding(written, message, exception="ValueError: Cannot flatten integer dtype tensors", depends_on=how, help=remedy)
 
 
 def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDocument, Refusal]]:

@@ -7,12 +7,13 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, choices, has_field
-from cfglint.frameworks.huggingface.rules import article, lost_strategy, of, place, refusals_of, refused, shown, strategy
+from cfglint.frameworks.huggingface.rules import lost_strategy, of, place, refusals_of, refused, shown, strategy
 from cfglint.frameworks.remedies import choice, replace
 from cfglint.source.annotations import Iterator, Operand
 
 NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
 
+ARTICLES = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
 
@@ -20,7 +21,11 @@ EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     if config.readable and not config.parsed:
         what = type(config.root).__name__
-        message = "the file is empty" if config.root is None else f"the file contains {article(config.root)}, not a mapping"
+        message = (
+            "the file is empty"
+            if config.root is None
+            else f"the file contains {ARTICLES.get(type(config.root), shown(config.root))}, not a mapping"
+        )
         yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
 
 

@@ -8,14 +8,14 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.fsdp_section import PLAIN_KEYS, SECTION_RULES, FsdpSection
-from cfglint.frameworks.huggingface.rules import of, refused, shown
+from cfglint.frameworks.huggingface.rules import PLAIN_KEYS, SECTION_RULES, FsdpSection, of, refused, shown
 from cfglint.frameworks.remedies import choice, excludes, replace
 from cfglint.source.annotations import Iterator, Operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
+
 
 TEXT_OF_BOOLEANS = (4, 41)  # a boolean is made a string from here on; before, only a string can be put into the environment
 BOOLEANS: dict[str, Releases] = {

@@ -10,6 +10,7 @@ from cfglint.frameworks.huggingface.batch import accumulation_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
 from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.frameworks.remedies import raised_by
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.numbers import is_number
 
@@ -86,11 +87,11 @@ def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
             return
     given = dict(part.split("=") for part in value.replace(" ", "").split(","))
     for name, convert in converted_arguments(config).items():
-        error = conversion_error(convert, given.get(name, "0"))
-        if error is not None:
+        text = raised_by(convert, given.get(name, "0"))
+        if text:
             expected = "an integer" if convert is int else "a number"
             message = f"`{name}` in `optim_args` is {shown(given[name])}, not {expected}"
-            yield Finding(of(config, "optim_args"), message, exception=f"ValueError: {error}", help=f"set `{name}` to {expected}")
+            yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `{name}` to {expected}")
             return
     if config.arguments.optimizer in TORCH_CONVERTED and config.version >= TORCH_ARGUMENTS:
         yield from refused_by_torch(config, given)
@@ -111,14 +112,6 @@ def refused_by_torch(config: TrainerConfig, given: dict[str, str]) -> Iterator[F
         message = "`nesterov` in `optim_args` requires `momentum` above 0, and no `dampening`"
         kept = [f"{name}={value}" for name, value in given.items() if name not in ("momentum", "dampening")]
         yield Finding(of(config, "optim_args"), message, exception=text, help=set_key("optim_args", ",".join((*kept, "momentum=0.9"))))
-
-
-def conversion_error(convert: Callable[[str], float], text: str) -> ValueError | None:
-    try:
-        convert(text)
-    except ValueError as error:
-        return error
-    return None
 
 
 def converted_arguments(config: TrainerConfig) -> Conversions:

@@ -1,27 +1,31 @@
-"""The rules about the code of a program: its imports, and the keywords of a trainer's constructor."""
+"""The rules about the code of a program: its imports, the keywords of a trainer's constructor, and what it is given by them."""
 
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.findings.diagnostic import IN_BRANCH, unpinned
+from cfglint.findings.diagnostic import IN_BRANCH, Fix, unpinned
 from cfglint.findings.releases import Releases
-from cfglint.findings.remedy import remove_key
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks import of_package
-from cfglint.frameworks.base import Framework
+from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.rules import keyword, of
 from cfglint.frameworks.releases._modelled import RELEASES
-from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL, Row, Span, holds
+from cfglint.frameworks.releases.history import NAME, SINCE, UNTIL, Span, holds
 from cfglint.frameworks.releases.versions import Version, dotted
-from cfglint.source.annotations import Any, Iterator
-from cfglint.source.document import Document, Node
+from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.program import ImportedNames, TrainerCall
     from cfglint.source.change import Edit
 
+EARLY_STOPPING = "EarlyStoppingCallback"
+METRIC_ALONE = (4, 49)  # from here on the callback requires a metric only, not `load_best_model_at_end`
+CHECK_LENGTH = ("Trainer", "Seq2SeqTrainer", "SFTTrainer")
 ANY = "**"  # in the place of a parameter: the constructor takes any keyword
 NEW_NAME = 2  # the column of the name under which a decorator passes an argument on
 CONVERTED = {"SFTTrainer": "SFTConfig"}  # trainers that build their own class of arguments of an object of another one
@@ -45,57 +49,66 @@ FIRST_READ: dict[str, tuple[tuple[Releases, str], ...]] = {
 }
 
 
+def trainer_calls(config: TrainerConfig) -> tuple[TrainerCall, ...]:
+    program = config.facts.launch.code
+    return program.trainer_calls if program is not None else ()
+
+
+def modelled_calls(config: TrainerConfig) -> Iterator[tuple[TrainerCall, Version]]:
+    """The calls of trainers whose package is of a modelled release, with that release."""
+    for call in trainer_calls(config):
+        if call.package not in config.facts.outside:
+            yield call, config.facts.version(call.package, RELEASES[call.package])
+
+
+def unknowns(call: TrainerCall | ImportedNames, config: TrainerConfig) -> tuple[Reason, ...]:
+    """What decides whether the program fails at a call or import: its branch, and the release of a package whose others are not asked."""
+    is_asked = call.package in config.framework.packages() or call.package in config.facts.target
+    return (*(() if call.is_certain else (IN_BRANCH,)), *(() if is_asked else (unpinned(call.package),)))
+
+
+def is_within(spans: Iterable[Span], release: Version) -> bool:
+    return any(holds(since, until, release) for since, until in spans)
+
+
+def change_of(spans: Iterable[Span], release: Version, package: str) -> str:
+    """When a name that a release does not have was removed, or added; empty where it never was there."""
+    ends = [until for _, until in spans if until and until <= release]
+    starts = [since for since, _ in spans if since > release]
+    if ends:
+        return f"it was removed in {package} {dotted(max(ends))}"
+    return f"it was added in {package} {dotted(min(starts))}" if starts else ""
+
+
 @rule("KEY206")
 def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
-    program = config.facts.launch.code
-    for call in program.trainer_calls if program is not None else ():
+    for call, release in modelled_calls(config):
         for framework in of_package(call.package):
             rows = framework.constructor(call.name)
-            if rows and call.package not in config.facts.outside:
-                yield from refused(config, call, framework, rows)
+            accepted = {row[NAME] for row in rows if holds(row[SINCE], row[UNTIL], release)}
+            names = [key.raw for key, _ in call.document.roots[0].pairs()] if accepted and ANY not in accepted else []
+            for name in (name for name in names if name not in accepted):
+                change = change_of([(row[SINCE], row[UNTIL]) for row in rows if row[NAME] == name], release, call.package)
+                message = f"`{name}` is not accepted by {call.name}: {change}"
+                if not change:
+                    message = f"unknown argument `{name}` is not accepted by {call.name}"
+                text = f"TypeError: {call.name}.__init__() got an unexpected keyword argument {name!r}"
+                others = [row[NEW_NAME] for row in rows if row[NAME] == name] + [row[NAME] for row in rows if row[NEW_NAME] == name]
+                other = next((other for other in others if other in accepted), "")
+                advice, fix = remedy(config, call, name, other, framework.field_in_place(call.name, name, release))
+                doubts = unknowns(call, config)
+                yield Finding(keyword(call.document, name), message, exception=text, depends_on=doubts, on_key=True, help=advice, fix=fix)
 
 
-def refused(config: TrainerConfig, call: TrainerCall, framework: Framework, rows: tuple[Row, ...]) -> Iterator[Finding]:
-    release = config.facts.version(call.package, RELEASES[call.package])
-    accepted = names_at(rows, release)
-    if not accepted or ANY in accepted:
-        return
-    for key, node in call.document.roots[0].pairs():
-        if key.raw not in accepted:
-            yield Finding(
-                Setting((key.raw,), call.document.values[key.raw], WRITTEN, call.document, node, key),
-                message(key.raw, call, rows, release),
-                exception=f"TypeError: {call.name}.__init__() got an unexpected keyword argument {key.raw!r}",
-                depends_on=unknowns(call, config),
-                on_key=True,
-                **remedy(config, call, key.raw, other_name(key.raw, rows, release), framework.field_in_place(call.name, key.raw, release)),
-            )
+def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> tuple[str, Fix | None]:
+    """What to write in the place of a keyword: its other name, or a field of the configuration class.
 
-
-def names_at(rows: tuple[Row, ...], release: Version) -> set[str]:
-    return {row[NAME] for row in rows if holds(row[SINCE], row[UNTIL], release)}
-
-
-def message(name: str, call: TrainerCall, rows: tuple[Row, ...], release: Version) -> str:
-    ends = [row[UNTIL] for row in rows if row[NAME] == name and row[UNTIL] and row[UNTIL] <= release]
-    if ends:
-        return f"`{name}` is not accepted by {call.name}: it was removed in {call.package} {dotted(max(ends))}"
-    starts = [row[SINCE] for row in rows if row[NAME] == name and row[SINCE] > release]
-    if starts:
-        return f"`{name}` is not accepted by {call.name}: it was added in {call.package} {dotted(min(starts))}"
-    return f"unknown argument `{name}` is not accepted by {call.name}"
-
-
-def other_name(name: str, rows: tuple[Row, ...], release: Version) -> str:
-    accepted = names_at(rows, release)
-    others = [row[NEW_NAME] for row in rows if row[NAME] == name] + [row[NAME] for row in rows if row[NEW_NAME] == name]
-    return next((other for other in others if other in accepted), "")
-
-
-def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> dict[str, Any]:
+    The fix moves a literal into the call of that class if that is in the same file.
+    """
     from cfglint.findings.fix_builders import outside
     from cfglint.source.change import DELETE, INSERT, RENAME, Change
     from cfglint.source.python.call import CallDocument
+    from cfglint.source.python.edits import source_of
 
     document, advice, is_known = config.documents[0], f"remove `{name}`", False
     removal: tuple[Document, Change | Edit] = (call.document, Change(DELETE, (name,)))
@@ -106,24 +119,19 @@ def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, fiel
     elif field is not None:
         advice = f"remove `{name}`, and set `{field[0]}({field[1]}=...)`"
         node, args = call.document.find((name,))[1], call.document.find(("args",))[1]
-        text = text_of(call, node) if node is not None else ""
-        if args is None or text != f"{text_of(call, args)}.{field[1]}":  # `args` does not have it yet
+        text = source_of(call.document, node.start, node.end) if node is not None else ""
+        if args is None or text != f"{source_of(call.document, args.start, args.end)}.{field[1]}":  # `args` does not have it yet
             is_there = isinstance(document, CallDocument) and (document.name, document.path) == (field[0], call.document.path)
             is_free = is_there and document.find((field[1],))[0] is None
             parts = [removal, (document, Change(INSERT, (), field[1], text))] if is_free and is_literal(text) else []
     fix = outside(parts, advice, is_known) if parts and not config.without_remedies else None
     if fix is not None and other:
         fix.by_release = not is_known
-    return {"help": advice, "fix": fix}
-
-
-def text_of(call: TrainerCall, node: Node) -> str:
-    from cfglint.source.python.edits import source_of
-
-    return source_of(call.document, node.start, node.end)
+    return advice, fix
 
 
 def is_literal(text: str) -> bool:
+    """Whether code means the same at another place of a program."""
     from ast import literal_eval
 
     try:
@@ -135,45 +143,31 @@ def is_literal(text: str) -> bool:
 
 @rule("KEY208")
 def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
-    program = config.facts.launch.code
-    for call in program.trainer_calls if program is not None else ():
-        release = config.facts.version(call.package, RELEASES[call.package])
-        if call.name not in CONVERTED:
+    for call, release in modelled_calls(config):
+        target = CONVERTED.get(call.name)
+        if target is None or release < CONVERTS or call.document.find(("args",))[1] is None:
             continue
         from cfglint.launch.kinds import fields_of_class
 
-        added = [field for field in call.fields if field not in fields_of_class(CONVERTED[call.name])]
-        key, node = call.document.find(("args",))
-        if added and node is not None and release >= CONVERTS and call.package not in config.facts.outside:
-            target = CONVERTED[call.name]
-            yield Finding(
-                Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
-                f"`{added[0]}` of the class of `args` is not a field of {target}, into which {call.name} converts it",
-                exception=f"TypeError: {target}.__init__() got an unexpected keyword argument {added[0]!r}",
-                depends_on=unknowns(call, config),
-                on_key=True,
-                help=f"derive the class of `args` from {target}",
-            )
+        added = next((field for field in call.fields if field not in fields_of_class(target)), None)
+        if added is not None:
+            message = f"`{added}` of the class of `args` is not a field of {target}, into which {call.name} converts it"
+            text = f"TypeError: {target}.__init__() got an unexpected keyword argument {added!r}"
+            setting, doubts, advice = keyword(call.document, "args"), unknowns(call, config), f"derive the class of `args` from {target}"
+            yield Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice)
 
 
 @rule("KEY209")
 def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
-    program = config.facts.launch.code
-    for call in program.trainer_calls if program is not None else ():
-        release = config.facts.version(call.package, RELEASES[call.package])
+    for call, release in modelled_calls(config):
         first = next((name for releases, name in FIRST_READ.get(call.name, ()) if release in releases), None)
-        key, node = call.document.find(("args",))
-        if first is None or first in call.fields or not call.base or node is None or call.package in config.facts.outside:
+        if first is None or first in call.fields or not call.base or call.document.find(("args",))[1] is None:
             continue
         needed = call.name.replace("Trainer", "Config")
-        yield Finding(
-            Setting(("args",), call.document.values["args"], WRITTEN, call.document, node, key),
-            f"{call.name} requires a {needed}, and `args` is a {call.base}",
-            exception=f"AttributeError: '{call.base}' object has no attribute" + (f" {first!r}" if first else ""),
-            depends_on=unknowns(call, config),
-            on_key=True,
-            help=f"build a {needed} in its place",
-        )
+        message = f"{call.name} requires a {needed}, and `args` is a {call.base}"
+        text = f"AttributeError: '{call.base}' object has no attribute" + (f" {first!r}" if first else "")
+        setting, doubts, advice = keyword(call.document, "args"), unknowns(call, config), f"build a {needed} in its place"
+        yield Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice)
 
 
 @rule("KEY211")
@@ -182,82 +176,74 @@ def spread_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding
     program = launch.code or launch.program
     processes = launch.line.processes if launch.line is not None else None
     if program is not None and program.spreads and processes is not None and processes > 1:
-        yield Finding(
-            config.setting(),
-            f"the model is loaded with `device_map` {program.spreads}, and {processes} processes are started",
-            note="accelerate refuses such a model in several processes (ValueError)",
-            help="start one process with `python`" | remove_key("device_map"),
-        )
+        message = f"the model is loaded with `device_map` {program.spreads}, and {processes} processes are started"
+        note = "accelerate refuses such a model in several processes (ValueError)"
+        yield Finding(config.setting(), message, note=note, help="start one process with `python`" | remove_key("device_map"))
 
 
 @rule("KEY207")
 def missing_import(config: TrainerConfig) -> Iterator[Finding]:
     program = config.facts.launch.code
-    for imported_names in program.imports if program is not None else ():
-        if imported_names.package not in config.facts.outside:
-            yield from missing_names(config, imported_names)
+    for names in program.imports if program is not None else ():
+        package, pairs = names.package, names.document.roots[0].pairs()
+        if package in config.facts.outside:
+            continue
+        release = config.facts.version(package, RELEASES[package])
+        parts = names.module.split(".")
+        lacking = [
+            (pairs[0], module, spans, f"ModuleNotFoundError: No module named {module!r}")
+            for module in (".".join(parts[:count]) for count in range(2, len(parts) + 1))
+            for framework in of_package(parts[0])
+            if (spans := framework.importable(module)) and not is_within(spans, release)
+        ][:1]
+        lacking = lacking or [
+            (pair, pair[0].raw, spans, f"ImportError: cannot import name {pair[0].raw!r} from {names.module!r}")
+            for pair in pairs
+            for framework in (of_package(package) if names.names else ())
+            if (spans := framework.importable(names.module, pair[0].raw)) and not is_within(spans, release)
+        ]
+        for (key, node), what, spans, text in lacking:
+            ends = [until for _, until in spans if until and until <= release]
+            advice = (
+                f"remove `{what}`, or use {package} before {dotted(max(ends))}" if ends else f"use a release of {package} that has `{what}`"
+            )
+            setting = Setting((key.raw,), key.raw, WRITTEN, names.document, node, key)
+            message, doubts = f"`{what}` cannot be imported: {change_of(spans, release, package)}", unknowns(names, config)
+            yield Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice)
 
 
-def unknowns(call: TrainerCall | ImportedNames, config: TrainerConfig) -> Iterator[Reason]:
-    """What decides whether the program fails at a call or import: its branch, and the release of a package whose others are not asked."""
-    if not call.is_certain:
-        yield IN_BRANCH
-    if call.package not in config.framework.packages() and call.package not in config.facts.target:
-        yield unpinned(call.package)
+@rule("HFT070")
+def early_stopping_without_metric(config: TrainerConfig) -> Iterator[Finding]:
+    args = config.arguments
+    best, metric, when = args["load_best_model_at_end"], args["metric_for_best_model"], args.eval_strategy
+    for call in trainer_calls(config):
+        if EARLY_STOPPING not in call.callbacks:
+            continue
+        if config.version < METRIC_ALONE and best is False:
+            key, needed, advice = "load_best_model_at_end", "load_best_model_at_end = True", set_key("load_best_model_at_end", True)
+        elif metric is None and best is False and args["lr_scheduler_type"] != "reduce_lr_on_plateau":
+            key, needed, advice = "metric_for_best_model", "metric_for_best_model to be defined", set_key("metric_for_best_model", "loss")
+        elif when == "no" and "evaluation_strategy" not in config.values:  # else its former name is the cause
+            key, needed, advice = args.strategy_key, "IntervalStrategy of steps or epoch", set_key(args.strategy_key, "epoch")
+        else:
+            continue
+        message, text = f"`{EARLY_STOPPING}` requires `{key}`", f"AssertionError: {EARLY_STOPPING} requires {needed}"
+        yield of_call(call, "callbacks", message, of(config, key), text, advice)
 
 
-def missing_names(config: TrainerConfig, made: ImportedNames) -> Iterator[Finding]:
-    release = config.facts.version(made.package, RELEASES[made.package])
-    gone = missing_module(made.module, release)
-    if gone is not None:
-        what, spans = gone
-        yield of_import(
-            made, made.document.roots[0].pairs()[0], what, spans, release, f"ModuleNotFoundError: No module named {what!r}", config
-        )
-        return
-    for pair in made.document.roots[0].pairs():
-        name = pair[0].raw
-        for framework in of_package(made.package) if made.names else ():
-            spans = framework.importable(made.module, name)
-            if spans and not is_within(spans, release):
-                raised = f"ImportError: cannot import name {name!r} from {made.module!r}"
-                yield of_import(made, pair, name, spans, release, raised, config)
+@rule("HFT071")
+def streamed_data_without_steps(config: TrainerConfig) -> Iterator[Finding]:
+    limit = config.arguments["max_steps"]
+    for call in trainer_calls(config):
+        if call.streams and call.name in CHECK_LENGTH and isinstance(limit, (int, float)) and limit <= 0:
+            message = "`max_steps` is required: the training set is streamed and has no length"
+            text, advice = no_length(config.version), wanted_steps(config)
+            yield of_call(call, "train_dataset", message, of(config, "max_steps"), text, advice)
 
 
-def of_import(
-    made: ImportedNames, pair: tuple[Node, Node], what: str, spans: tuple[Span, ...], release: Version, raised: str, config: TrainerConfig
-) -> Finding:
-    ends = [until for _, until in spans if until and until <= release]
-    return Finding(
-        Setting((pair[0].raw,), pair[0].raw, WRITTEN, made.document, pair[1], pair[0]),
-        f"`{what}` cannot be imported: {change_of(spans, release, made.package)}",
-        exception=raised,
-        depends_on=unknowns(made, config),
-        on_key=True,
-        help=f"remove `{what}`, or use {made.package} before {dotted(max(ends))}"
-        if ends
-        else f"use a release of {made.package} that has `{what}`",
-    )
-
-
-def missing_module(module: str, release: Version) -> tuple[str, tuple[Span, ...]] | None:
-    """The first part of a dotted name that is not a module of a release, with the releases that have it."""
-    parts = module.split(".")
-    for count in range(2, len(parts) + 1):
-        name = ".".join(parts[:count])
-        for framework in of_package(parts[0]):
-            spans = framework.importable(name)
-            if spans and not is_within(spans, release):
-                return name, spans
-    return None
-
-
-def is_within(spans: tuple[Span, ...], release: Version) -> bool:
-    return any(holds(since, until, release) for since, until in spans)
-
-
-def change_of(spans: tuple[Span, ...], release: Version, package: str) -> str:
-    ends = [until for _, until in spans if until and until <= release]
-    if ends:
-        return f"it was removed in {package} {dotted(max(ends))}"
-    return f"it was added in {package} {dotted(min(since for since, _ in spans if since > release))}"
+def of_call(call: TrainerCall, key: str, message: str, field: Setting, exception: str, advice: Remedy | str) -> Finding:
+    """The finding about a keyword of a call that builds a trainer, and a field of its arguments that it requires."""
+    is_written = call.document.find((key,))[1] is not None
+    setting = keyword(call.document, key) if is_written else field
+    related, doubts = (field,) if is_written else (), () if call.is_certain else (IN_BRANCH,)
+    return Finding(setting, message, exception=exception, related=related, depends_on=doubts, on_key=is_written, help=advice)

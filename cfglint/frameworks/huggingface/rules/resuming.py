@@ -7,7 +7,6 @@ from cfglint.data.engine_state import engine_state, engine_tags
 from cfglint.evaluate import Reason
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.deepspeed.checkpoints import missing_shards, other_processes
 from cfglint.frameworks.huggingface.batch import of, steps
@@ -64,11 +63,13 @@ STAGE_0_NEEDS_STATE = (0, 19, 8)
 
 
 def found(config: TrainerConfig) -> tuple[Resumption, Checkpoint] | None:
+    """The resumption of a run whose checkpoint is there."""
     resumed = config.resumption
     return (resumed, resumed.checkpoint) if resumed is not None and resumed.checkpoint is not None else None
 
 
 def doubts(resumed: Resumption) -> tuple[Reason, ...]:
+    """What keeps a refusal from being certain: a program that was not read may not hand the argument to the Trainer."""
     return () if resumed.is_certain else (NOT_PASSED,)
 
 
@@ -77,44 +78,37 @@ def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
     resumed = config.resumption
     if resumed is None:
         return
-    checkpoint, setting, how = resumed.checkpoint, resumed.setting, doubts(resumed)
-    if checkpoint is None:
-        if resumed.name.lower() in ("true", "false"):
-            text = f"`resume_from_checkpoint` is the string {spelled(resumed.name)}, which is taken for a path"
-            remedy = "set `resume_from_checkpoint: true` without quotes, or a path"
-            yield Finding(setting, text, exception=invalid(resumed), depends_on=how, help=remedy)
-        elif config.facts.here:
-            yield Finding(setting, f"`{resumed.name}` does not exist", exception=invalid(resumed), depends_on=how, help="correct the path")
-        return
-    if config.uses_deepspeed:
-        if not engine_tags(checkpoint):
-            text = f"`{resumed.name}` has no folder `global_step...`, so DeepSpeed did not save it"
-            yield Finding(
-                setting, text, exception=invalid(resumed), depends_on=how, help="set the path of a checkpoint that DeepSpeed saved"
-            )
-        elif not checkpoint.text("latest") and config.deepspeed is not None and not universal(config):
-            text = f"`{resumed.name}` has no file `latest`, which names the state to load"
-            exception = f"ValueError: [deepspeed] failed to resume from checkpoint {resumed.name}"
-            yield Finding(
-                setting, text, exception=exception, depends_on=how, help="write the name of its folder `global_step...` into `latest`"
-            )
-        return
-    sharded = any("pytorch_model_fsdp" in name for name in checkpoint.names)
-    if sharded and not config.uses_fsdp and config.launcher is None:
-        text = f"`{resumed.name}` was saved with FSDP, and this run does not use it"
-        exception = f"ValueError: Checkpoint found at {resumed.name} is only supported when using PyTorch FSDP"
-        yield Finding(setting, text, exception=exception, depends_on=how, help="set `fsdp` as in the run that saved it")
-    elif not sharded and not checkpoint.names & WEIGHTS and not any(checkpoint.listed(name) & WEIGHTS for name in checkpoint.names):
-        text = f"`{resumed.name}` has no file with weights"
-        yield Finding(setting, text, exception=invalid(resumed), depends_on=how, help="set the path of a complete checkpoint")
+    checkpoint, name = resumed.checkpoint, f"`{resumed.name}`"
+    text = f"ValueError: Can't find a valid checkpoint at {resumed.name}"
+    sharded = checkpoint is not None and any(FSDP_MODEL in file for file in checkpoint.names)
+    if checkpoint is None and resumed.name.lower() in ("true", "false"):
+        message = f"`resume_from_checkpoint` is the string {spelled(resumed.name)}, which is taken for a path"
+        remedy = "set `resume_from_checkpoint: true` without quotes, or a path"
+    elif checkpoint is None:
+        if not config.facts.here:
+            return
+        message, remedy = f"{name} does not exist", "correct the path"
+    elif config.uses_deepspeed and not engine_tags(checkpoint):
+        message = f"{name} has no folder `global_step...`, so DeepSpeed did not save it"
+        remedy = "set the path of a checkpoint that DeepSpeed saved"
+    elif config.uses_deepspeed:
+        if checkpoint.text("latest") or config.deepspeed is None or universal(config):
+            return
+        message = f"{name} has no file `latest`, which names the state to load"
+        text = f"ValueError: [deepspeed] failed to resume from checkpoint {resumed.name}"
+        remedy = "write the name of its folder `global_step...` into `latest`"
+    elif sharded and not config.uses_fsdp and config.launcher is None:
+        message, remedy = f"{name} was saved with FSDP, and this run does not use it", "set `fsdp` as in the run that saved it"
+        text = f"ValueError: Checkpoint found at {resumed.name} is only supported when using PyTorch FSDP"
+    elif not sharded and not checkpoint.names & WEIGHTS and not any(checkpoint.listed(file) & WEIGHTS for file in checkpoint.names):
+        message, remedy = f"{name} has no file with weights", "set the path of a complete checkpoint"
     elif not checkpoint.has_state and config.version >= STATE_NEEDED:
-        text = f"`{resumed.name}` has no `trainer_state.json`, which the Trainer reads first"
-        exception = f"FileNotFoundError: [Errno 2] No such file or directory: '{resumed.name}/trainer_state.json'"
-        yield Finding(setting, text, exception=exception, depends_on=how, help="set the path of a checkpoint that the Trainer saved")
-
-
-def invalid(resumed: Resumption) -> str:
-    return f"ValueError: Can't find a valid checkpoint at {resumed.name}"
+        message = f"{name} has no `trainer_state.json`, which the Trainer reads first"
+        text = f"FileNotFoundError: [Errno 2] No such file or directory: '{resumed.name}/trainer_state.json'"
+        remedy = "set the path of a checkpoint that the Trainer saved"
+    else:
+        return
+    yield Finding(resumed.setting, message, exception=text, depends_on=doubts(resumed), help=remedy)
 
 
 @rule("HFT081")
@@ -122,28 +116,25 @@ def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
     if both is None or both[1].state is None:
         return
-    resumed, checkpoint = both
-    for name in checkpoint.state or {}:
+    resumed, state = both[0], both[1].state or {}
+    for name in state:
         since = LATER_FIELDS.get(name, () if name in STATE_FIELDS else None)
         if since is None or since > config.version:
-            text = f"`trainer_state.json` of `{resumed.name}` has `{name}`, which is unknown in {config.release}"
+            message = f"`trainer_state.json` of `{resumed.name}` has `{name}`, which is unknown in {config.release}"
+            text = f"TypeError: TrainerState.__init__() got an unexpected keyword argument '{name}'"
             newer = f", such as transformers {'.'.join(map(str, since))}.0" if since else ""
-            yield Finding(
-                resumed.setting,
-                text,
-                exception=f"TypeError: TrainerState.__init__() got an unexpected keyword argument '{name}'",
-                depends_on=doubts(resumed),
-                help=f"use the release that saved the checkpoint{newer}",
-            )
+            remedy = f"use the release that saved the checkpoint{newer}"
+            yield Finding(resumed.setting, message, exception=text, depends_on=doubts(resumed), help=remedy)
             return
-    if config.version >= COMPARED and (checkpoint.state or {}).get("train_batch_size") is None:
-        text = f"`trainer_state.json` of `{resumed.name}` has no `train_batch_size`, because an older release saved it"
-        exception = "TypeError: unsupported operand type(s) for //: 'NoneType' and 'int'"
-        help_text = f'add `"train_batch_size": {spelled(config.batch.micro_batch.value)}` to it'
-        yield Finding(resumed.setting, text, exception=exception, depends_on=doubts(resumed), help=help_text)
+    if config.version >= COMPARED and state.get("train_batch_size") is None:
+        message = f"`trainer_state.json` of `{resumed.name}` has no `train_batch_size`, because an older release saved it"
+        text = "TypeError: unsupported operand type(s) for //: 'NoneType' and 'int'"
+        remedy = f'add `"train_batch_size": {spelled(config.batch.micro_batch.value)}` to it'
+        yield Finding(resumed.setting, message, exception=text, depends_on=doubts(resumed), help=remedy)
 
 
 def universal(config: TrainerConfig) -> bool:
+    """Whether DeepSpeed loads a converted checkpoint."""
     section = config.deepspeed.values.get("checkpoint") if config.deepspeed is not None else None
     return isinstance(section, dict) and section.get("load_universal") is True
 
@@ -153,24 +144,21 @@ def checkpoint_of_another_engine(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
     if both is None or config.deepspeed is None or config.deepspeed.refusal is not None:
         return
-    engine = config.deepspeed.engine()
-    if engine is None:
-        return
-    refused = refusal_of_engine(config, both[1], engine)  # type: ignore[arg-type]
+    engine: Any = config.deepspeed.engine()
+    refused = refusal_of_engine(config, both[1], engine) if engine is not None else None
     if refused is not None:
-        text, exception, remedy = refused
-        yield Finding(both[0].setting, text, exception=exception, depends_on=doubts(both[0]), help=remedy)
+        message, text, remedy = refused
+        yield Finding(both[0].setting, message, exception=text, depends_on=doubts(both[0]), help=remedy)
 
 
 def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: DeepSpeedConfig) -> tuple[str, str, Remedy | str] | None:
     """(what is wrong, exception, remedy) of a checkpoint that the engine does not load; None where its names do not tell."""
     name, remedy = checkpoint.path, "use the DeepSpeed config of the run that saved it"
     if universal(config):
-        if "latest_universal" in checkpoint.names:
-            return None
         text = f"`load_universal` is true, and `{name}` was not converted: it has no file `latest_universal`"
         exception = f"ValueError: Invalid for universal checkpoint: {name}/latest_universal does not exist"
-        return text, exception, "convert the checkpoint with `ds_to_universal.py`" | remove_key("load_universal")
+        advice = "convert the checkpoint with `ds_to_universal.py`" | remove_key("load_universal")
+        return (text, exception, advice) if "latest_universal" not in checkpoint.names else None
     saved, stage, world = engine_state(checkpoint), engine.stage, config.world_size
     if saved is None or stage is None:
         return None
@@ -178,47 +166,40 @@ def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: Dee
         was = "stage 3" if saved.stage3 else "a lower stage"
         return f"ZeRO stage is {stage}, and `{name}` was saved with {was}", "AssertionError", remedy
     release, bf16 = engine.version, engine.precision == "bf16"
-    divided = stage > 0 or (bf16 and release < STAGE_0_READS_SHARDS)
-    if not divided:
+    if stage == 0 and not (bf16 and release < STAGE_0_READS_SHARDS):
         needs = bf16 and saved.partitioned and release >= STAGE_0_NEEDS_STATE
         text = f"ZeRO stage is 0, and `{name}` was saved with stage 1 or 2"
         return (text, "TypeError: 'NoneType' object is not subscriptable", remedy) if needs else None
     if engine.offload == "nvme":
         return None
-    refused = None
-    if world is not None and config.batch.data_parallel.integer == world:
-        refused = other_processes(name, saved, world)
-    return refused or missing_shards(name, saved, bf16, remedy)
+    is_divided = world is not None and config.batch.data_parallel.integer == world
+    return (other_processes(name, saved, world or 0) if is_divided else None) or missing_shards(name, saved, bf16, remedy)
 
 
 @rule("HFT089")
 def checkpoint_of_another_form(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
-    asked, place = form_of_state(config) if both is not None else ("", None)
-    if both is None or place is None or asked not in STATE_FORMS:
+    launcher: Any = config.launcher
+    if both is None:
         return
+    if launcher is not None and launcher.fsdp_version:
+        key, default = "fsdp_state_dict_type", FULL if launcher.fsdp_version == "1" else SHARDED
+        section, place = launcher.section("fsdp_config"), launcher.setting("fsdp_config", key)
+    elif launcher is None and config.uses_fsdp and config.version >= STATE_IN_SECTION and config.arguments.known("fsdp", "fsdp_config"):
+        section, default = config.section("fsdp_config") or {}, FULL
+        key = "fsdp_state_dict_type" if "fsdp_state_dict_type" in section else "state_dict_type"
+        place = config.setting("fsdp_config", key)
+    else:
+        return  # the form in which FSDP loads the state of the model is not known
+    asked = str(section.get(key, default)).upper()
     form = next((name for name, holds in STATE_FORMS.items() if any(map(holds, both[1].names))), None)
-    if form is None or form == asked:
+    if asked not in STATE_FORMS or form is None or form == asked:
         return
     name, missing = both[0].name, {FULL: f"{FSDP_MODEL}.bin", LOCAL: f"{FSDP_MODEL}_rank0.bin"}.get(asked)
     message = f"`{name}` was saved as {form}, and this run loads {asked}"
     text = f"FileNotFoundError: [Errno 2] No such file or directory: '{name}/{missing}'" if missing else UNREADABLE
     related = (place,) if place.document is not None else ()
     yield Finding(both[0].setting, message, exception=text, related=related, depends_on=doubts(both[0]), help=set_key(place.name, form))
-
-
-def form_of_state(config: TrainerConfig) -> tuple[str, Setting | None]:
-    """(the form in which FSDP loads the state of the model, the key that sets it); None where that is not known."""
-    launcher: Any = config.launcher
-    if launcher is not None and launcher.fsdp_version:
-        section = launcher.section("fsdp_config")
-        default = FULL if launcher.fsdp_version == "1" else SHARDED
-        return str(section.get("fsdp_state_dict_type", default)).upper(), launcher.setting("fsdp_config", "fsdp_state_dict_type")
-    if launcher is None and config.uses_fsdp and config.version >= STATE_IN_SECTION and config.arguments.known("fsdp", "fsdp_config"):
-        section = config.section("fsdp_config") or {}
-        key = "fsdp_state_dict_type" if "fsdp_state_dict_type" in section else "state_dict_type"
-        return str(section.get(key, FULL)).upper(), config.setting("fsdp_config", key)
-    return "", None
 
 
 @rule("HFT083")
@@ -277,10 +258,8 @@ def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
     both = found(config)
     if both is None or both[1].state is None or config.version < INTERVALS_RESTORED:
         return
-    args, strategies = (
-        config.arguments,
-        (config.arguments["logging_strategy"], config.arguments.eval_strategy, config.arguments["save_strategy"]),
-    )
+    args = config.arguments
+    strategies = (args["logging_strategy"], args.eval_strategy, args["save_strategy"])
     for name, strategy in zip(INTERVALS, strategies, strict=True):
         saved, setting = (both[1].state or {}).get(name), of(config, name)
         if name not in args or strategy != "steps" or not args.known(name) or not isinstance(saved, (int, float)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.batch import UNKNOWN, steps, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
@@ -10,11 +10,10 @@ from cfglint.frameworks.huggingface.fields import choices
 from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
 from cfglint.frameworks.huggingface.schedule_operations import BUILDS, STABLE_STEPS_OPTIONAL, certain_failure, possible_runs
-from cfglint.source.annotations import Callable, ConfigMapping, Iterator
+from cfglint.source.annotations import ConfigMapping, Iterator
 from cfglint.source.numbers import is_number
 
-Requirements = Iterator[tuple[str, str]]  # our message, the exception
-
+MINIMAL_RATE = ("cosine_with_min_lr", "cosine_warmup_with_min_lr")
 MIN_RATE = set_key("lr_scheduler_kwargs", {"min_lr_rate": 0.1}) | "a `min_lr`"
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
 COMMON = ("last_epoch",)
@@ -83,35 +82,26 @@ OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that 
 
 @rule("STP003")
 def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
-    kind, given = built_schedule(config), config.arguments["lr_scheduler_kwargs"]
-    if not kind:
+    kind, given, launch = config.arguments["lr_scheduler_type"], config.arguments["lr_scheduler_kwargs"], config.deepspeed
+    if not config.parsed or kind not in choices("lr_scheduler_type", config.version)[1] or kind not in KEYWORDS:
         return
+    if (launch is not None and "scheduler" in launch.written) or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
+        return  # no function receives the arguments
     if given is not None and not isinstance(given, dict):
         text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
-        setting = of(config, "lr_scheduler_kwargs")
-        remedy: Remedy | None = remove_key("lr_scheduler_kwargs")
-        yield Finding(setting, f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", exception=text, help=remedy)
+        message, remedy = f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", remove_key("lr_scheduler_kwargs")
+        yield Finding(of(config, "lr_scheduler_kwargs"), message, exception=text, help=remedy)
         return
     keywords: ConfigMapping = given or {}
-    refused = [*unknown_arguments(kind, keywords, config), *not_numbers(kind, keywords, config)] if keywords else []
-    unset = config.unset("lr_scheduler_kwargs")
-    for message, text in REQUIREMENTS[kind](kind, keywords, config) if kind in REQUIREMENTS else ():
-        remedy = MIN_RATE if REQUIREMENTS[kind] is minimal_rate else None
-        refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, depends_on=unset, help=remedy))
+    refused = [*refused_arguments(kind, keywords, config)]
+    unset, advice = config.unset("lr_scheduler_kwargs"), MIN_RATE if kind in MINIMAL_RATE else None
+    for message, text in requirements(kind, keywords, config):
+        refused.append(Finding(of(config, "lr_scheduler_type"), message, exception=text, depends_on=unset, help=advice))
     yield from refused or failed_operations(kind, keywords, config)
 
 
-def built_schedule(config: TrainerConfig) -> str:
-    kind, launch = config.arguments["lr_scheduler_type"], config.deepspeed
-    known = choices("lr_scheduler_type", config.version)[1]
-    if not config.parsed or kind not in known or (launch is not None and "scheduler" in launch.written):
-        return ""
-    if kind not in KEYWORDS or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
-        return ""
-    return str(kind)
-
-
-def unknown_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
+def refused_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
+    """The arguments that the function of a schedule does not take, and those that it computes with although they are not numbers."""
     taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
     for key in keywords:
         if key in OWN:
@@ -122,23 +112,19 @@ def unknown_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig)
             message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
         else:
             continue
-        setting = config.setting("lr_scheduler_kwargs", key)
-        remedy = remove_key(f"lr_scheduler_kwargs.{key}")
-        yield Finding(setting, message, exception=f"TypeError: {BUILDERS[kind]}() {text} {key!r}", on_key=True, help=remedy)
-
-
-def not_numbers(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
+        text, remedy = f"TypeError: {BUILDERS[kind]}() {text} {key!r}", remove_key(f"lr_scheduler_kwargs.{key}")
+        yield Finding(config.setting("lr_scheduler_kwargs", key), message, exception=text, on_key=True, help=remedy)
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)
         if value is not None and not is_number(value):
             text = f"TypeError: {operation.format(type(value).__name__)}"
             place = config.setting("lr_scheduler_kwargs", key)
-            fix = spelled_as_number(place)
             message = f"`lr_scheduler_kwargs.{key}` is {described(value)}, not a number"
-            yield Finding(place, message, exception=text, fix=fix, depends_on=config.other_parsers)
+            yield Finding(place, message, exception=text, fix=spelled_as_number(place), depends_on=config.other_parsers)
 
 
 def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
+    """The argument on which the schedule fails when it is built, or in the first step."""
     rate = config.arguments["learning_rate"]
     if kind not in BUILDS or not keywords or not is_number(rate) or not rate or not config.arguments.known("learning_rate"):
         return
@@ -149,68 +135,49 @@ def failed_operations(kind: str, keywords: ConfigMapping, config: TrainerConfig)
         return
     alone = [key for key, value in keywords.items() if certain_failure(kind, {**SOUND, key: value}, runs) is not None]
     key = alone[0] if alone else next(iter(keywords))
-    place = config.setting("lr_scheduler_kwargs", key)
-    fails_at, error = failure
+    name, place, (fails_at, error) = f"lr_scheduler_kwargs.{key}", config.setting("lr_scheduler_kwargs", key), failure
     yield Finding(
         place,
-        f"`lr_scheduler_kwargs.{key}` is {described(keywords[key])}, which `lr_scheduler_type: {kind}` cannot compute with",
+        f"`{name}` is {described(keywords[key])}, which `lr_scheduler_type: {kind}` cannot compute with",
         exception=f"{type(error).__name__}: {error}",
         fails_at=fails_at,
         fix=spelled_as_number(place),
         depends_on=(*config.unset("lr_scheduler_type", "lr_scheduler_kwargs"), *config.other_parsers),
-        help=f"set `lr_scheduler_kwargs.{key}` to {REQUIRED[key]}"
-        if key in REQUIRED
-        else remove_key(f"lr_scheduler_kwargs.{key}", " for the default"),
+        help=f"set `{name}` to {REQUIRED[key]}" if key in REQUIRED else remove_key(name, " for the default"),
     )
 
 
-def minimal_rate(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
-    if count == 0:
-        text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
-        yield f"`lr_scheduler_type: {kind}` requires `min_lr` or `min_lr_rate` in `lr_scheduler_kwargs`", text
-    elif count == 2:
-        message = f"`lr_scheduler_type: {kind}` accepts only one of `min_lr` and `min_lr_rate`"
-        yield message, "ValueError: Only one of min_lr or min_lr_rate should be set"
-
-
-def stable_steps(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    modern = config.version >= STABLE_STEPS_OPTIONAL
-    needed = ["num_decay_steps"] if modern else ["num_stable_steps", "num_decay_steps"]
-    missing = [key for key in needed if key not in given]
-    if missing:
-        names = " and ".join(map(repr, missing))
-        count_ = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}"
-        message = f"`lr_scheduler_type: {kind}` requires {' and '.join(f'`{key}`' for key in missing)} in `lr_scheduler_kwargs`"
-        yield message, f"TypeError: get_wsd_schedule() missing {count_}: {names}"
-    for key in SHAPE_KEYS:
-        if modern and key in given and given[key] not in SHAPES:
-            label = key.replace("_", " ")
-            message = f"`lr_scheduler_kwargs.{key}` is {shown(given[key])}; it must be one of {', '.join(SHAPES)}"
-            yield message, f"ValueError: Unknown {label}: {given[key]}"
-
-
-def polynomial_end(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
-    if is_number(rate) and is_number(end) and not rate > end:
-        message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
-        yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
-
-
-def plateau(kind: str, given: ConfigMapping, config: TrainerConfig) -> Requirements:
-    factor = given.get("factor", 0.1)
-    if is_number(factor) and factor >= 1:
-        yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."
-    if given.get("mode", "min") not in ("min", "max"):
-        message = f"`lr_scheduler_kwargs.mode` is {shown(given['mode'])}; it must be min or max"
-        yield message, f"ValueError: mode {given['mode']} is unknown!"
-
-
-REQUIREMENTS: dict[str, Callable[[str, ConfigMapping, TrainerConfig], Requirements]] = {
-    "cosine_with_min_lr": minimal_rate,
-    "cosine_warmup_with_min_lr": minimal_rate,
-    "warmup_stable_decay": stable_steps,
-    "polynomial": polynomial_end,
-    "reduce_lr_on_plateau": plateau,
-    "greedy": plateau,
-}
+def requirements(kind: str, given: ConfigMapping, config: TrainerConfig) -> Iterator[tuple[str, str]]:
+    """(message, exception) of what the function of a schedule requires of its arguments."""
+    if kind in MINIMAL_RATE:
+        count = sum(given.get(key) is not None for key in ("min_lr", "min_lr_rate"))
+        if count == 0:
+            text = "ValueError: One of min_lr or min_lr_rate should be set through the `lr_scheduler_kwargs`"
+            yield f"`lr_scheduler_type: {kind}` requires `min_lr` or `min_lr_rate` in `lr_scheduler_kwargs`", text
+        elif count == 2:
+            text = "ValueError: Only one of min_lr or min_lr_rate should be set"
+            yield f"`lr_scheduler_type: {kind}` accepts only one of `min_lr` and `min_lr_rate`", text
+    elif kind == "warmup_stable_decay":
+        modern = config.version >= STABLE_STEPS_OPTIONAL
+        missing = [key for key in ("num_stable_steps", "num_decay_steps")[modern:] if key not in given]
+        if missing:
+            names = " and ".join(f"`{key}`" for key in missing)
+            text = f"{len(missing)} required positional argument{'s' * (len(missing) > 1)}: {' and '.join(map(repr, missing))}"
+            message = f"`lr_scheduler_type: {kind}` requires {names} in `lr_scheduler_kwargs`"
+            yield message, f"TypeError: get_wsd_schedule() missing {text}"
+        for key in SHAPE_KEYS:
+            if modern and key in given and given[key] not in SHAPES:
+                message = f"`lr_scheduler_kwargs.{key}` is {shown(given[key])}; it must be one of {', '.join(SHAPES)}"
+                yield message, f"ValueError: Unknown {key.replace('_', ' ')}: {given[key]}"
+    elif kind == "polynomial":
+        rate, end = config.arguments["learning_rate"], given.get("lr_end", 1e-7)
+        if is_number(rate) and is_number(end) and not rate > end:
+            message = f"`learning_rate` is {rate}; `lr_scheduler_type: polynomial` requires it to be greater than `lr_end` ({end})"
+            yield message, f"ValueError: lr_end ({end}) must be smaller than initial lr ({rate})"
+    elif kind in ("reduce_lr_on_plateau", "greedy"):
+        factor = given.get("factor", 0.1)
+        if is_number(factor) and factor >= 1:
+            yield f"`lr_scheduler_kwargs.factor` is {factor}; it must be < 1", "ValueError: Factor should be < 1.0."
+        if given.get("mode", "min") not in ("min", "max"):
+            message = f"`lr_scheduler_kwargs.mode` is {shown(given['mode'])}; it must be min or max"
+            yield message, f"ValueError: mode {given['mode']} is unknown!"

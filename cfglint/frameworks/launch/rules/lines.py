@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.diagnostic import ERROR, Fix
-from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
@@ -33,7 +32,10 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
     command = config.command
     line = config.facts.launch.line
     for problem in line.problems if line is not None and command is not None else ():
-        if problem.code != code or command is None or (problem.releases is not None and not of_release(problem.releases, config)):
+        releases = problem.releases
+        if problem.code != code or command is None:
+            continue
+        if releases is not None and config.facts.version(releases.package, RELEASES[releases.package]) not in releases:
             continue
         start, end = command.within(problem.word.place)
         name = problem.key.lstrip("-").replace("-", "_")
@@ -47,16 +49,6 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
             help=set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None,
             for_any_parser=problem.of_launcher,
         )
-
-
-def is_page(config: LaunchConfig) -> bool:
-    """Whether the line stands in a page or a notebook."""
-    return config.documents[0].path.lower().endswith(SHOWN)
-
-
-def of_release(releases: Releases, config: LaunchConfig) -> bool:
-    """Whether the run has one of some releases of a package."""
-    return config.facts.version(releases.package, RELEASES[releases.package]) in releases
 
 
 @rule("LCH001")
@@ -106,7 +98,8 @@ def trains_on_gpus(config: LaunchConfig) -> bool:
     launch = config.facts.launch
     given = launch.line.options.given if launch.line is not None else {}
     asks_for_others = any(name in given or document.find((name,))[1] is not None for document in config.documents for name in OFF_NCCL)
-    return launch.is_main and not launch.doubts and is_trainer(launch.consumer) and not is_page(config) and not asks_for_others
+    is_page = config.documents[0].path.lower().endswith(SHOWN)  # or a notebook
+    return launch.is_main and not launch.doubts and is_trainer(launch.consumer) and not is_page and not asks_for_others
 
 
 @rule("LCH025")

@@ -8,32 +8,10 @@ from cfglint.frameworks.huggingface.batch import wanted_steps
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.source.annotations import Iterator
 
-
-def conflict(
-    config: LlamaFactoryConfig,
-    name: str,
-    *others: str,
-    message: str,
-    exception: str,
-    needs: tuple[str, ...] = (),
-    remedy: Remedy | str | None = None,
-) -> Finding:
-    """A finding about a field that is incompatible with others; `needs` are those whose default matters."""
-    return Finding(
-        config.field(name),
-        message,
-        related=[config.field(other) for other in others],
-        exception=exception,
-        depends_on=config.unset(*needs),
-        help=remedy,
-    )
-
-
 STREAMED = ("LLF012", "streaming")  # whose remedy is the number of steps of an epoch
 
 
 def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
-    """The refusals of a page."""
     for refusal in config.refusals:
         if refusal.kind == code:
             if (code, refusal.key) == STREAMED:

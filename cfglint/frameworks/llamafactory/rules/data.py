@@ -5,8 +5,7 @@ from __future__ import annotations
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.llamafactory.arguments import comma_list
-from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig, comma_list
 from cfglint.frameworks.llamafactory.releases import templates
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import Version, dotted, parse_version

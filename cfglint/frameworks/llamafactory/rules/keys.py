@@ -6,11 +6,11 @@ from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
+from cfglint.findings.wording import counted
 from cfglint.frameworks import is_added
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
+from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import refused
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import rename
@@ -48,8 +48,13 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         )
         yield Finding(config.setting(foreign[0]), message, depends_on=config.fork, on_key=True)
         unknown = [key for key in unknown if key not in foreign]
-    if megatron or MEGATRON.intersection(unknown):
-        yield for_megatron(unknown, config)
+    of_megatron = [key for key in unknown if key in MEGATRON]
+    if of_megatron:
+        others = len(of_megatron) - 1
+        subject = f" and {counted(others, 'other key')} of Megatron-core need" if others else " of Megatron-core needs"
+        message = f"`{of_megatron[0]}`{subject} the environment variable USE_MCA=1"
+        depends_on = (Reason("environment", "the variable USE_MCA"),)
+        yield Finding(config.setting(of_megatron[0]), message, depends_on=depends_on, on_key=True)
         unknown = [key for key in unknown if not megatron and key not in MEGATRON]
     for key in unknown:
         setting = config.setting(key)
@@ -61,31 +66,17 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
             continue
         near = nearest(key, config) if isinstance(key, str) and not config.without_remedies else None
         message = f"unknown key `{key}` is not accepted by LLaMA-Factory" + (f"; did you mean `{near}`?" if near else "")
-        yield Finding(
-            setting, message, exception=exception, fix=renamed(setting, near), on_key=True, help=None if near else remove_key(key)
-        )
+        fix = rename(setting, near, f"rename to {near}", safe=False) if near else None
+        yield Finding(setting, message, exception=exception, fix=fix, on_key=True, help=None if near else remove_key(key))
 
 
 def refusal(key: object, unknown: list[ConfigValue]) -> str:
     """The exception of the parser: it sorts the unknown keys for its message, which fails if only some are strings."""
-    other = next((each for each in unknown if isinstance(each, str) != isinstance(key, str)), None)
-    if other is not None:
-        kinds = sorted((type(key).__name__, type(other).__name__))
-        return f"TypeError: '<' not supported between instances of '{kinds[0]}' and '{kinds[1]}'"
-    return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-
-
-USE_MCA = Reason("environment", "the variable USE_MCA")
-
-
-def for_megatron(keys: list[Operand], config: LlamaFactoryConfig) -> Finding:
-    """The finding about keys that the environment variable USE_MCA=1 enables."""
-    from cfglint.findings.wording import counted
-
-    named = [key for key in keys if key in MEGATRON]
-    subject = f" and {counted(len(named) - 1, 'other key')} of Megatron-core need" if len(named) > 1 else " of Megatron-core needs"
-    message = f"`{named[0]}`{subject} the environment variable USE_MCA=1"
-    return Finding(config.setting(named[0]), message, depends_on=(USE_MCA,), on_key=True)
+    other = next((name for name in unknown if isinstance(name, str) != isinstance(key, str)), None)
+    if other is None:
+        return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+    kinds = sorted((type(key).__name__, type(other).__name__))
+    return f"TypeError: '<' not supported between instances of '{kinds[0]}' and '{kinds[1]}'"
 
 
 def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[Operand]:
@@ -111,10 +102,10 @@ def known(key: object, config: LlamaFactoryConfig) -> bool:
 
 def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
     """(message, fix) for a field that another release of LLaMA-Factory or an older one of transformers has; None for another key."""
-    gone, coming = removed_in(key, config.own_version), added_in(key, config.own_version)
+    gone, coming = removed_in(key, config.own_version), HISTORY.since(ARGUMENTS, key) if isinstance(key, str) else None
     if gone:
         return f"`{key}` was removed in LLaMA-Factory {dotted(gone)}", None
-    if coming:
+    if coming and coming > config.own_version:
         return f"`{key}` requires LLaMA-Factory {dotted(coming)}, but the release is {dotted(config.own_version)}", None
     if key not in TRAINER_FIELDS or not TRAINER_FIELDS[key][3]:
         return None
@@ -122,10 +113,6 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
 
     successor, fix = replacement(key, config)
     return f"`{key}` was removed in transformers {dotted(TRAINER_FIELDS[key][3])}" + (f"; use {successor}" if successor else ""), fix
-
-
-def renamed(setting: Setting, name: str | None) -> Fix | None:
-    return rename(setting, name, f"rename to {name}", safe=False) if name else None
 
 
 def nearest(key: str, config: LlamaFactoryConfig) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Fix
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
@@ -10,7 +9,6 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.huggingface.fields import OPTIMIZERS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.releases import choices
-from cfglint.frameworks.llamafactory.rules import conflict
 from cfglint.frameworks.remedies import choice, insert, replace
 from cfglint.source.annotations import Iterator
 
@@ -36,22 +34,19 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for name, taken in (("use_galore", GALORE_OPTIMIZERS), ("use_apollo", APOLLO_OPTIMIZERS)):
         if not config.own(name):
             continue
-        optimizer = config.arguments.optimizer
+        optimizer, written = config.arguments.optimizer, "optim" in config.values
         if optimizer not in taken and optimizer in OPTIMIZERS:
             unknown = "Unknow" if config.own_version in MISSPELT_OPTIMIZER else "Unknown"
             text = f"NotImplementedError: {unknown} optim: OptimizerNames.{str(optimizer).upper()}."
-            message = f"`{name}` requires `optim: adamw_torch`" + ("" if "optim" in config.values else f" (the default is {optimizer})")
-            where = "optim" if "optim" in config.values else name
-            unset = config.unset("optim")
-            yield Finding(config.field(where), message, exception=text, depends_on=unset, fix=plain_adamw(config))
+            message = f"`{name}` requires `optim: adamw_torch`" + ("" if written else f" (the default is {optimizer})")
+            setting = config.field("optim" if written else name)
+            fix = (
+                replace(setting, APOLLO_OPTIMIZERS[0], "write adamw_torch", safe=True)
+                if written
+                else insert(config, ("optim",), APOLLO_OPTIMIZERS[0], "add optim: adamw_torch", safe=True)
+            )
+            yield Finding(setting, message, exception=text, depends_on=config.unset("optim"), fix=fix)
         return
-
-
-def plain_adamw(config: LlamaFactoryConfig) -> Fix | None:
-    """The fix that writes `optim: adamw_torch`."""
-    if "optim" in config.values:
-        return replace(config.field("optim"), "adamw_torch", "write adamw_torch", safe=True)
-    return insert(config, ("optim",), "adamw_torch", "add optim: adamw_torch", safe=True)
 
 
 @rule("LLF026")
@@ -63,5 +58,6 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
             text = f"ValueError: Per-layer {title} does not support gradient accumulation."
             message = f"`{name}` requires `gradient_accumulation_steps: 1`"
             remedy = set_key("gradient_accumulation_steps", 1) | set_key(name, False)
-            yield conflict(config, name, "gradient_accumulation_steps", message=message, exception=text, remedy=remedy)
+            related = [config.field("gradient_accumulation_steps")]
+            yield Finding(config.field(name), message, related=related, exception=text, help=remedy)
             return

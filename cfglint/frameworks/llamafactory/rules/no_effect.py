@@ -13,9 +13,6 @@ from cfglint.source.annotations import Callable, Iterator
 
 Condition = Callable[[LlamaFactoryConfig], bool]
 
-PREFERENCE_STAGES = ("dpo", "kto")
-REFERENCE_STAGES = ("dpo", "kto", "ppo")
-
 
 @rule("LLF080")
 def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
@@ -77,36 +74,33 @@ def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
             )
 
 
-EVER = tuple(HISTORY.names(ARGUMENTS))
+def prefixed(prefix: str) -> tuple[str, ...]:
+    """The fields of any release whose names begin with a prefix."""
+    return tuple(name for name in HISTORY.names(ARGUMENTS) if name.startswith(prefix))
 
-# Fields that are used only if another one is set: prefix or names -> (condition, the missing setting).
+
+def is_on(name: str) -> Condition:
+    """Whether a switch is on."""
+    return lambda config: bool(config.own(name))
+
+
+def in_stage(*stages: str) -> Condition:
+    return lambda config: config.stage in stages
+
+
+# Fields that are used only if another one is set: names, the missing setting, condition.
 GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
-    (
-        tuple(name for name in EVER if name.startswith("galore_")),
-        "`use_galore: true`",
-        lambda config: bool(config.own("use_galore")),
-    ),
-    (
-        tuple(name for name in EVER if name.startswith("apollo_")),
-        "`use_apollo: true`",
-        lambda config: bool(config.own("use_apollo")),
-    ),
-    (tuple(name for name in EVER if name.startswith("badam_")), "`use_badam: true`", lambda config: bool(config.own("use_badam"))),
-    (tuple(name for name in EVER if name.startswith("swanlab_")), "`use_swanlab: true`", lambda config: bool(config.own("use_swanlab"))),
-    (tuple(name for name in EVER if name.startswith("ppo_")), "`stage: ppo`", lambda config: config.stage == "ppo"),
-    (
-        ("reward_model", "reward_model_adapters", "reward_model_quantization_bit", "reward_model_type"),
-        "`stage: ppo`",
-        lambda config: config.stage == "ppo",
-    ),
+    *((prefixed(f"{name}_"), f"`use_{name}: true`", is_on(f"use_{name}")) for name in ("galore", "apollo", "badam", "swanlab")),
+    (prefixed("ppo_"), "`stage: ppo`", in_stage("ppo")),
+    (("reward_model", "reward_model_adapters", "reward_model_quantization_bit", "reward_model_type"), "`stage: ppo`", in_stage("ppo")),
     (
         ("ref_model", "ref_model_adapters", "ref_model_quantization_bit"),
         "`stage: dpo`, kto or ppo",
-        lambda config: config.stage in REFERENCE_STAGES or bool(config.own("use_asft_loss")),
+        lambda config: config.stage in ("dpo", "kto", "ppo") or bool(config.own("use_asft_loss")),
     ),
-    (("pref_loss", "dpo_label_smoothing", "pref_bco_weight", "ld_alpha"), "`stage: dpo`", lambda config: config.stage == "dpo"),
-    (("pref_beta", "pref_ftx"), "`stage: dpo` or kto", lambda config: config.stage in PREFERENCE_STAGES),
-    (("kto_chosen_weight", "kto_rejected_weight"), "`stage: kto`", lambda config: config.stage == "kto"),
+    (("pref_loss", "dpo_label_smoothing", "pref_bco_weight", "ld_alpha"), "`stage: dpo`", in_stage("dpo")),
+    (("pref_beta", "pref_ftx"), "`stage: dpo` or kto", in_stage("dpo", "kto")),
+    (("kto_chosen_weight", "kto_rejected_weight"), "`stage: kto`", in_stage("kto")),
     (
         ("simpo_gamma",),
         "`stage: dpo` with `pref_loss: simpo`",
@@ -128,8 +122,8 @@ GROUPS: tuple[tuple[tuple[str, ...], str, Condition], ...] = (
         "`quantization_bit: 4`",
         lambda config: config.own("quantization_bit") is not None or config.own("quantization_method") != "bnb",
     ),
-    (("buffer_size",), "`streaming: true`", lambda config: bool(config.own("streaming"))),
-    (("pissa_iter", "pissa_convert"), "`pissa_init: true`", lambda config: bool(config.own("pissa_init"))),
+    (("buffer_size",), "`streaming: true`", is_on("streaming")),
+    (("pissa_iter", "pissa_convert"), "`pissa_init: true`", is_on("pissa_init")),
     (("loraplus_lr_embedding",), "`loraplus_lr_ratio`", lambda config: config.own("loraplus_lr_ratio") is not None),
 )
 

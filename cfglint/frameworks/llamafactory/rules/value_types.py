@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.llamafactory.field_operations import failures
-from cfglint.frameworks.llamafactory.releases import choices, fields_with_choices, types
+from cfglint.frameworks.llamafactory.releases import choices, types
 from cfglint.frameworks.remedies import choice, replace
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Iterator
 
 FALSE_WORDS = ("false", "no", "off", "0", "n", "f")
 OUTCOMES = {  # of a value that is none of the choices: llamafactory 0.9.5 model/model_utils/attention.py:86, rope.py:67
@@ -85,24 +84,16 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule("LLF073")
 def invalid_llamafactory_choice(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    listing = fields_with_choices(config.own_version)
     for name, value in config.values.items():
-        if name not in listing:
-            continue
         allowed = choices(name, config.own_version)
-        if name in CHECKED_ELSEWHERE or value in allowed:
+        if not allowed or name in CHECKED_ELSEWHERE or value in allowed:
             continue
-        listed = ", ".join("null" if each is None else str(each) for each in allowed)
+        listed = ", ".join("null" if item is None else str(item) for item in allowed)
+        of_mapping = value.get("rope_type", value.get("type")) if isinstance(value, dict) else value
         actual = "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else shown(value)
         yield Finding(
             config.field(name),
             f"`{name}` is {actual}; it must be one of {listed}",
             note=OUTCOMES.get(name, "LLaMA-Factory does not check it: the code that uses it takes another branch or fails"),
-            help=chosen(name, value, allowed),
+            help=choice(name, of_mapping, allowed),  # the type from the mapping in the model's own config
         )
-
-
-def chosen(name: str, value: object, allowed: tuple[Any, ...]) -> Remedy | str:
-    """The line to write: the type from the mapping in the model's own config."""
-    kind = value.get("rope_type", value.get("type")) if isinstance(value, dict) else value
-    return choice(name, kind, allowed)

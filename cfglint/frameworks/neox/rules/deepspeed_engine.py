@@ -14,7 +14,7 @@ from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice, rename, replace
 from cfglint.frameworks.rows.refusals import refused_batch
 from cfglint.frameworks.validation.pydantic import Invalid
-from cfglint.source.annotations import Collection, ConfigMapping, Iterator, Operand
+from cfglint.source.annotations import ConfigMapping, Iterator, Operand
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def engine_setting(config: NeoXConfig, name: str, *path: str | int) -> Setting:
 
 @rule("NEO090")
 def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.deepspeed.models import EARLY, TWICE
+    from cfglint.frameworks.deepspeed.models import EARLY, REPLACEMENTS, TWICE
     from cfglint.frameworks.validation.pydantic import UNKNOWN
 
     autotuning = config.argument("autotuning")
@@ -65,7 +65,12 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                 remedy = None if isinstance(setting.value, dict) else remove_key(setting.name, " for the default")
                 yield Finding(setting, fault.explained(setting, setting.name or name), exception=fault.exception, help=remedy)
         if name == "zero_optimization":
-            yield from _replaced_keys(config, read.given)
+            for old, new in REPLACEMENTS.items():  # set together (runtime/config_utils.py:86-88)
+                if old in read.given and new in read.given:
+                    text = f"deprecated `{old}` is set together with its replacement `{new}`"
+                    raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
+                    remedy = remove_key(f"{name}.{old}")
+                    yield Finding(engine_setting(config, name, old), text, exception=raised, on_key=True, help=remedy)
 
 
 def read_as_deepspeed(name: str, section: ConfigMapping) -> ModelSection:
@@ -81,18 +86,6 @@ def faults_by_path(name: str, read: ModelSection) -> list[tuple[tuple[str, ...],
 
     start = () if name in MONITORS else (name,)
     return [((*start, *map(str, fault.path)), fault) for fault in read.faults]
-
-
-def _replaced_keys(config: NeoXConfig, given: Collection[str]) -> Iterator[Finding]:
-    """Deprecated ZeRO keys that are set together with their replacements (runtime/config_utils.py:86-88)."""
-    from cfglint.frameworks.deepspeed.models import REPLACEMENTS
-
-    for old, new in REPLACEMENTS.items():
-        if old in given and new in given:
-            text = f"deprecated `{old}` is set together with its replacement `{new}`"
-            raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
-            setting = engine_setting(config, "zero_optimization", old)
-            yield Finding(setting, text, exception=raised, on_key=True, help=remove_key("zero_optimization." + old))
 
 
 def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Invalid) -> Finding:
@@ -117,11 +110,8 @@ def _nearest(path: tuple[str, ...], section: ConfigMapping) -> tuple[str | None,
     model = SECTIONS.get(path[0]) or MONITOR.fields[path[0]].model
     names = model.known_names(DEEPSPEED) if model else ()
     candidates = near(path[1], names_of(names))
-    if (
-        not candidates
-        or candidates[0].name in section
-        or [candidate.distance for candidate in candidates].count(candidates[0].distance) > 1
-    ):
+    is_alone = bool(candidates) and [candidate.distance for candidate in candidates].count(candidates[0].distance) == 1
+    if not is_alone or candidates[0].name in section:
         return None, False
     return candidates[0].name, candidates[0].distance <= 1
 
@@ -202,20 +192,8 @@ def invalid_value_for_deepspeed(config: NeoXConfig) -> Iterator[Finding]:
         text = "TypeError: unsupported operand type(s) for |: 'NoneType' and 'bool'"
         remedy = set_key("wall_clock_breakdown", False)
         yield Finding(config.setting("wall_clock_breakdown"), "`wall_clock_breakdown` is null, not a boolean", exception=text, help=remedy)
-    yield from _checkpoint(config)
-    sparse = engine_value(config, "sparse_attention")
-    mode = sparse.get("mode", "fixed") if isinstance(sparse, dict) else "fixed"
-    if mode not in SPARSE_MODES:
-        text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
-        setting = engine_setting(config, "sparse_attention", "mode")
-        message = f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}"
-        yield Finding(setting, message, exception=text, help=choice("sparse_attention.mode", mode, SPARSE_MODES))
-
-
-def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
     checkpoint = engine_value(config, "checkpoint")
-    if not isinstance(checkpoint, dict):
-        return
+    checkpoint = checkpoint if isinstance(checkpoint, dict) else {}
     parallel = checkpoint.get("parallel_write")
     stage = parallel.get("pipeline_stage", False) if isinstance(parallel, dict) else False
     if stage not in (True, False):
@@ -223,12 +201,19 @@ def _checkpoint(config: NeoXConfig) -> Iterator[Finding]:
         setting = engine_setting(config, "checkpoint", "parallel_write", "pipeline_stage")
         message = f"`checkpoint.parallel_write.pipeline_stage` is {describe(stage)}, not a boolean"
         yield Finding(setting, message, exception=text, help="set `checkpoint.parallel_write.pipeline_stage` to true or false")
-    mode = checkpoint.get("tag_validation", "Warn")
-    if isinstance(mode, str) and mode.upper() not in ("IGNORE", "WARN", "FAIL"):
-        text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {mode.upper()}"
+    validation = checkpoint.get("tag_validation", "Warn")
+    if isinstance(validation, str) and validation.upper() not in ("IGNORE", "WARN", "FAIL"):
+        text = f"DeepSpeedConfigError: Checkpoint config contains invalid tag_validation value of {validation.upper()}"
         setting = engine_setting(config, "checkpoint", "tag_validation")
-        message = f"`checkpoint.tag_validation` is {describe(mode)}; it must be Ignore, Warn or Fail"
-        yield Finding(setting, message, exception=text, help=choice("checkpoint.tag_validation", mode, ("Ignore", "Warn", "Fail")))
+        message = f"`checkpoint.tag_validation` is {describe(validation)}; it must be Ignore, Warn or Fail"
+        yield Finding(setting, message, exception=text, help=choice("checkpoint.tag_validation", validation, ("Ignore", "Warn", "Fail")))
+    sparse = engine_value(config, "sparse_attention")
+    mode = sparse.get("mode", "fixed") if isinstance(sparse, dict) else "fixed"
+    if mode not in SPARSE_MODES:
+        text = f"NotImplementedError: Given sparsity mode, {mode}, has not been implemented yet!"
+        setting = engine_setting(config, "sparse_attention", "mode")
+        message = f"`sparse_attention.mode` is {describe(mode)}; it must be one of {', '.join(SPARSE_MODES)}"
+        yield Finding(setting, message, exception=text, help=choice("sparse_attention.mode", mode, SPARSE_MODES))
 
 
 @rule("PRC306")

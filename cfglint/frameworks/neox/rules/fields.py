@@ -6,9 +6,8 @@ from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.neox import fields
+from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
@@ -19,6 +18,7 @@ from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.document import Path
 from cfglint.source.numbers import hollow, is_number
 
+MOST_NAMED = 5  # keys of a fork
 # Former names of arguments.
 RENAMED = {
     "save_interval": "checkpoint_factor",
@@ -54,27 +54,18 @@ def unknown_argument(config: NeoXConfig) -> Iterator[Finding]:
     for name in config.values if not config.is_for_fork else ():
         if not config.knows(name):
             message, fix = _advice(config, name)
-            words = f"unknown key `{as_written(config, name)}` is not an argument of GPT-NeoX{message}"
-            reasons = (TAGGED,) if had_by_allowed_release(config, name) else ()
+            hyphens = name.replace("_", "-")  # GPT-NeoX replaces them
+            spellings = [key.raw for document in config.documents for root in document.roots for key, _ in root.pairs()]
+            spelling = hyphens if hyphens in spellings and name not in spellings else name
+            words = f"unknown key `{spelling}` is not an argument of GPT-NeoX{message}"
+            declared = config.facts.complete or config.facts.kind_given or config.package in config.facts.target
+            reasons = (TAGGED,) if name in REMOVED_FIELDS and not declared and not config.own_fields else ()
             exception = f"TypeError: NeoXArgs.__init__() got an unexpected keyword argument '{name}'"
-            remedy = None if fix else remove_key(as_written(config, name))
+            remedy = None if fix else remove_key(spelling)
             yield Finding(config.setting(name), words, depends_on=reasons, exception=exception, fix=fix, on_key=True, help=remedy)
 
 
 TAGGED = Reason("release", "the release of GPT-NeoX", "a tagged one has the field")
-
-
-def had_by_allowed_release(config: NeoXConfig, name: str) -> bool:
-    """Whether a tagged release has a field that the newest lacks, and an undeclared file may be for that release."""
-    declared = config.facts.complete or config.facts.kind_given or config.package in config.facts.target
-    return name in REMOVED_FIELDS and not declared and not config.own_fields
-
-
-def as_written(config: NeoXConfig, name: str) -> str:
-    """A key as its file spells it: GPT-NeoX replaces its hyphens."""
-    hyphens = name.replace("_", "-")
-    spellings = [key.raw for document in config.documents for root in document.roots for key, _ in root.pairs()]
-    return hyphens if hyphens in spellings and name not in spellings else name
 
 
 def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
@@ -102,7 +93,9 @@ def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
         if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or is_number(value)):
             setting = config.setting(*path)
             message = f"`{setting.name}` is {describe(value)}, not {_required(config.check_of(name))}"
-            yield Finding(setting, message, exception=_earlier(config, name, value) or exception, fix=_converted(name, setting, value))
+            result = converted(FIELDS[name][0], value) if name in FIELDS else None  # of a plain type, which the modelled release has too
+            fix = replace(setting, result, f"change to {spelled(result)}") if result is not None else None
+            yield Finding(setting, message, exception=_earlier(config, name, value) or exception, fix=fix)
 
 
 @rule("TYP301")
@@ -131,23 +124,21 @@ def null_for_number(config: NeoXConfig) -> Iterator[Finding]:
 
 def _refused(config: NeoXConfig) -> list[tuple[str, Path, ConfigValue, str]]:
     """(argument, its path in the files, value, exception of the type check) for the values from the files that the check rejects."""
-    if config.refused is None:
-        config.refused = list(_found_refused(config))
-    return config.refused
-
-
-def _found_refused(config: NeoXConfig) -> Iterator[tuple[str, Path, ConfigValue, str]]:
+    if config.refused is not None:
+        return config.refused
     names = (name for name in config.values if name not in REPLACED and name not in HOMES)
     places: dict[str, Path] = {
         name: (name,) for name in names if name in DERIVED or config.check_of(name).expected != type(config.values[name]).__name__
     }
     places.update((name, path) for name, path in HOMES.items() if path[0] in config.values and config.has(*path))
-    derived = config.derived
+    derived, refused = config.derived, list[tuple[str, Path, ConfigValue, str]]()
     for name, path in places.items():
-        value = derived.held(name) if fields.known(name) else None
+        value = derived.held(name) if name in FIELDS else None
         exception = config.check_of(name).refusal(value)
         if exception:
-            yield name, path, value, exception
+            refused.append((name, path, value, exception))
+    config.refused = refused
+    return refused
 
 
 def _required(check: Check) -> str:
@@ -180,11 +171,6 @@ def _earlier(config: NeoXConfig, name: str, value: Operand) -> str | None:
     return None
 
 
-def _converted(name: str, setting: Setting, value: object) -> Fix | None:
-    result = converted(fields.expected(name), value)  # of a plain type, which the modelled release has too
-    return replace(setting, result, f"change to {spelled(result)}") if result is not None else None
-
-
 def converted(expected: str | None, value: object) -> ConfigValue:
     """A value converted losslessly to another type; None if that is not possible."""
     if isinstance(value, str) and expected in ("int", "float"):
@@ -200,3 +186,14 @@ def converted(expected: str | None, value: object) -> ConfigValue:
     if isinstance(value, str) and expected == "bool" and value.lower() in ("true", "false"):
         return value.lower() == "true"
     return None
+
+
+@rule("KEY010")
+def written_for_fork(config: NeoXConfig) -> Iterator[Finding]:
+    if config.is_for_fork:
+        names = config.unknown_keys()
+        listed = ", ".join(f"`{name}`" for name in names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+        keys = "1 key is" if len(names) == 1 else f"{len(names)} keys are"
+        text = f"{keys} unknown to {config.framework.title} ({listed}): the file may be written for a fork"
+        note = f"{config.framework.title} itself refuses unknown keys"
+        yield Finding(config.setting(names[0]), text, on_key=True, note=note, help="declare its kind (--kind) to see each of them")

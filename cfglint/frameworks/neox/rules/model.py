@@ -215,8 +215,14 @@ def _partitioning(config: NeoXConfig, method: object) -> Iterator[tuple[str, str
         message = f"`pipe_partition_method` is {describe(method)}; it must be uniform, parameters or type:REGEX"
         yield message, f"NotImplementedError: Partitioning method {lowered} not implemented."
         return
-    if config.derived.attention is None:
+    attention = config.derived.attention
+    if attention is None:
         return
+    # The class and function names of the layers that can be in a stage.
+    classes = {"gmlp": "GMLPBlock", "amlp": "GMLPBlock", "rwkv": "RWKVResidualLayerPipe", "mamba": "ParallelMambaResidualLayerPipe"}
+    names = [classes.get(str(kind), "ParallelTransformerLayerPipe") for kind in attention.kinds]
+    last = "ParallelLinearPipe" if config.argument("no_weight_tying") else "EmbeddingPipe"
+    layers = ["EmbeddingPipe", "_pre_transformer_block", *names, "_post_transformer_block", "NormPipe", last]
     import re
 
     from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
@@ -224,7 +230,7 @@ def _partitioning(config: NeoXConfig, method: object) -> Iterator[tuple[str, str
     expression = lowered.split(":")[1]
     try:
         with TimeLimit(SECONDS_TO_MATCH):
-            found = any(re.search(expression, layer, re.IGNORECASE) for layer in _layers(config))
+            found = any(re.search(expression, layer, re.IGNORECASE) for layer in layers)
     except TimeLimitExceeded:
         return
     except re.error as error:
@@ -233,14 +239,6 @@ def _partitioning(config: NeoXConfig, method: object) -> Iterator[tuple[str, str
     if not found:
         text = f"RuntimeError: Partitioning '{expression}' found no valid layers to partition."
         yield f"`pipe_partition_method` is {describe(method)}, which matches no layer class", text
-
-
-def _layers(config: NeoXConfig) -> list[str]:
-    classes = {"gmlp": "GMLPBlock", "amlp": "GMLPBlock", "rwkv": "RWKVResidualLayerPipe", "mamba": "ParallelMambaResidualLayerPipe"}
-    attention = config.derived.attention
-    names = [classes.get(str(kind), "ParallelTransformerLayerPipe") for kind in (attention.kinds if attention else ())]
-    last = "ParallelLinearPipe" if config.argument("no_weight_tying") else "EmbeddingPipe"
-    return ["EmbeddingPipe", "_pre_transformer_block", *names, "_post_transformer_block", "NormPipe", last]
 
 
 @rule("NEO069")

@@ -11,7 +11,7 @@ from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES
 from cfglint.frameworks.neox.fields import choices, default, known
 from cfglint.frameworks.remedies import insert, remove, rename, replace
-from cfglint.source.annotations import ConfigValue, Iterator, Operand
+from cfglint.source.annotations import Iterator, Operand
 from cfglint.source.numbers import is_number
 
 # Common spellings of a precision, with the one that works.
@@ -62,6 +62,7 @@ FP16_KEYS = frozenset(
     """.split()
 )
 NORMS_WITHOUT_BIAS = ("rmsnorm", "te_rmsnorm", "scalenorm", "non_parametric_layernorm")  # megatron/model/norms.py
+CHECKED = (("optimizer", "params", "lr"), ("optimizer", "type"))  # by the type check, so that an error is already reported
 NUMBERED = frozenset("0123456789+-.eE")
 
 
@@ -111,31 +112,24 @@ def disabled_gradient_clipping(config: NeoXConfig) -> Iterator[Finding]:
 
 @rule("KEY301")
 def overwritten_argument(config: NeoXConfig) -> Iterator[Finding]:
+    derived = config.derived
     for name, source in COMPUTED.items():
         if name not in config.values:
             continue
-        value, real = config.values[name], _computed(config, name)
+        finals = {  # as far as the files determine them
+            "lr": derived.lr,
+            "optimizer_type": derived.optimizer_type,
+            "zero_stage": derived.zero_stage,
+            "clip_grad": config.argument("gradient_clipping"),
+            "batch_size": config.batch.micro_batch.value,
+        }
+        value, real = config.values[name], derived.zero.get(COPIES[name], default(name)) if name in COPIES else finals.get(name)
         if value is None or (real is not None and _same(value, real)):
             continue
         setting = config.setting(name)
         instead = f" ({spelled(real)})" if real is not None else ""
         fix = remove(setting, f"remove `{name}`")
         yield Finding(setting, f"`{name}` is overwritten by {source}{instead}", fix=fix, on_key=True)
-
-
-def _computed(config: NeoXConfig, name: str) -> ConfigValue:
-    """The final value of a computed argument, if the files determine it."""
-    derived = config.derived
-    if name in COPIES:
-        return derived.zero.get(COPIES[name], default(name))
-    values = {
-        "lr": derived.lr,
-        "optimizer_type": derived.optimizer_type,
-        "zero_stage": derived.zero_stage,
-        "clip_grad": config.argument("gradient_clipping"),
-        "batch_size": config.batch.micro_batch.value,
-    }
-    return values.get(name)
 
 
 def _same(one: object, other: object) -> bool:
@@ -147,18 +141,14 @@ def _same(one: object, other: object) -> bool:
 @rule("KEY302")
 def unused_argument(config: NeoXConfig) -> Iterator[Finding]:
     for name in config.values:
-        if name not in UNUSED or name in COMPUTED or already_true(config, name):
+        without_bias = name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS  # as requested
+        if name not in UNUSED or name in COMPUTED or without_bias:
             continue
         value = config.values[name]
         if value is not None and value != default(name):
             setting = config.setting(name)
             inside = "; set it in the `fp16` section" if name in FP16_KEYS or name == "min_scale" else ""
             yield Finding(setting, f"`{name}` is unused{inside}", fix=remove(setting, f"remove `{name}`"), on_key=True)
-
-
-def already_true(config: NeoXConfig, name: str) -> bool:
-    """Whether the model already has the property that an unused argument requests: no biases in norms that have none."""
-    return name == "use_bias_in_norms" and config.argument("norm") in NORMS_WITHOUT_BIAS
 
 
 @rule("KEY304")
@@ -205,15 +195,10 @@ def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
                 if not looks_numeric(text):
                     continue
                 setting = config.setting(*path)
-                if setting.node is not None and not setting.node.style and not _checked(path):
+                if setting.node is not None and not setting.node.style and path not in CHECKED:
                     fix = replace(setting, float(text), "write it as a YAML 1.1 number")
                     message = f"`{setting.name}` is the string {spelled(text)}: YAML 1.1 requires a decimal point and a signed exponent"
                     yield Finding(setting, message, fix=fix)
-
-
-def _checked(path: tuple[str | int, ...]) -> bool:
-    """Whether the type check covers this place, so that an error is already reported."""
-    return path in (("optimizer", "params", "lr"), ("optimizer", "type"))
 
 
 def _strings(value: Operand, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -11,7 +11,7 @@ from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import describe
 from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import excludes, one_off, remove
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Any, Callable, Iterator
 from cfglint.source.numbers import is_number
 
 # The files that each tokenizer requires.
@@ -39,6 +39,22 @@ CLASSES = {
     "sm3": "SM3",
     "madgrad_wd": "madgrad_wd",
     "lion": "FusedLion",
+}
+# The checks of the parameters by the optimizers' classes (megatron/optimizers.py:40-48, 281-288, 447-452; DeeperSpeed 91d1c55
+# deepspeed/ops/adam/fused_adam.py:87).
+RANGES: dict[str, list[tuple[str, Callable[[Any], bool], str]]] = {
+    "sm3": [
+        ("lr", lambda value: value >= 0, "Invalid learning rate: {}"),
+        ("momentum", lambda value: 0 <= value < 1, "Invalid momentum: {}"),
+        ("beta", lambda value: 0 <= value < 1, "Invalid beta: {}"),
+        ("eps", lambda value: value >= 0, "Invalid eps: {}"),
+    ],
+    "madgrad_wd": [
+        ("momentum", lambda value: 0 <= value < 1, "Momentum {} must be in the range [0,1]"),
+        ("lr", lambda value: value > 0, "Learning rate {} must be positive"),
+        ("eps", lambda value: value >= 0, "Eps must be non-negative"),
+    ],
+    "lion": [("lr", lambda value: value > 0, "Learning rate {} must be positive")],
 }
 
 
@@ -166,9 +182,21 @@ def _nearest(key: str, taken: list[str]) -> str:
 def invalid_optimizer_value(config: NeoXConfig) -> Iterator[Finding]:
     if config.argument("no_load_optim") or config.argument("optimizer") is None:
         return
-    from cfglint.frameworks.neox.optimizers import refused
-
-    for key, message, exception in refused(config.derived):
+    derived, refusals = config.derived, list[tuple[str, str, str]]()
+    name, params = derived.optimizer_name, derived.optimizer_params
+    if name == "adam" and not config.argument("use_mup") and not config.argument("use_bnb_optimizer") and params.get("amsgrad"):
+        text = "RuntimeError: FusedAdam does not support the AMSGrad variant."
+        refusals.append(("amsgrad", "`optimizer.params.amsgrad` is not supported by FusedAdam", text))
+    for key, allowed, text in RANGES.get(name, ()) if name != "lion" or derived.zero.get("stage") == 0 else ():
+        value = params.get(key, 0.5)
+        if is_number(value) and not allowed(value):
+            message = f"`optimizer.params.{key}` is {value}, out of range: {text.format(value)}"
+            refusals.append((key, message, f"ValueError: {text.format(value)}"))
+        elif not is_number(value):
+            order = "<=" if name == "sm3" else "<"
+            exception = f"TypeError: '{order}' not supported between instances of 'float' and '{type(value).__name__}'"
+            refusals.append((key, f"`optimizer.params.{key}` is {describe(value)}, not a number", exception))
+    for key, message, exception in refusals:
         remedy = remove_key(f"optimizer.params.{key}", " for the default")
         yield Finding(config.setting("optimizer", "params", key), message, exception=exception, help=remedy)
 

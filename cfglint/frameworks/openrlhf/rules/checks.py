@@ -10,7 +10,6 @@ from cfglint.source.annotations import Iterator
 
 
 def refused(config: OpenRlhfConfig, code: str) -> Iterator[Finding]:
-    """The failing checks of a page."""
     for refusal in config.failing:
         if refusal.kind == code:
             yield refusal.finding([config.setting(*path) for path in refusal.paths] or [config.setting()], config.values)

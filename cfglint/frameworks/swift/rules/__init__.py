@@ -16,7 +16,6 @@ SIZE = "NPROC_PER_NODE"
 
 
 def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
-    """The failing checks of a rule."""
     for refusal in config.failing:
         if refusal.kind == code:
             places = [config.setting(*path) for path in refusal.paths] or [config.devices_setting]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.arguments.config import invalid, left_over
-from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
+from cfglint.frameworks.arguments.parsing import LEFT
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.swift import PACKAGE
-from cfglint.frameworks.swift.command_line import FILE_WINS
 from cfglint.frameworks.swift.fields import ever_own, exists
-from cfglint.frameworks.swift.parsed_command import CommandConfig
+from cfglint.frameworks.swift.parsed_command import FILE_WINS, CommandConfig
 from cfglint.source.annotations import Iterator, Sequence
 
 # Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
@@ -50,8 +49,12 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
     for refused in config.refused:
         name = refused.name
         if refused.why == LEFT and name != in_file and not is_of_copy(config, name):
-            is_own = exists(name) and ever_own(name)
-            yield left_over(config, refused, remaining, is_own, RENAMED.get(name, "")) if name else unread_file(config, refused)
+            if name:
+                yield left_over(config, refused, remaining, exists(name) and ever_own(name), RENAMED.get(name, ""))
+            else:
+                message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
+                advice = f"write `--config {refused.words[0]}`"
+                yield Finding(config.words_setting(refused), message, exception=remaining(refused.words), help=advice)
 
 
 def remaining(words: Sequence[str]) -> str:
@@ -66,12 +69,6 @@ def is_of_copy(config: CommandConfig, name: str) -> bool:
     from cfglint.source.dataclass_fields import declared_below
 
     return name in declared_below(config.facts.copies[PACKAGE])
-
-
-def unread_file(config: CommandConfig, refused: RefusedWords) -> Finding:
-    """The finding about a file that the release does not read."""
-    message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
-    return Finding(config.words_setting(refused), message, exception=remaining(refused.words), help=f"write `--config {refused.words[0]}`")
 
 
 @rule("SWF002")

@@ -7,15 +7,28 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks.verl.config import VerlConfig
-from cfglint.frameworks.verl.sizes import ACTOR, BATCH, CRITIC, DYNAMIC, MICRO, MINI, REF, ROLLOUT, SAMPLES, uses_critic, uses_reference
-from cfglint.frameworks.verl.values import ComposedConfig
-from cfglint.source.annotations import Iterator
+from cfglint.frameworks.verl.sizes import (
+    ACTOR,
+    BATCH,
+    CRITIC,
+    CRITIC_MICRO,
+    DYNAMIC,
+    LOG_PROB,
+    MICRO,
+    MINI,
+    PER_NODE,
+    REF,
+    ROLLOUT,
+    SAMPLES,
+    quotient,
+    uses_critic,
+    uses_reference,
+)
+from cfglint.source.annotations import Iterator, Sequence
 
 ENGINES = (0, 8)  # the first release whose workers are built on engines
-CRITIC_MICRO = f"{CRITIC}.ppo_micro_batch_size_per_gpu"
 KL_LOSS = f"{ACTOR}.use_kl_loss"
 KL_REWARD = "algorithm.use_kl_in_reward"
-PER_NODE = "trainer.n_gpus_per_node"
 
 
 def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
@@ -23,11 +36,6 @@ def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
     paths = (".".join(map(str, path)) for path in config.origins)
     below = (path for path in paths if path.startswith(tuple(f"{prefix}." for prefix in prefixes)) or path in prefixes)
     return [setting for setting in map(config.setting, below) if setting.origin != DEFAULT]
-
-
-def is_on(tree: ComposedConfig, key: str) -> bool | None:
-    """Whether a switch is on; None if that is unknown, or if the release does not have it."""
-    return tree.is_true(key) if tree.raw(key) is not None else None
 
 
 @rule("VRL040")
@@ -57,12 +65,14 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
     if config.refused or not config.has_rollout:  # a misspelt key may be the one that uses it
         return
     tree = config.tree
+    # whether a part of the run is used; None if that is unknown, or if the release does not have its switch
+    loss, reward = (tree.is_true(key) if tree.raw(key) is not None else None for key in (KL_LOSS, KL_REWARD))
     parts = (
-        (is_on(tree, KL_LOSS), (f"{ACTOR}.kl_loss_coef", f"{ACTOR}.kl_loss_type"), KL_LOSS, "`{}` is not true"),
-        (is_on(tree, KL_REWARD), ("algorithm.kl_ctrl", "algorithm.kl_penalty"), KL_REWARD, "`{}` is not true"),
+        (loss, (f"{ACTOR}.kl_loss_coef", f"{ACTOR}.kl_loss_type"), KL_LOSS, "`{}` is not true"),
+        (reward, ("algorithm.kl_ctrl", "algorithm.kl_penalty"), KL_REWARD, "`{}` is not true"),
         (uses_reference(tree), (REF,), KL_LOSS, "the run uses no reference policy"),
         (uses_critic(tree), (CRITIC,), "algorithm.adv_estimator", "the run trains no critic"),
-        (config.sizes.is_dynamic is not True, (MICRO, f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu"), DYNAMIC, "`{}` is true"),
+        (config.sizes.is_dynamic is not True, (MICRO, f"{ROLLOUT}.{LOG_PROB}_per_gpu"), DYNAMIC, "`{}` is true"),
     )
     for is_used, prefixes, cause, why in parts:
         settings = [setting for setting in written(config, *prefixes) if setting.path != ("critic.enable",)] if is_used is False else []
@@ -77,11 +87,16 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
             )
 
 
+def trained_sections(config: VerlConfig) -> Sequence[str]:
+    """The sections of actor and critic that the engine of FSDP trains."""
+    if config.version < ENGINES or not config.sizes.is_fsdp:
+        return ()
+    return (ACTOR, CRITIC) if uses_critic(config.tree) else (ACTOR,)
+
+
 @rule("VRL043")
 def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
-    if config.version < ENGINES or not config.sizes.is_fsdp:
-        return
-    for section in (ACTOR, *([CRITIC] if uses_critic(config.tree) else [])):
+    for section in trained_sections(config):
         clip, real = config.setting(f"{section}.grad_clip"), config.setting(f"{section}.optim.clip_grad")
         if clip.origin != DEFAULT and clip.value is not None and clip.value != real.value:
             yield Finding(
@@ -93,9 +108,7 @@ def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
 
 @rule("VRL044")
 def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
-    if config.version < ENGINES or not config.sizes.is_fsdp:
-        return
-    for section in (ACTOR, *([CRITIC] if uses_critic(config.tree) else [])):
+    for section in trained_sections(config):
         steps, ratio = config.setting(f"{section}.optim.lr_warmup_steps"), config.setting(f"{section}.optim.lr_warmup_steps_ratio")
         if steps.origin != DEFAULT and steps.value == 0 and isinstance(ratio.value, (int, float)) and ratio.value > 0:
             yield Finding(
@@ -124,7 +137,7 @@ def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
     sizes = config.sizes
     if sizes.engine or not sizes.is_fsdp:
         return
-    asked, trained, each, parallel = sizes.mini_samples(), sizes.trained_mini, sizes.mini_per_gpu(), sizes.data_parallel()
+    asked, trained, mini, parallel = sizes.mini_samples, sizes.trained_mini, sizes.mini_per_gpu, sizes.data_parallel
     if asked and trained and asked != trained:
         yield Finding(
             config.setting(MINI),
@@ -133,11 +146,11 @@ def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
             help=f"set `{MINI}` so that the product is a multiple of {parallel}",
         )
         return
-    own = sizes.step_samples // parallel if sizes.step_samples is not None and parallel else None
-    if own and each and own > each and own % each:
+    samples = quotient(sizes.step_samples, parallel)
+    if samples and mini and samples > mini and samples % mini:
         yield Finding(
             config.setting(MINI),
-            f"a step has {own} samples on each GPU: after mini batches of {each} the last update has {own % each}",
+            f"a step has {samples} samples on each GPU: after mini batches of {mini} the last update has {samples % mini}",
             related=[config.setting(BATCH)],
             help=f"set `{MINI}` to a divisor of `{BATCH}`",
         )
@@ -160,12 +173,12 @@ def repeated_override(config: VerlConfig) -> Iterator[Finding]:
 
 @rule("VRL048")
 def steps_beyond_epochs(config: VerlConfig) -> Iterator[Finding]:
-    steps, each = config.setting("trainer.total_training_steps"), config.sizes.steps_per_epoch
+    steps, per_epoch = config.setting("trainer.total_training_steps"), config.sizes.steps_per_epoch
     epochs = config.tree.integer("trainer.total_epochs")
-    if config.has_rollout and type(steps.value) is int and each and epochs is not None and steps.value > each * epochs:
+    if config.has_rollout and type(steps.value) is int and per_epoch and epochs is not None and steps.value > per_epoch * epochs:
         yield Finding(
             steps,
-            f"`total_training_steps` is {steps.value}, but {epochs} epochs of {each} steps end after {each * epochs}",
+            f"`total_training_steps` is {steps.value}, but {epochs} epochs of {per_epoch} steps end after {per_epoch * epochs}",
             related=[config.setting("trainer.total_epochs")],
-            help=f"set `trainer.total_epochs` to at least {-(-steps.value // each)}",
+            help=f"set `trainer.total_epochs` to at least {-(-steps.value // per_epoch)}",
         )

@@ -1,11 +1,11 @@
-"""Every entry of `exceptions.toml` speaks of a message that people meet, and each of these messages is explained."""
+"""Every entry of `known_failures.toml` speaks of a message that people meet, and each of these messages is explained."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from cfglint.explanation.known_exceptions import facts, known_exception, known_exceptions, known_warning
+from cfglint.explanation.known_failures import facts, known_exception, known_exceptions, known_warning
 from cfglint.explanation.log_file import Log
 from tests.cases import each_case
 

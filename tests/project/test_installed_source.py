@@ -26,7 +26,7 @@ TRAIN = "output_dir: out\npacking: false\n"
 def _as_before():
     """The releases that a test learns are unknown to the others."""
     from cfglint.frameworks import framework, kinds
-    from cfglint.frameworks.deepspeed.models import forget
+    from cfglint.frameworks.deepspeed.models import _models
     from cfglint.frameworks.huggingface.fields import FIELDS
 
     before = {**FIELDS}
@@ -36,7 +36,8 @@ def _as_before():
     for history in (each for kind in kinds() for each in framework(kind).histories()):
         history._learned.clear()
         history._by_name.clear()
-    forget()
+    for model in _models.values():
+        model.clear()
 
 
 @pytest.fixture
@@ -153,12 +154,12 @@ def test_axolotl_fields_of_another_release(tmp_path):
     """An annotation without a rule takes anything, and a default that is computed is unknown; the rest is read."""
     from cfglint.evaluate import Unknown
     from cfglint.frameworks.axolotl import FRAMEWORK
-    from cfglint.frameworks.axolotl.releases import top
+    from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
     from cfglint.frameworks.releases.history import DEFAULT, TYPE
 
     write_axolotl(tmp_path, AXOLOTL)
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
-    fields = top((99, 1, 0))
+    fields = RELEASES_OF_AXOLOTL.fields("", (99, 1, 0))
     assert list(fields) == ["base_model", "learning_rate", "micro_batches", "new_kind"]
     assert fields["micro_batches"][TYPE : DEFAULT + 1] == (("|", "int", "None"), 3)
     assert fields["new_kind"][TYPE] == "Any"
@@ -194,13 +195,13 @@ ANNOTATIONS = {  # as pydantic reads them: a name or annotation without a rule t
 
 def test_axolotl_annotations_of_another_release(tmp_path):
     from cfglint.frameworks.axolotl import FRAMEWORK
-    from cfglint.frameworks.axolotl.releases import top
+    from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
     from cfglint.frameworks.releases.history import TYPE
 
     lines = [f"    field_{number}: {annotation} = None\n" for number, annotation in enumerate(ANNOTATIONS)]
     write_axolotl(tmp_path, f"class AxolotlInputConfig(BaseModel):\n{''.join(lines)}")
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
-    read = [row[TYPE] for row in top((99, 1, 0)).values()]
+    read = [row[TYPE] for row in RELEASES_OF_AXOLOTL.fields("", (99, 1, 0)).values()]
     assert dict(zip(ANNOTATIONS, read, strict=True)) == ANNOTATIONS
 
 
@@ -208,7 +209,8 @@ def test_llamafactory_fields_of_another_release(tmp_path):
     """A base class that is not in the package is left out."""
     from cfglint.evaluate import Unknown
     from cfglint.frameworks.llamafactory import FRAMEWORK
-    from cfglint.frameworks.llamafactory.releases import arguments, default
+    from cfglint.frameworks.llamafactory.releases import arguments
+    from cfglint.frameworks.releases.history import DEFAULT
 
     root = tmp_path / "llamafactory"
     (root / "hparams").mkdir(parents=True)
@@ -220,8 +222,8 @@ def test_llamafactory_fields_of_another_release(tmp_path):
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
     assert {"brand_new", "dataset", "stage", "top_p", "computed"} <= arguments((99, 1, 0)).keys()
     assert "lora_rank" not in arguments((99, 1, 0))
-    assert default("brand_new", (99, 1, 0)) == 6
-    assert isinstance(default("computed", (99, 1, 0)), Unknown)
+    assert arguments((99, 1, 0))["brand_new"][DEFAULT] == 6
+    assert isinstance(arguments((99, 1, 0))["computed"][DEFAULT], Unknown)
 
 
 TRANSFORMERS = """from enum import Enum

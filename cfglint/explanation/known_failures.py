@@ -1,4 +1,4 @@
-"""The exceptions that no file of a run decides: what to do about them, or what causes them (`exceptions.toml`)."""
+"""The failures that no file of a run decides: what to do about them, or what causes them (`known_failures.toml`)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from cfglint.project.settings_file import parse
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.record import Record
 
-FACTS = "exceptions.toml"
+FACTS = "known_failures.toml"
 
 
 class KnownException(Record):
-    """An exception that matches `pattern`, with its remedy or its causes, the most frequent first (see `exceptions.toml`)."""
+    """An exception that matches `pattern`, with its remedy or its causes, the most frequent first (see `known_failures.toml`)."""
 
     pattern: str
     remedy: str
