@@ -124,7 +124,12 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
         others = [f"{split['micro_batch']} x {split['accumulation']}" for split in plan["options"] if split["micro_batch"] != taken]
         if others:
             more = ", ..." if len(others) > MOST_SPLITS else ""
-            splits.append(f"  {label(plan)}: {', '.join(others[:MOST_SPLITS])}{more}{largest(used)}")
+            surely = used["largest_micro_batch"]["surely"] if used is not None else None
+            if used is not None and surely is not None:
+                from cfglint.batch.memory.estimate import largest_in_words
+
+                more += f" ({largest_in_words(surely, used['largest_micro_batch']['possibly'], used['class'])})"
+            splits.append(f"  {label(plan)}: {', '.join(others[:MOST_SPLITS])}{more}")
         if used is not None and used["would_fit"] is not None:
             changes.append(f"  {label(plan)}: {' + '.join(used['would_fit']['changes'])} ({used['would_fit']['peak_gib']:.1f} GiB)")
     lines += ["", "Other splits that work (GPUs: micro batch x accumulation):", *splits] if splits else []
@@ -139,16 +144,6 @@ def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
         lines += ["", suggest, *(f"  {where}: {' or '.join(values)}" for where, values in advised.items())]
         lines += [f"  {rule}" for rule in dict.fromkeys(advice["rule"] for advice in plan_table["advice"]) if "," in rule]
     return lines
-
-
-def largest(found: MemoryEntry | None) -> str:
-    """The largest micro batch for the card, in parentheses; empty if it is unknown."""
-    surely = found["largest_micro_batch"]["surely"] if found is not None else None
-    if found is None or surely is None:
-        return ""
-    from cfglint.batch.memory.estimate import largest_in_words
-
-    return f" ({largest_in_words(surely, found['largest_micro_batch']['possibly'], found['class'])})"
 
 
 def format_number(value: float) -> str:

@@ -21,9 +21,9 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
-from cfglint.server.messages import Messages
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines, NotebookCells
+from cfglint.source.annotations import BinaryFile
 from cfglint.source.document import Document, Part
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
@@ -42,7 +42,46 @@ SEVERITIES = {
 }
 COLLECTOR = (700, 10, 10)  # Python's default thresholds: the command line raises them for short processes
 FIX_ALL = types.CodeActionKind.SourceFixAll
+LENGTH = b"Content-Length:"
+MOST = 100_000_000  # bytes of one message
+LONGEST_LINE = 1_000_000  # bytes that are searched for a header at once
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("jupyter-notebook")])
+
+
+class Messages:
+    """A stream of messages, as pygls reads it: the lines of the headers, then as many bytes as the header says.
+
+    A message without the header of its length cannot be told from the next header, which follows on the same line.
+    """
+
+    def __init__(self, stream: BinaryFile) -> None:
+        self.stream = stream
+        self.is_reported = False
+
+    def readline(self) -> bytes:
+        """The next line of headers, in the spelling that pygls knows; an unknown one stays as it is, and is ignored there."""
+        line = self.stream.readline(LONGEST_LINE)
+        name, mark, value = line.partition(b":")
+        before, found, length = line.rpartition(LENGTH) if LENGTH in line else (b"", name.title() + mark == LENGTH, value)
+        if not found:
+            if line.strip() and not mark:
+                self.report("a line that is no header")
+            return line
+        if before:
+            self.report("a message without its length")
+        if not length.strip().isdigit() or int(length) > MOST:
+            self.report("a message of unknown length")
+            return b"\n"
+        return b"%s %d\r\n" % (LENGTH, int(length))
+
+    def read(self, size: int) -> bytes:
+        return self.stream.read(size)
+
+    def report(self, what: str) -> None:
+        """Say once on standard error what was skipped."""
+        if not self.is_reported:
+            self.is_reported = True
+            print(f"cfglint: the editor sent {what}; it was skipped", file=sys.stderr, flush=True)
 
 
 class ConfigServer(LanguageServer):

@@ -13,8 +13,8 @@ from cfglint.frameworks import framework
 from cfglint.report.changes import nothing, place, title, urgency
 from cfglint.report.grouping import grouped
 from cfglint.report.html import views
-from cfglint.report.html.figures import Numbers, many
 from cfglint.report.html.page import fragment, page, signs
+from cfglint.report.html.views import Numbers, many
 from cfglint.report.plans import COLUMNS, format_number, row
 from cfglint.report.summary import LOG_LABELS, sentence
 from cfglint.review.compare import Comparison
