@@ -8,7 +8,6 @@ from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue, Mapping
 from cfglint.source.document import SCALAR, Document, Node, Part, Path, Written
 from cfglint.source.loaders import Loader
-from cfglint.source.python import SYNTAX
 
 
 class CallDocument(Part):
@@ -28,7 +27,7 @@ class CallDocument(Part):
     """
 
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
-        super().__init__(path, text, SYNTAX, start, end)
+        super().__init__(path, text, "python", start, end)
         self.name = name
         self.values: ConfigMapping = {}
         self.literal: set[str] = set()
