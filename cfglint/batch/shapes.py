@@ -69,7 +69,6 @@ def config_of(name: str) -> ConfigTable:
 
 
 def shape_of(name: str) -> Shape:
-    """The shape of a published model."""
     return of_config(config_of(name))
 
 

@@ -109,7 +109,6 @@ class SplitProblem:
         return data_parallel(self.gpus, *self.sizes)
 
     def replace(self, **changes: object) -> SplitProblem:
-        """The same problem with some numbers changed."""
         return SplitProblem(**{**vars(self), **changes})
 
 
@@ -126,7 +125,6 @@ class Split:
 
     @property
     def pair(self) -> Pair:
-        """(micro batch, accumulation)."""
         return self.micro_batch, self.accumulation
 
     def __str__(self) -> str:
@@ -158,12 +156,10 @@ class Solution(Record):
 
     @property
     def data_parallel(self) -> int | None:
-        """The replicas of the problem."""
         return self.problem.data_parallel
 
     @property
     def feasible(self) -> bool:
-        """Whether the target can be reached."""
         return self.chosen is not None
 
     @property

@@ -99,7 +99,7 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool) -> Che
 
 def warn_of_alternatives(path: str, run: CheckedRun, count: int) -> bool:
     """Say that a run is one of as many alternatives as were found; whether it is."""
-    entry = run.alternative
+    entry = run.launch.alternative
     if entry is None or entry["of"] != count:
         return False
     where = f"its program builds the arguments in {entry['of']} branches; {LISTED}"
@@ -313,8 +313,8 @@ def path_outcomes(arguments: Namespace, project: Configuration, holding: bool) -
     def check_paths(block: list[tuple[int, str]]) -> PartialOutcomes:
         part = PartialOutcomes()
         discovery.request.stats, discovery.taken = part.stats, part.taken
-        for index, run, path in discovery.looked_at(block):
-            outcome, line = outcome_of(run, arguments), run.launch.line
+        for index, run in discovery.looked_at(block):
+            outcome, line, path = outcome_of(run, arguments), run.launch.line, run.unless_named
             launch: tuple[object, ...] = ()  # of a script that another one calls, which was not named, and may be called by several
             if line is not None and line.call.called_from is not None and line.script_path not in discovery.request.named:
                 from cfglint.launch.scripts import identity_of

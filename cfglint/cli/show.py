@@ -42,19 +42,19 @@ def walk(members: Members, arguments: Namespace, project: Configuration, stats: 
     discovery, paths = discovery_of(arguments, project, stats)
     excluded, discovery.request.exclude = discovery.request.exclude, []
     order: list[str] = []
-    found: list[tuple[CheckedRun, str | None]] = []
+    found: list[CheckedRun] = []
     skipped: dict[str, str] = {}
     for numbered in discovery.numbered(paths):
         discovery.request.stats = counts = ScanStats()
         name = numbered[1]
         if name in discovery.readers:
-            found += [(run, path) for _, run, path in discovery.looked_at([numbered])]
+            found += [run for _, run in discovery.looked_at([numbered])]
             continue
         order.append(name)
         if is_one_of(name, excluded) and (discovery.request.exclude_named or name not in discovery.request.named):
             skipped[name] = "excluded by the configuration"
             continue
-        runs = [(run, path) for _, run, path in discovery.looked_at([numbered])]
+        runs = [run for _, run in discovery.looked_at([numbered])]
         found += runs
         if not runs:
             reasons = [
@@ -67,8 +67,8 @@ def walk(members: Members, arguments: Namespace, project: Configuration, stats: 
             skipped[name] = next(reason for holds, reason in reasons if holds)
         stats.add(counts)
     taken = discovery.identities(discovery.taken)
-    for run, path in found:
-        if path is None or discovery.source.identity(path) not in taken:
+    for run in found:
+        if run.unless_named is None or discovery.source.identity(run.unless_named) not in taken:
             stats.count(run)
             add_members(members, run)
     aliases = {discovery.source.identity(path): path for path in members}
@@ -81,7 +81,7 @@ def walk(members: Members, arguments: Namespace, project: Configuration, stats: 
 
 def add_members(members: Members, run: CheckedRun) -> None:
     """Add the files of a run with their kinds and the first file of the run."""
-    entry = run.alternative
+    entry = run.launch.alternative
     alternative = f" (alternative {entry['number']} of {entry['of']}, built at {entry['built_at']})" if entry is not None else ""
     for document, kind in zip(run.documents, run.kinds, strict=True):
         runs = members.setdefault(document.path, {}).setdefault(kind, {})

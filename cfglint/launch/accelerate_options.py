@@ -62,7 +62,6 @@ PACKAGED_PROCESSES = 8  # the value of `num_processes` in each of them
 
 
 def is_option(key: str) -> bool:
-    """Whether accelerate may have an option of this name in some release; dashes are underscores."""
     name = key.replace("-", "_")
     return name in FLAGS or name in VALUES or name.startswith(FAMILIES)
 

@@ -25,13 +25,11 @@ def converted(kind: str, text: str) -> ConfigValue:
 
 
 def spellings(name: str) -> str:
-    """An option as argparse names it in its messages: `--max_length/--max-length`."""
     dashed = name.replace("_", "-")
     return f"--{name}" + (f"/--{dashed}" if dashed != name else "")
 
 
 def invalid_value(option: str, kind: str, text: str) -> str:
-    """The message about a word that cannot be converted."""
     if kind == "bool":
         choices = "yes/no, true/false, t/f, y/n, 1/0 (case insensitive)"
         return f"argument {option}: Truthy value expected: got {text} but expected one of {choices}."

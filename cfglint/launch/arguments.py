@@ -48,7 +48,6 @@ def behind_dashes(words: Sequence[Text]) -> Sequence[Text]:
 
 
 def override_arguments(words: Iterable[Text]) -> list[Argument]:
-    """The words of a Hydra command line as arguments: `key=value`, `+key=value`, `~key`, and Hydra's own options."""
     arguments: list[Argument] = []
     for word in words:
         name = word.string.partition("=")[0]
@@ -59,7 +58,6 @@ def override_arguments(words: Iterable[Text]) -> list[Argument]:
 
 
 def argument(name: str, word: Text) -> Argument:
-    """An argument, with the value behind its `=` if it has one."""
     text, value = around_mark(word)
     return Argument(name, text, [value] if text is not word else [])
 
@@ -83,7 +81,6 @@ def further_options(words: Sequence[Text]) -> list[int]:
 
 
 def further_arguments(words: Sequence[Text]) -> tuple[Reason, ...]:
-    """The options that a line may have and that are not known."""
     return (Reason("argument", "further arguments of the line"),) if further_options(words) else ()
 
 

@@ -76,7 +76,6 @@ def of_line(path: str, text: str, command: list[Line], before: list[TextPart]) -
 
 
 def parts_of(path: str, text: str, lines: list[Line]) -> Iterator[TextPart]:
-    """The lines with the place of each of their characters; one that JSON escapes has none."""
     for start, passed, line in lines:
         at = start + len(escaped(text, start, passed))
         plain = ""

@@ -64,7 +64,6 @@ def takes_overrides(line: LaunchLine) -> bool:
 
 
 def add_size(document: CommandDocument, line: LaunchLine) -> None:
-    """Add the option or variable that sets the number of processes of a launch on one node, if it is written as a number."""
     if line.nodes != 1:
         return
     for name in ("nproc_per_node", "num_gpus", "num_processes"):

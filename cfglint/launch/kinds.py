@@ -23,7 +23,6 @@ def every_kind() -> Iterator[tuple[str, LaunchedKind]]:
 
 
 def is_trainer(kind: str) -> bool:
-    """Whether the arguments of a kind are TrainingArguments, or extend them."""
     return bool(kind) and TRAINER in (kind, kind_named(kind).base)
 
 
@@ -32,7 +31,6 @@ def argument_classes() -> set[str]:
 
 
 def kind_of_class(name: str) -> str:
-    """The kind of the files and arguments from which a parser fills a class; empty for a class of no framework."""
     return next((found for found, kind in every_kind() if name in kind.argument_classes()), "")
 
 
@@ -40,11 +38,6 @@ def trainer_of_class(name: str) -> str | None:
     """The trainer that a class of arguments belongs to; None if the class does not determine it."""
     kind = kind_of_class(name)
     return kind_named(kind).argument_classes()[name] or None if kind else None
-
-
-def is_script_class(name: str) -> bool:
-    """Whether a class is one of a framework's classes for the script, used together with the class of the training arguments."""
-    return any(name in kind.script_classes() for _, kind in every_kind())
 
 
 def fields_of_class(name: str) -> set[str]:

@@ -32,7 +32,6 @@ CLEAR = 3  # characters that distinguish the composed name of a file from other 
 
 
 def listed_below(root: str) -> dict[str, list[str]] | None:
-    """The paths of each file name below a folder; None above the limit."""
     found: dict[str, list[str]] = {}
     count = 0
     for folder, folders, names in os.walk(root):
@@ -50,41 +49,30 @@ def may_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], 
     left, seen = [text], {text}
     while left:
         source = COMMENT.sub("", left.pop())
-        if has_launch(source, names, read):
+        given = sum(name in source or name.replace("_", "-") in source for name in ARGUMENTS) > 1
+        programs = {*PROGRAM.findall(source)}
+        texts = (read(path) or "" for name in programs for path in names.get(name, ()))
+        if (
+            words_of_launchers().search(source)
+            or (given and programs)
+            or any(mark in name.lower() for name in programs for mark in TRAINS)
+            or any(TRAINER_CALL in program or BACKWARD in program for program in texts)
+            or any(runs_training(source, match.end(), given) for match in INTERPRETER.finditer(source))
+            or (reachable := mentioned(source, names)) is None
+        ):
             return True
-        reachable = mentioned(source, names)
-        if reachable is None:
-            return True
-        for name in reachable:
-            for path in names[name]:
-                content = None if os.path.islink(path) else read(path)
-                if os.path.islink(path) or (content is not None and len(content) > LONGEST):
-                    return True
-                if content is not None and content not in seen:
-                    seen.add(content)
-                    left.append(content)
+        for path in (path for name in reachable for path in names[name]):
+            content = None if os.path.islink(path) else read(path)
+            if os.path.islink(path) or (content is not None and len(content) > LONGEST):
+                return True
+            if content is not None and content not in seen:
+                seen.add(content)
+                left.append(content)
     return False
-
-
-def has_launch(text: str, names: Mapping[str, list[str]], read: Callable[[str], str | None]) -> bool:
-    """Whether the text of a script has a word that may start a training."""
-    if words_of_launchers().search(text):
-        return True
-    given = sum(name in text or name.replace("_", "-") in text for name in ARGUMENTS) > 1
-    programs = {*PROGRAM.findall(text)}
-    if given and programs:
-        return True
-    sources = (read(path) or "" for name in programs for path in names.get(name, ()))
-    if any(mark in name.lower() for name in programs for mark in TRAINS) or any(
-        TRAINER_CALL in text or BACKWARD in text for text in sources
-    ):
-        return True
-    return any(runs_training(text, match.end(), given) for match in INTERPRETER.finditer(text))
 
 
 @cache
 def words_of_launchers() -> re.Pattern[str]:
-    """A pattern that finds the name of a launcher."""
     records = [launcher for launcher in launchers().values() if launcher.name != PYTHON]
     parts = "|".join(re.escape(mark) for record in records for mark in record.marks)
     words = "|".join(re.escape(word) for record in records for word in record.words)

@@ -6,12 +6,12 @@ import os
 from functools import cache
 
 from cfglint.batch.nodes import Size
-from cfglint.launch.line import LaunchLine, Option
+from cfglint.launch.line import LaunchLine, Option, Options
 from cfglint.launch.machine import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_placeholder
-from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text, after_mark
 
 PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"
@@ -56,6 +56,7 @@ class Launcher:
     added_rank: tuple[str, str, str] | None = None  # (argument that it adds, option that prevents it, remedy)
     shares_devices = False  # whether each process takes its part of all visible devices
     devices_option = ""  # the option with the list of devices
+    size_variable = ""  # the variable with the processes of a node, if no option sets them
     nodes_variable = ""  # the variable with the number of nodes
     nodes_option = "--nnodes"  # the option with the number of nodes
     batch_source = ""  # the files from which it takes the batch, in words
@@ -80,10 +81,6 @@ class Launcher:
         """(key of the launcher's config file, option, value if it differs from that of the option) for flags that override the file."""
         return []
 
-    def size_variables(self, line: LaunchLine) -> Collection[str]:
-        """The variables from which it takes the processes of a node."""
-        return ()
-
     def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         """Further values of a line that set the number of processes."""
         return iter(())
@@ -103,13 +100,11 @@ class OfVariables(Launcher):
     """A command that takes the processes of a node from `NPROC_PER_NODE`, and the nodes from `NNODES`."""
 
     always_trains = True
+    size_variable = SIZE_VARIABLE
     nodes_variable = "NNODES"
 
     def for_nodes(self, line: LaunchLine, nodes: int) -> str:
         return f"put `{self.nodes_variable}={nodes}` and the address of the first node before the command"
-
-    def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
-        return (SIZE_VARIABLE,)
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         per_node = wanted.per_node
@@ -136,12 +131,10 @@ def launchers_by(of: str) -> dict[str, Launcher]:
 
 @cache
 def marks(least: int = 0) -> tuple[str, ...]:
-    """Strings one of which every launch line contains, of at least so many characters."""
     return tuple(mark for launcher in launchers().values() for mark in (*launcher.marks, *launcher.words) if len(mark) >= least)
 
 
 def launcher_of(line: LaunchLine) -> Launcher:
-    """The launcher of a line; one without any properties for arguments that are given by hand."""
     return launchers().get(line.launcher, UNKNOWN)
 
 
@@ -151,7 +144,6 @@ def names_config(word: Text) -> bool:
 
 
 def is_command(name: str) -> bool:
-    """Whether a command may start a program that names files."""
     return name.startswith(PYTHON) or name in launchers_by("commands")
 
 
@@ -163,14 +155,59 @@ def integer(text: str) -> int | None:
 
 
 def not_an_integer(name: str, text: str) -> str:
-    """The message of argparse about a value that `int` does not accept; empty if it accepts the value."""
     return "" if integer(text) is not None else f"error: argument --{name}: invalid int value: {text!r}"
 
 
 def device_list(numbers: list[int], count: int) -> str:
-    """So many devices: the first of the current ones, or these and the lowest others."""
     chosen = [*dict.fromkeys(numbers)][:count]
     free = (number for number in range(count) if number not in chosen)
     if len(chosen) < count:
         chosen = sorted([*chosen, *(number for number, _ in zip(free, range(count - len(chosen)), strict=False))])
     return ",".join(map(str, chosen))
+
+
+def read_options(words: list[Text], flags: Collection[str], short: dict[str, str]) -> Options:
+    options = Options()
+    index = 0
+    while index < len(words):
+        word = words[index]
+        text = word.string
+        index += 1
+        if text == "--":
+            options.rest.extend(words[index:])
+            return options
+        if not text.startswith("-") or len(text) < 2:
+            if not any(part.text for part in word.parts) and not word.known:
+                options.open = (*options.open, *word.reasons)
+                continue
+            options.rest.extend((word, *words[index:]))
+            return options
+        name, mark, _ = text.partition("=")
+        key = short.get(name, name.lstrip("-").replace("-", "_"))
+        if key in flags:
+            options.given[key] = Option(key, word, None)
+            continue
+        if mark:
+            options.given[key] = Option(key, word, word[len(name) + 1 :] if word.known else after_mark(word))
+            continue
+        if index >= len(words) or (is_option(words[index]) and words[index].known):
+            options.missing = options.missing or Option(key, word, None)
+            continue
+        options.given[key] = Option(key, word, words[index])
+        index += 1
+    return options
+
+
+def complete(options: Options, names: Collection[str]) -> None:
+    for name in [each for each in options.given if each not in names]:
+        full = [each for each in names if each.startswith(name)]
+        if len(full) == 1:
+            options.given[full[0]] = options.given.pop(name)
+
+
+def is_option(word: Text) -> bool:
+    """Whether argparse treats a word as an option: it begins with a dash and is not a negative number."""
+    text = word.string
+    if not text.startswith("-") or text == "-" or " " in text.partition("=")[0]:
+        return False
+    return not text[1:2].isdigit() and text[1:2] != "."

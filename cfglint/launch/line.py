@@ -54,7 +54,6 @@ class Options(Record):
         return None if option is None else option.value or EMPTY
 
     def value(self, name: str) -> str | None:
-        """The value of an option as a string; None if it is missing or unknown."""
         text = self.text(name)
         return None if text is None else text.value
 
@@ -85,7 +84,6 @@ class NamedFile(Record):
 
     @property
     def option(self) -> str:
-        """The name of the option that names it; empty for a positional argument."""
         return "" if self.role == "positional" else self.role.rpartition(":")[2].lstrip("-")
 
 
@@ -116,8 +114,7 @@ class LaunchLine:
     """
 
     def __init__(self, call: StartedCall, launcher: str) -> None:
-        self.call = call
-        self.launcher = launcher
+        self.call, self.launcher = call, launcher
         self.script_path = call.path
         self.sourced: list[str] = []  # files that the script sources, which may set what the line uses
         self.program: Text | None = None
@@ -146,7 +143,6 @@ class LaunchLine:
         self.folder: str | None = None
 
     def copy(self) -> LaunchLine:
-        """A copy to which reasons and problems can be added."""
         other = LaunchLine(self.call, self.launcher)
         vars(other).update(vars(self), unknown=[*self.unknown], problems=[*self.problems])
         return other
@@ -190,7 +186,6 @@ class LaunchLine:
         self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy, True, releases))
 
     def sized(self, per_node: int | None, nodes: int | None) -> None:
-        """Set the sizes; the processes are their product."""
         self.gpus_per_node, self.nodes = per_node, nodes
         self.processes = None if per_node is None or nodes is None else per_node * nodes
         if self.processes is None:

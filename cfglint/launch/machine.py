@@ -1,4 +1,4 @@
-"""Numbers of a launch that depend on the machine, the environment or the caller."""
+"""What is around the command of a launch: numbers that depend on the machine, the environment or the caller, and the project's files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class Machine(Record):
 
     @property
     def gpus_per_node(self) -> int | None:
-        """The GPUs of one node, if the total and the number of nodes are known."""
         if self.gpus is None or self.nodes is None or self.nodes < 2:
             return self.gpus
         return self.gpus // self.nodes if self.gpus % self.nodes == 0 else None
@@ -41,7 +40,6 @@ class Machine(Record):
 
 
 def number(text: Text | None, default: int | None, machine: Machine, line: LaunchLine, field: str) -> int | None:
-    """An option as an integer; None, with the reason recorded in `line`, if it is unknown."""
     if text is None:
         return default
     if text.value is not None:
@@ -92,7 +90,6 @@ class Surroundings(Record):
     folder: str | None
 
     def path_of(self, name: str) -> str | None:
-        """The path of a file of the project; None if there is none."""
         full = from_root(name, self.folder)
         real = self.project.real(full) if full is not None else None
         if real is None or not self.project.is_file(real):
@@ -100,7 +97,6 @@ class Surroundings(Record):
         return os.path.relpath(real) if os.path.isabs(real) else real
 
     def is_outside(self, name: str) -> bool:
-        """Whether a relative name leads out of the project."""
         full = from_root(name, self.folder)
         real = self.project.real(full) if full is not None else None
         return full is not None and (real is None or real in self.project.outside)

@@ -20,7 +20,6 @@ class Recipe(Record):
 
 
 def recipes(text: str) -> list[Recipe]:
-    """The recipes of a Makefile, in order; lines that begin with a tab, each a command of its own."""
     variables = assigned(text)
     found: list[Recipe] = []
     current: Recipe | None = None
@@ -43,7 +42,6 @@ def recipes(text: str) -> list[Recipe]:
 
 
 def assigned(text: str) -> dict[str, TextPart]:
-    """The variables that a Makefile sets on lines of their own: the last plain value of each."""
     found: dict[str, TextPart] = {}
     offset = 0
     for line in text.split("\n"):

@@ -1,4 +1,6 @@
-"""Fenced shell blocks of a Markdown file."""
+"""Fenced shell blocks of a Markdown file, and placeholders such as `<path>`: in a page a reader fills them in; in a script the shell reads
+them as redirections.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,6 @@ def without_prompts(text: str) -> str:
 
 
 def as_words(text: str, placeholder: re.Pattern[str]) -> str:
-    """Commands of the same length in which each placeholder is a part of its word."""
     return placeholder.sub(lambda match: "x" * len(match.group()), text)
 
 

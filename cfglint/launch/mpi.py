@@ -21,7 +21,6 @@ OPEN = Reason("file", "the hosts of the job, or of the file of mpirun")
 
 
 def take_processes(line: LaunchLine) -> None:
-    """Set the sizes of a line whose program mpirun starts several times."""
     given = options(line.mpi)
     hosts = slots(given)
     each, count = number(first(given, PER_NODE) or mapped(given)), number(first(given, COUNT))
@@ -45,7 +44,6 @@ def take_processes(line: LaunchLine) -> None:
 
 
 def options(words: list[Text]) -> dict[str, Text]:
-    """The options before the command: the name without its dashes, and the next word."""
     found: dict[str, Text] = {}
     for word, value in pairwise(words):
         if word.known and word.string.startswith("-"):
@@ -63,7 +61,6 @@ def number(text: Text | None) -> int | None:
 
 
 def mapped(given: dict[str, Text]) -> Text | None:
-    """The 8 of `--map-by ppr:8:node`."""
     text = first(given, MAPPED)
     parts = text.string.split(":") if text is not None else []
     if text is None or len(parts) < 3 or parts[0] != "ppr" or not parts[2].startswith("node"):

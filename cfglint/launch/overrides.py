@@ -115,7 +115,7 @@ def interpolated(values: ConfigMapping) -> ConfigMapping:
     from cfglint.source.time_limit import TimeLimit, TimeLimitExceeded
 
     try:
-        if Growth(values).of(values) > MOST_RESOLVED:
+        if grown(values) > MOST_RESOLVED:
             return values
         with TimeLimit(SECONDS):
             resolved: ConfigValue = OmegaConf.to_container(OmegaConf.create(followed_alone(values)), resolve=True)
@@ -124,32 +124,30 @@ def interpolated(values: ConfigMapping) -> ConfigMapping:
     return dict(resolved) if isinstance(resolved, dict) else values
 
 
-class Growth:
-    """The size of values after their references to keys of a mapping are replaced."""
+def grown(root: ConfigMapping) -> int:
+    """The number of characters and nodes of values after their references to keys are replaced; raises RecursionError if these are nested
+    too deeply.
+    """
+    known: dict[str, int] = {}
 
-    def __init__(self, root: ConfigMapping) -> None:
-        self._root = root
-        self._known: dict[str, int] = {}
+    def size(value: object) -> int:
+        if isinstance(value, (dict, list)):
+            return 1 + sum(map(size, value.values() if isinstance(value, dict) else value))
+        return len(value) + sum(map(referred, REFERENCE.findall(value))) if isinstance(value, str) and can_be_followed(value) else 1
 
-    def of(self, value: object) -> int:
-        """The number of characters and nodes of a value; raises RecursionError if references are nested too deeply."""
-        if isinstance(value, dict):
-            return 1 + sum(map(self.of, value.values()))
-        if isinstance(value, list):
-            return 1 + sum(map(self.of, value))
-        return len(value) + sum(map(self._at, REFERENCE.findall(value))) if isinstance(value, str) and can_be_followed(value) else 1
-
-    def _at(self, name: str) -> int:
-        if name not in self._known:
-            self._known[name] = 0  # a value that refers to itself is rejected later
-            value: ConfigValue = self._root
+    def referred(name: str) -> int:
+        if name not in known:
+            known[name] = 0  # a value that refers to itself is rejected later
+            value: ConfigValue = root
             for step in name.split("."):
                 if isinstance(value, list):
                     value = value[int(step)] if step.isdecimal() and int(step) < len(value) else None
                 else:
                     value = value.get(step) if isinstance(value, dict) else None
-            self._known[name] = self.of(value)
-        return self._known[name]
+            known[name] = size(value)
+        return known[name]
+
+    return size(root)
 
 
 def followed_alone(values: Any) -> Any:
@@ -162,7 +160,6 @@ def followed_alone(values: Any) -> Any:
 
 
 def refers(values: object) -> bool:
-    """Whether a string in the values is an interpolation that can be resolved here."""
     if isinstance(values, dict):
         return any(refers(value) for value in values.values())
     if isinstance(values, list):

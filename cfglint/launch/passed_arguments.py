@@ -41,7 +41,6 @@ def given_value(name: str, option: str, fields: dict[str, Field], command: Comma
 
 
 def options_of(name: str, fields: dict[str, Field]) -> set[str]:
-    """The names of the options that set an argument: its own, the others of the same `add_argument`, and the negation of a flag."""
     field = fields[name]
     found = {each for each, other in fields.items() if other is field}
     return {*found, f"no_{name}"} if field.kind == "bool" and f"no_{name}" not in fields else found

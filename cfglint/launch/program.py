@@ -67,7 +67,6 @@ class Field(Record):
 
     @property
     def place(self) -> str:
-        """The place of the definition: `train.py:12`."""
         return f"{self.path}:{self.line}"
 
 
@@ -245,7 +244,6 @@ class ProgramFacts(Record):
 
     @property
     def parses_all(self) -> bool:
-        """Whether it is known to parse the fields of TrainingArguments with `HfArgumentParser`."""
         return self.parser == HF_PARSER and kind_of_class(self.arguments) == TRAINER
 
     @property

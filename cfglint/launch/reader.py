@@ -6,7 +6,7 @@ import os
 from itertools import pairwise
 
 from cfglint.evaluate import Reason
-from cfglint.launch import continuations, findings
+from cfglint.launch import findings
 from cfglint.launch.arguments import behind_dashes, read_arguments
 from cfglint.launch.command import SURE, TRAINER_NAMES
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
@@ -154,7 +154,11 @@ class Reader:
             return runs[folders[0]], True
         looked_for = {run: reference_counts(run.calls) for run in {*runs.values()}}
         scores = [self.score(looked_for[runs[folder]], folder) + 2 * runs[folder].sources for folder in folders]
-        best = self.nearest({each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)})
+        alike = {each: looked_for[runs[each]] for each, score in zip(folders, scores, strict=True) if score == max(scores)}
+        # The one nearest to the script that has all programs of the first one, else that.
+        first, *others = alike
+        programs = self.programs(alike[first], first) if others else set()
+        best = next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
         for call in runs[best].calls:  # in the place of an undecided start folder
             if call.folder is not None and call.folder.startswith(HERE):
                 call.folder = os.path.normpath(best + call.folder[len(HERE) :])
@@ -178,28 +182,23 @@ class Reader:
         Raises NothingToFind, after some steps, for a script that cannot start a training.
         """
         left, spent = self.budget.left, self.budget.spent
-        try:
-            return self.interpreted(script, folder, name, text, folders, WORTH_A_LOOK)
-        except Suspended:
-            if not self.may_launch(script.text):
-                raise NothingToFind from None
-        self.budget.left, self.budget.spent = left, spent
-        return self.interpreted(script, folder, name, text, folders)
-
-    def interpreted(
-        self, script: Script, folder: str, name: str, text: str, folders: Sequence[str], limit: int | None = None
-    ) -> ShellInterpreter:
-        """The interpreted script; raises Suspended after the given number of steps."""
-        interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
-        interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
         head = job_of(script.path, text)
         job = {**head.environment(), SUBMITTED_FROM: literal(folder)} if head else {}
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
-        interpreter.state.variables.update(variables)
-        interpreter.state.exported.update(variables)
-        interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
-        interpreter.follow(script)
-        return interpreter
+        limit: int | None = WORTH_A_LOOK
+        while True:
+            interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
+            interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
+            interpreter.state.variables.update(variables)
+            interpreter.state.exported.update(variables)
+            interpreter.state.knows_environment = self.machine.here and "BASH_ENV" not in variables
+            try:
+                interpreter.follow(script)
+                return interpreter
+            except Suspended:
+                if not self.may_launch(script.text):
+                    raise NothingToFind from None
+            self.budget.left, self.budget.spent, limit = left, spent, None
 
     def may_launch(self, text: str) -> bool:
         """Whether a script may start a training, by its words and those of the files of the project that it may source or call."""
@@ -216,12 +215,6 @@ class Reader:
     def score(self, names: dict[tuple[str, str], int], folder: str) -> int:
         return sum(count * (3 if name.endswith(".py") else 2) for (start, name), count in names.items() if self.has(folder, start, name))
 
-    def nearest(self, alike: dict[str, dict[tuple[str, str], int]]) -> str:
-        """Of folders with as many of the named files, the one nearest to the script that has all programs of the first one, else that."""
-        first, *others = alike
-        programs = self.programs(alike[first], first) if others else set()
-        return next((other for other in reversed(others) if programs and self.programs(alike[other], other) >= programs), first)
-
     def programs(self, names: dict[tuple[str, str], int], folder: str) -> set[str]:
         return {name for start, name in names if start.startswith(HERE) and name.endswith(".py") and self.has(folder, start, name)}
 
@@ -231,7 +224,6 @@ class Reader:
         return bool(self.project.exists(os.path.normpath(f"{here}/{name}")))
 
     def line(self, call: StartedCall, known: bool) -> LaunchLine | None:
-        """The launch line for a command; None if it does not start a training."""
         wrappers, environment, words = unwrapped(call.words)
         if not words:
             return None
@@ -262,7 +254,8 @@ class Reader:
             take_processes(line)
         arguments, alone = read_arguments(line.arguments)
         if not launcher.kind or launcher.refused_words:  # else its parser says what it refuses
-            continuations.leave_out_blanks(line, arguments)
+            for argument in arguments if line.call.blanks else ():  # they are no words of options that have others
+                argument.texts[1:] = [word for word in argument.texts[1:] if not findings.is_stray(word, line)]
         line.given = arguments
         self.name_files(line, arguments, alone)
         if line.program is not None and not line.module and line.program.value:
@@ -277,8 +270,8 @@ class Reader:
             self.locate(file, line, known)
         if line.deepspeed_word is not None:
             line.deepspeed_word.known = known and line.folder is not None
-        continuations.lost_arguments(line)
-        continuations.joined_words(line, arguments)
+        findings.lost_arguments(line)
+        findings.joined_words(line, arguments)
         findings.behind_program(line, arguments)
         findings.unknown_options(line)
         findings.visible_devices(line)
@@ -341,21 +334,15 @@ class Reader:
             return self.python(call, rest if name.startswith(PYTHON) else words)
         launcher = launchers_by("commands").get(name)
         if launcher is None:
-            return self.installed(call, name, rest)
+            script = self.console_scripts.get(name)  # a command that the project installs, which runs its module
+            line = self.python(call, [literal("-m"), literal(script.module), *rest]) if script is not None else None
+            if line is not None and script is not None:
+                line.entry = script.function
+            return line
         following = launcher.commands[name]
         if following and (not rest or rest[0].value != following):
             return None
         return self.read(launcher, call, rest[1:] if following else rest)
-
-    def installed(self, call: StartedCall, name: str, words: list[Text]) -> LaunchLine | None:
-        """The line of a command that the project installs, as one that runs its module; None for another command."""
-        script = self.console_scripts.get(name)
-        if script is None:
-            return None
-        line = self.python(call, [literal("-m"), literal(script.module), *words])
-        if line is not None:
-            line.entry = script.function
-        return line
 
     def read(self, launcher: Launcher, call: StartedCall, words: list[Text], name: str = "") -> LaunchLine | None:
         line = LaunchLine(call, name or launcher.name)
@@ -395,7 +382,6 @@ class Reader:
             file.known = file.known and around.has_folder_of(written)
 
     def name_files(self, line: LaunchLine, arguments: list[Any], before: list[Text]) -> None:
-        """The config files among the arguments, with their roles."""
         taken = {file.word.string for file in line.files}
         if launcher_of(line).lists_files:
             return
@@ -424,7 +410,6 @@ class Reader:
 
 
 def job_of(path: str, text: str) -> Header:
-    """What the job of a script requests."""
     if path.lower().endswith(TASKS):
         from cfglint.launch import skypilot
 
@@ -463,14 +448,12 @@ def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
 
 
 def named_files(words: list[Text]) -> list[str]:
-    """The program, also as a module, and the configs that the words of a command name."""
     strings = [word.value.rpartition("=")[2] if word.value.startswith("-") else word.value for word in words if word.value]
     modules = [f"{module.replace('.', '/')}.py" for flag, module in pairwise(strings) if flag == "-m"]
     return [*(string for string in strings if string.endswith((".py", *findings.CONFIG_ENDS))), *modules]
 
 
 def folders_down_to(path: str) -> list[str]:
-    """The project's top and every folder down to that of a file."""
     parts = path.split("/")[:-1]
     if ".." in parts:
         return [ROOT]

@@ -41,7 +41,6 @@ def around_command(line: LaunchLine, wanted: Size, before: Size) -> Iterator[Siz
 
 
 def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-    """The options and variables that set the number of processes, and that of nodes, if another number of them is asked for."""
     given, launcher = line.options.given, launcher_of(line)
     counts = (("nproc_per_node", wanted.per_node), ("num_gpus", wanted.per_node), ("num_processes", wanted.processes))
     for name, count in counts:
@@ -49,10 +48,9 @@ def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         if option is not None and not option.in_file and option.value is not None and option.value.string.isdigit():
             yield SizePlace(written(option), option.value, str(count))
     yield from launcher.size_places(line, wanted)
-    for variable in launcher.size_variables(line):
-        text = line.call.environment.get(variable)
-        if text is not None and text.string.isdigit():
-            yield SizePlace(variable, text, str(wanted.per_node))
+    text = line.call.environment.get(launcher.size_variable) if "nproc_per_node" not in line.options else None
+    if text is not None and text.string.isdigit():
+        yield SizePlace(launcher.size_variable, text, str(wanted.per_node))
     if line.nodes is None or line.nodes == wanted.nodes:
         return
     for name in NODES:
@@ -66,7 +64,6 @@ def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
 
 
 def of_devices(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-    """The lists of devices that show fewer GPUs than processes start, or that set the number of processes themselves."""
     for name in DEVICES:
         text = line.call.environment.get(name)
         if text is None or not text.value or (text.place is None and line.header.gpus_option):  # set by Slurm, for the header

@@ -1,9 +1,11 @@
-"""The launch lines in the scripts of projects, and the programs that these start; each script and program is read once."""
+"""The launch lines in the scripts of projects, and the programs that these start with the folders that they import from; each script and
+program is read once.
+"""
 
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 from cfglint.launch.arguments import further_arguments, known_words
@@ -45,10 +47,7 @@ class Scripts:
         named: Container[str] = (),
         evaluations: ScriptEvaluations | None = None,
     ) -> None:
-        self.source = source
-        self.machine = machine
-        self.environment = environment
-        self.named = named
+        self.source, self.machine, self.environment, self.named = source, machine, environment, named
         self.evaluations = evaluations or ScriptEvaluations()
         if type(source) is FileSource and not source.texts:
             self.evaluations.names = cache(listed_below)
@@ -88,7 +87,14 @@ class Scripts:
         Without `again`, launches in called scripts are left out if those scripts also start them without their caller.
         """
         lines = self.lines(path, text)
-        wanted = at_line(lines, only, text) if only is not None else lines
+        wanted = lines
+        if only is not None:  # those that include the line of the file, or that it starts by calling their script
+            wanted = [line for line in lines if line.call.line == only and not line.is_sourced]
+            wanted = wanted or [line for line in lines if line.call.called_from == (line.script_path, only)]
+            wanted = wanted or [line for line in lines if line.call.line == only and line.call.called_from is None]
+            spans = [(line, line.call.start, line.call.end) for line in lines if not line.is_sourced]
+            count = partial(text.count, "\n", 0)
+            wanted = wanted or [line for line, start, end in spans if count(start) < only <= count(end) + 1]
         if not again:
             wanted = [line for line in wanted if line.call.called_from is None or self.is_first(line, (path, lines.index(line)))]
         checked = wanted[:MOST]
@@ -112,10 +118,31 @@ class Scripts:
     # -- programs
 
     def program_of(self, line: LaunchLine) -> Found | None:
-        return find(line, self.project(line.call.path))
+        """The program of a line, if it is a Python file of the project."""
+        project = self.project(line.call.path)
+        name = line.program.value if line.program is not None else None
+        if not name:
+            return None
+        folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
+        path, package = line.program_path, ""
+        if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
+            folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]
+            elsewhere = checkouts(line, name.partition(".")[0], project) if "." in name else ()
+            inside, above = name.replace(".", "/"), name.rpartition(".")[0]
+            ends = ((f"{inside}.py", above), (f"{inside}/__main__.py", name))
+            files = ((os.path.normpath(os.path.join(top, end)), of) for top in chain(folders, elsewhere) for end, of in ends)
+            path, package = next((file for file in files if project.is_file(file[0])), (None, ""))
+        if path is None or not path.endswith(".py"):
+            return None
+        start = folder if line.module else os.path.dirname(path)
+        folders = [each for each in (start, folder, *roots(project)) if each is not None]
+        return Found(path, package, list(dict.fromkeys(folders)), project.read, line.entry)
 
     def program_at(self, path: str) -> Found:
-        return program_at(path, self.project(path))
+        """A program that is started from the top of its project."""
+        project = self.project(path)
+        folders = [os.path.dirname(path) or ".", *roots(project)]
+        return Found(path, "", list(dict.fromkeys(folders)), project.read)
 
     def facts(self, program: Found) -> ProgramFacts | None:
         key = program.path, program.package, tuple(program.folders), program.entry
@@ -126,13 +153,11 @@ class Scripts:
         return self._programs[key]
 
     def note_further(self, program: ProgramFacts) -> None:
-        """Record the calls of a program that become no runs because there are too many."""
         if program.further:
             count = len(program.built)
             self.unchecked[program.path] = f"{count} of {count + program.further} calls that build arguments checked"
 
     def note_too_large(self, program: Found) -> None:
-        """Record a program that was not read although it can be parsed."""
         from cfglint.launch.programs.modules import MOST_MODULES, Modules
         from cfglint.launch.programs.scopes import MOST_SCOPES
 
@@ -166,7 +191,6 @@ class Scripts:
 
 
 def read_found(program: Found, texts: Mapping[str, str]) -> ProgramFacts | None:
-    """A program, parsed with other contents for some of its files."""
     from cfglint.launch.programs.reading import read_program
 
     read = with_texts(program.read, texts) if texts else program.read
@@ -193,17 +217,6 @@ def identity_of(line: LaunchLine) -> tuple[object, ...]:
     return call.path, call.line, call.folder, line.processes, *environment, *words
 
 
-def at_line(lines: list[LaunchLine], number: int, text: str) -> list[LaunchLine]:
-    """The launch lines that include a line of the file, or that it starts by calling their script."""
-    exact = [line for line in lines if line.call.line == number and not line.is_sourced]
-    exact = exact or [line for line in lines if line.call.called_from == (line.script_path, number)]
-    exact = exact or [line for line in lines if line.call.line == number and line.call.called_from is None]
-    if exact:
-        return exact
-    launch_lines = [line for line in lines if not line.is_sourced]
-    return [line for line in launch_lines if text.count("\n", 0, line.call.start) < number <= text.count("\n", 0, line.call.end) + 1]
-
-
 def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) -> LaunchLine:
     """A line, one of `lines`, in another version of its script; raises EditRefused if that starts something else."""
     if len(now) != len(lines):
@@ -212,7 +225,6 @@ def same_line(line: LaunchLine, lines: list[LaunchLine], now: list[LaunchLine]) 
 
 
 def refuse_sourced(line: LaunchLine) -> None:
-    """Raise EditRefused for a launch in another file than its script."""
     if line.is_sourced:
         place = f"{line.call.path}:{line.call.line}"
         if line.call.called_from is not None:
@@ -236,33 +248,7 @@ class Found(Record):
     entry: str = ""
 
 
-def find(line: LaunchLine, project: Project) -> Found | None:
-    name = line.program.value if line.program is not None else None
-    if not name:
-        return None
-    folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
-    path, package = line.program_path, ""
-    if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
-        folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]
-        elsewhere = checkouts(line, name.partition(".")[0], project) if "." in name else ()
-        inside, above = name.replace(".", "/"), name.rpartition(".")[0]
-        ends = ((f"{inside}.py", above), (f"{inside}/__main__.py", name))
-        files = ((os.path.normpath(os.path.join(top, end)), of) for top in chain(folders, elsewhere) for end, of in ends)
-        path, package = next((file for file in files if project.is_file(file[0])), (None, ""))
-    if path is None or not path.endswith(".py"):
-        return None
-    start = folder if line.module else os.path.dirname(path)
-    folders = [each for each in (start, folder, *roots(project)) if each is not None]
-    return Found(path, package, list(dict.fromkeys(folders)), project.read, line.entry)
-
-
-def program_at(path: str, project: Project) -> Found:
-    folders = [os.path.dirname(path) or ".", *roots(project)]
-    return Found(path, "", list(dict.fromkeys(folders)), project.read)
-
-
 def roots(project: Project) -> list[str]:
-    """The folders of a project that its packages are imported from: its top, and those of packages with a setup file of their own."""
     names = [name for name in project.names(project.root) if "." not in name]
     inside = [os.path.join(project.root, name) for name in names[:MOST_NAMES]]
     own = [each for each in inside if any(project.is_file(os.path.join(each, name)) for name in SETUP)]

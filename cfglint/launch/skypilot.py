@@ -107,7 +107,6 @@ def header(path: str, text: str) -> TaskHeader:
 
 
 def accelerators(document: Document, node: Node) -> Iterator[Text]:
-    """`A100:8` for each choice of `accelerators`: a string, a mapping of names to counts, or a list of strings."""
     if node.kind == SCALAR and node.raw not in NULL:
         name, mark, count = node.raw.partition(":")
         place = written(document, node)
@@ -119,7 +118,6 @@ def accelerators(document: Document, node: Node) -> Iterator[Text]:
 
 
 def written(document: Document, node: Node) -> TextPart:
-    """A scalar with its place, if its characters are those of the file."""
     plain = document.text[node.start : node.end].strip("\"'") == node.raw
     start = document.text.find(node.raw, node.start) if plain else 0
     return TextPart(node.raw, (document.path, start, start + len(node.raw)) if plain else None)

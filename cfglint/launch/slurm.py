@@ -90,7 +90,6 @@ class Header(Record):
 
     @property
     def gpus_option(self) -> str:
-        """The option that requests GPUs; empty if none does."""
         return next((name for name in OF_GPUS if name in self.options), "")
 
     def environment(self) -> dict[str, Text]:
@@ -150,7 +149,6 @@ def card_in(word: str) -> str:
 
 
 def header(path: str, text: str) -> Header:
-    """The header of a script: the #SBATCH lines before its first command."""
     options: dict[str, Text] = {}
     if MARK not in text:
         return Header(options)

@@ -42,12 +42,12 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     if line.program is not None and line.program.known and (program.startswith("[") or is_placeholder(program)):
         return False  # a usage line: `deepy.py [script.py]`
     name = program.rpartition("/")[2] if not line.module else program
-    if line.module and has_word(name.rpartition(".")[2], OTHERS):  # `train.sample` samples
+    if line.module and any(mark in name.rpartition(".")[2] for mark in OTHERS):  # `train.sample` samples
         name = name.rpartition(".")[2]
     elif line.module and PREPARES & set(name.split(".")[:-1]):  # `data.sft.convert` writes data
         name = name.rpartition(".")[2]
     given = len(names & ARGUMENTS)
-    other, named = has_word(name, OTHERS), has_word(name.replace(TRAINED, ""), TRAINS)
+    other, named = any(mark in name for mark in OTHERS), any(mark in name.replace(TRAINED, "") for mark in TRAINS)
     if "do_train" not in names and names & {"do_eval", "eval_only"} and not given:
         return False
     if launcher_of(line).trains_by_default:
@@ -65,7 +65,6 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
-    """Whether the program is in the project and calls a function that trains, or builds a trainer with its arguments."""
     path = line.program_path
     text = read(path) if path is not None and path.endswith(".py") else None
     if text is None:
@@ -74,7 +73,3 @@ def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
         return True
     trains_it = TRAIN_CALL in text or not any(call in text for call in EVALUATES)  # else another module does
     return trains_it and TRAINER in text and any(f"{name}(" in text for name in (*HF_PARSERS, *argument_classes(), INSTANTIATE))
-
-
-def has_word(name: str, marks: tuple[str, ...]) -> bool:
-    return any(mark in name for mark in marks)

@@ -52,7 +52,11 @@ def unmodelled(line: LaunchLine) -> str:
     if line.program is None or not line.program.value:
         return ""
     launcher, name = launcher_of(line), line.program.string
-    return launcher.unmodelled or (of_module(name) if line.module else of_path(name))
+    if launcher.unmodelled or line.module:
+        return launcher.unmodelled or of_module(name)
+    path, file = name.lower(), name.lower().rpartition("/")[2]
+    by_name = (title for pattern, title in FILES.items() if file == pattern or (pattern.endswith("*") and file.startswith(pattern[:-1])))
+    return next((title for folder, title in FOLDERS.items() if folder in path), "") or next(by_name, "")
 
 
 def unread_program(line: LaunchLine) -> str:
@@ -63,10 +67,3 @@ def unread_program(line: LaunchLine) -> str:
 
 def of_module(name: str) -> str:
     return next((title for prefix, title in MODULES.items() if f"{name.lower()}.".startswith(prefix)), "")
-
-
-def of_path(path: str) -> str:
-    lower = path.lower()
-    name = lower.rpartition("/")[2]
-    by_name = (title for pattern, title in FILES.items() if name == pattern or (pattern.endswith("*") and name.startswith(pattern[:-1])))
-    return next((title for folder, title in FOLDERS.items() if folder in lower), "") or next(by_name, "")

@@ -498,7 +498,6 @@ def role_of(name: str) -> int:
 
 
 def is_requirements(name: str) -> bool:
-    """Whether a file name is that of a requirements file."""
     return name.endswith(".txt") and "requirement" in name.lower()
 
 

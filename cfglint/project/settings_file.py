@@ -188,7 +188,6 @@ NAMES = {int: "an integer", str: "a string", bool: "a boolean", dict: "a table"}
 
 
 def strings(table: ConfigTable, key: str, where: str) -> list[str] | None:
-    """A list of strings, or None when the key is absent."""
     value = table.get(key)
     if value is None:
         return None

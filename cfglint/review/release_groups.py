@@ -47,7 +47,6 @@ class ReleaseGroup(Record):
 
     @property
     def affected(self) -> list[Comparison]:
-        """The runs in which something changes in effect."""
         return [comparison for comparison in self.comparisons if not comparison.empty]
 
     @property

@@ -55,7 +55,6 @@ def keep_targeted(launch: Launch, after: Launch) -> None:
 
 
 def on(resized: Resized, documents: list[Document], facts: LaunchFacts) -> Resized:
-    """The result with these documents and facts."""
     texts, run = resized.texts, resized.run
     resized.run = CheckedRun(reread_all(documents, texts), run.kinds, facts)
     return resized
@@ -94,7 +93,6 @@ def with_imposed_count(resized: Resized, gpus: int) -> Resized:
 
 
 def take(resized: Resized, document: Document, changes: list[Change]) -> None:
-    """Make changes of a file."""
     if not changes:
         return
     resized.texts[document.path] = edit.apply(document, changes)

@@ -8,7 +8,7 @@ from cfglint.findings.setting import OVERRIDE, Setting, integer
 from cfglint.findings.wording import spelled
 from cfglint.frameworks import takes_arguments
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.launch.continuations import CODE as BROKEN_CONTINUATION
+from cfglint.launch.findings import CODE as BROKEN_CONTINUATION
 from cfglint.launch.program import ProgramCall
 from cfglint.rewrite.layout import Layout, layout_on, spread_model
 from cfglint.rewrite.resized import Resized, documents_on, with_imposed_count, without_line

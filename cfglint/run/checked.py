@@ -15,7 +15,7 @@ from cfglint.source.document import LIMIT, Document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.evaluate import Reason
-    from cfglint.findings.entries import AlternativeEntry, ResumeEntry
+    from cfglint.findings.entries import ResumeEntry
     from cfglint.findings.vocabulary import Stage, Verdict
 
 Causes = dict[tuple[str, int], list[Diagnostic]]
@@ -32,6 +32,7 @@ class CheckedRun(LoadedRun):
     asks_other_releases = True
     incomplete_script = ""  # why further launch lines of its script are not known
     read_for: str | None = None  # the named file for which it was looked for, because it reads that
+    unless_named: str | None = None  # its file, if it only counts where no other file names that in the end
 
     @property
     def is_of_reader(self) -> bool:
@@ -100,22 +101,15 @@ class CheckedRun(LoadedRun):
 
         return without_consequences(line, kept)
 
-    @property
-    def alternative(self) -> AlternativeEntry | None:
-        """Which of the alternatives of one run this is; None if it has none."""
-        return self.launch.alternative
-
     def at(self, target: dict[str, str]) -> CheckedRun:
         """The same run with other releases of some packages, of which only the places of the findings matter."""
         outside = {package: release for package, release in self.target.items() if package in self.given.outside}
         return RunAtOtherRelease(self.documents, self.kinds, self.given.replace(target={**self.given.target, **outside, **target}))
 
     def with_facts(self, facts: LaunchFacts) -> CheckedRun:
-        """The same files with other facts."""
         return CheckedRun(self.documents, self.kinds, facts)
 
     def _of_the_project(self) -> list[Diagnostic]:
-        """The diagnostics of the project's own rules."""
         added: list[Diagnostic] = []
         if self.facts.expected_numbers or self.facts.policies:
             from cfglint.rules.project import inspect_run
@@ -264,12 +258,10 @@ class CheckedRun(LoadedRun):
             return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
 
     def _resume(self) -> ResumeEntry | None:
-        """The checkpoint that the run continues from."""
         resumption = self.configs[0].resumption if self.configs else None
         return resumption.entry() if resumption is not None else None
 
     def _nodes(self) -> int | None:
-        """The nodes of the launch; None if they are unknown."""
         size, line = self.size, self.launch.line
         if size is None and line is not None:
             return line.nodes or (1 if line.processes == 1 else None)
@@ -290,7 +282,6 @@ class RunAtOtherRelease(CheckedRun):
         return super().nested_configs(consumer) if self.has_nested_configs else []
 
     def errors(self) -> list[Diagnostic]:
-        """The errors of all configs."""
         self.attempt("the nested configs", self._load_nested, None)
         return super().errors()
 
@@ -334,5 +325,4 @@ def uses(each: Diagnostic, causes: Causes) -> bool:
 
 
 def at(place: Place) -> tuple[str, int]:
-    """The file and offset of a place."""
     return place.file, place.start

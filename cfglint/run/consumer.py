@@ -133,7 +133,7 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
         if not reasons and built is None and launch.is_main and launch.doubts and not program.arguments:
             reasons = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
         elif not reasons and built is None and launch.consumer in ("", LAUNCH):
-            from cfglint.launch.programs.unread import unread_training
+            from cfglint.launch.programs.parsers import unread_training
 
             reasons = (unread_training(readable(name), program),)
     elif name and not starts_own_program(launch, line):

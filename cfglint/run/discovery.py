@@ -58,16 +58,16 @@ class Discovery:
 
     def runs_of(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
         """Yield (position, run) for the files of the paths."""
-        perhaps: list[tuple[int, CheckedRun, str]] = []
-        for index, run, path in self.looked_at(numbered):
-            if path is not None:
-                perhaps.append((index, run, path))
-                continue
-            self.request.stats.count(run)
-            yield index, run
+        waiting: list[tuple[int, CheckedRun]] = []
+        for index, run in self.looked_at(numbered):
+            if run.unless_named is None:
+                self.request.stats.count(run)
+                yield index, run
+            else:
+                waiting.append((index, run))
         taken = self.identities(self.taken)
-        for index, run, path in perhaps:
-            if not taken or self.source.identity(path) not in taken:
+        for index, run in waiting:
+            if run.unless_named is None or not taken or self.source.identity(run.unless_named) not in taken:
                 self.request.stats.count(run)
                 yield index, run
 
@@ -154,72 +154,74 @@ class Discovery:
         self.mentions = dict.fromkeys(filter(is_markdown, found), readers.is_mentioned_in)
         return found
 
-    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """Yield (position, run, path) for every training config, without counting it.
+    def looked_at(self, numbered: list[tuple[int, str]]) -> Iterator[tuple[int, CheckedRun]]:
+        """Yield (position, run) for every training config, without counting it; `taken` are the files that others name.
 
-        The path is set for a run that only counts if no other file names it in the end; `taken` are the named files.
+        Of a file that was not named only the runs that read a named one, at the position of the first of these.
         """
         for index, path in numbered:
-            yield from self._that_read_named(path) if path in self.readers else self._guarded(index, path)
+            if path not in self.readers:
+                yield from ((index, run) for run in self._runs_in(path))
+                continue
+            counted, self.request.stats = self.request.stats, ScanStats()
+            kept: list[tuple[int, CheckedRun]] = []
+            try:
+                for run in self._runs_in(path):
+                    named = [self.positions[identity] for identity in self.identities(run.read_paths) if identity in self.positions]
+                    if named:
+                        position, run.read_for = min(named)
+                        kept.append((position, run))
+            finally:
+                counted.unchecked.update(self.request.stats.unchecked)
+                self.request.stats = counted
+            yield from kept
 
-    def _that_read_named(self, path: str) -> list[tuple[int, CheckedRun, str | None]]:
-        """`looked_at` for a file that was not named: only its runs that read a named one, at the position of the first of these."""
-        counted, self.request.stats = self.request.stats, ScanStats()
-        kept: list[tuple[int, CheckedRun, str | None]] = []
-        try:
-            for _, run, alone in self._guarded(0, path):
-                named = [self.positions[identity] for identity in self.identities(run.read_paths) if identity in self.positions]
-                if named:
-                    position, run.read_for = min(named)
-                    kept.append((position, run, alone))
-        finally:
-            counted.unchecked.update(self.request.stats.unchecked)
-            self.request.stats = counted
-        return kept
-
-    def _guarded(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """`looked_at` for one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
+    def _runs_in(self, path: str) -> Iterator[CheckedRun]:
+        """The runs of one path; a bug in cfglint becomes a run that reports it, so that the other paths are still checked."""
         try:
             if path.endswith(EXTENSIONS) and not self.facts.arguments:  # neither script nor program
-                yield from self._config(index, path)
+                yield from self._config(path)
                 return
             by_hand = self._by_hand([path])
             if by_hand is not None:
                 self.taken.update(document.path for document in by_hand.documents[1:] if document.path != path)
-                yield index, by_hand, None
+                yield by_hand
             elif not self.request.section and self._is_read_for_lines(path):
-                yield from ((index, run, None) for run in self.launches(path))
+                yield from self.launches(path)
             elif is_program(path) and not self.request.section:
-                yield from ((index, run, path) for run in self.built_in(path))
+                for run in self.built_in(path):
+                    run.unless_named = path
+                    yield run
             else:
-                yield from self._config(index, path)
+                yield from self._config(path)
         except Exception as error:
-            yield index, self._failed(path, error), None
+            yield self._failed(path, error)
 
-    def _config(self, index: int, path: str) -> Iterator[tuple[int, CheckedRun, str | None]]:
-        """(position, run, path) of a file that is not a script, if it is a training config."""
+    def _config(self, path: str) -> Iterator[CheckedRun]:
+        """The run of a file that is not a script, if it is a training config."""
         content = self.source.read_if_possible(path)
         text = content[0] if content is not None else ""
         if "\nrun:" in text and self.request.reads_lines:
             from cfglint.launch.skypilot import is_task
 
             if is_task(path, text):
-                yield from ((index, run, None) for run in self.launches(path))
+                yield from self.launches(path)
                 return
         if content is not None and self.recognition.is_unrelated(path, text):
             return
         document, kind = self.recognition.look(path, content)
-        if document is None or kind is None:
+        if kind is None:
             return
         if self.recognition.is_composed(path, text, kind):
             self.recognition.count_unrecognized(path, [])
             return
         documents, kinds = self.references.followed([document], [kind])
-        self.taken.update(each.path for each in documents[1:])
-        can_be_referenced = (
-            len(documents) == 1 and path not in self.source.texts and (self.request.kind or framework(kind).can_be_referenced)
-        )
-        yield index, self._run(documents, kinds, self.facts), path if can_be_referenced or self.scripts else None
+        self.taken.update(other.path for other in documents[1:])
+        run = self._run(documents, kinds, self.facts)
+        is_alone = len(documents) == 1 and path not in self.source.texts
+        if self.scripts or (is_alone and (self.request.kind or framework(kind).can_be_referenced)):
+            run.unless_named = path
+        yield run
 
     def _failed(self, path: str, error: Exception) -> CheckedRun:
         """The run of a file for which a bug in cfglint ended the discovery: it contains only the bug. Any other exception is raised
@@ -235,7 +237,6 @@ class Discovery:
 
     @property
     def launched(self) -> LaunchedRuns:
-        """The runs that scripts and programs start."""
         if self._launched is None:
             from cfglint.run.launched_runs import LaunchedRuns
 
@@ -394,7 +395,6 @@ class Discovery:
 
     @property
     def repositories(self) -> Repositories:
-        """The releases that the repositories around the files state."""
         if self._repositories is None:
             from cfglint.project.pinned_versions import Repositories
 

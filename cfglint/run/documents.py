@@ -14,6 +14,7 @@ from cfglint.source.annotations import Sequence
 from cfglint.source.document import MAPPING, SCALAR, Document, Path
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.sections import found as in_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,22 +187,15 @@ class Recognition:
                 self.request.stats.unreadable.append(path)
             elif self.request.section and document.root is None and not document.problems:
                 raise MissingSectionError(path, self.request.section)
-            kind = self.kind_in_run(document, kinds)
+            if not kinds and self.request.kind:
+                kind: str | None = self.request.kind if self.request.kind != LAUNCH or is_script(path) else None
+            else:
+                kind = detect(document)[0] or next(iter(kinds), None)
+            if kind is None:
+                raise UnknownKindError(path)
             documents.append(self.parsed_as(kind, document))
             kinds.append(kind)
         return documents, kinds[len(before) :]
-
-    def kind_in_run(self, document: Document, before: list[str]) -> str:
-        if not before and self.request.kind:
-            if self.request.kind == LAUNCH and not is_script(document.path):
-                raise UnknownKindError(document.path)
-            return self.request.kind
-        kind = detect(document)[0]
-        if kind:
-            return kind
-        if before:
-            return before[0]
-        raise UnknownKindError(document.path)
 
 
 class References:
@@ -258,7 +252,15 @@ class References:
         """The path of a file that a key names; None, after recording it, for one that is missing or outside the project."""
         path = self._locate(name, document.path)
         if path is None:
-            if must_exist(key, name) and not may_write(document, name):
+            if key in DEEPSPEED:
+                from cfglint.launch.deepspeed_argument import refused_config
+
+                is_required = bool(refused_config(name))
+            else:
+                is_required = key in OPENED or name[-5:].lower() in (".json", ".yaml", "hjson")
+            # A relative path without placeholders and variables is in the project.
+            is_in_project = not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
+            if is_required and is_in_project and not may_write(document, name):
                 document.missing.append((key, name))
         elif self.source.leads_out(path, document.path, self.named):
             document.outside.append((key, name))
@@ -282,28 +284,7 @@ class References:
         return name if self.source.is_file(name) else None
 
 
-def must_exist(key: Path, name: str) -> bool:
-    """Whether a run fails if the file that a key names does not exist."""
-    if key in DEEPSPEED:
-        from cfglint.launch.deepspeed_argument import refused_config
-
-        return is_in_project(name) and bool(refused_config(name))
-    return is_in_project(name) if key in OPENED else name[-5:].lower() in (".json", ".yaml", "hjson") and is_in_project(name)
-
-
 def may_write(document: Document, name: str) -> bool:
     """Whether a program may write a file that it names: it names the file elsewhere, too, and writes files."""
     text = document.text if document.is_call else ""
     return text.count(name.rpartition("/")[2]) > 1 and any(mark in text for mark in WRITES)
-
-
-def is_in_project(name: str) -> bool:
-    """Whether a string is a relative path without placeholders and variables."""
-    return not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
-
-
-def in_section(document: Document, section: tuple[str, ...]) -> Document:
-    """The document with the mapping under a key as its root; without a root if there is none."""
-    from cfglint.source.sections import found
-
-    return found(document, section)

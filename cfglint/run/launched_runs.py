@@ -13,8 +13,14 @@ from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.arguments import further_arguments
 from cfglint.launch.command import command_document, not_known, summary
-from cfglint.launch.continuations import refused_blanks, refused_joined_words
-from cfglint.launch.findings import missing_file, offered_gpus, refused_deepspeed_word, unknown_without_value
+from cfglint.launch.findings import (
+    missing_file,
+    offered_gpus,
+    refused_blanks,
+    refused_deepspeed_word,
+    refused_joined_words,
+    unknown_without_value,
+)
 from cfglint.launch.kinds import fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile

@@ -252,15 +252,12 @@ def consumer_first(documents: list[Document], kinds: list[str]) -> tuple[list[Do
     """The files in order, with those of a launcher after those of the script: the script is the consumer of the run."""
     if len(kinds) == 1 or kinds[0] == LAUNCH or not framework(kinds[0]).is_launcher:
         return documents, kinds
-    pairs = sorted(zip(documents, kinds, strict=True), key=lambda pair: file_order(pair[1]))
-    if file_order(pairs[0][1]):
+    # Files that consume a run come first, then those that they name, then a launcher's.
+    order = [2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced) for kind in kinds]
+    if 0 not in order:
         return documents, kinds
-    return [document for document, _ in pairs], [kind for _, kind in pairs]
-
-
-def file_order(kind: str) -> int:
-    """0 for files that consume a run, 1 for those that they name, 2 for a launcher's."""
-    return 2 if framework(kind).is_launcher else int(framework(kind).can_be_referenced)
+    places = sorted(range(len(kinds)), key=order.__getitem__)
+    return [documents[place] for place in places], [kinds[place] for place in places]
 
 
 def launched(documents: list[Document], kinds: list[str], facts: LaunchFacts) -> LaunchFacts:

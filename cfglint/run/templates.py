@@ -90,7 +90,6 @@ def masked(document: Document) -> tuple[Document, set[int]]:
 
 
 def has_interpolation(text: str) -> bool:
-    """Whether a string contains `${...}`."""
     begin = text.find("${")
     return begin >= 0 and "}" in text[begin:]
 

@@ -55,7 +55,7 @@ NAMED_IN = {
     "launch/programs/modules.py": "the packages that a program imports",
     "launch/programs/parsers.py": "the packages that a program imports",
     "launch/training.py": "words in the names of programs that train",
-    "launch/programs/trainer_calls.py": "the packages that a program imports",
+    "launch/programs/built_arguments.py": "the packages that a program imports",
     "run/consumer.py": "the kinds whose programs the users write",
     "run/documents.py": "the kinds with keys that the own configs of programs have as well",
     "rules/releases.py": "the package whose trainers an older transformers refuses",

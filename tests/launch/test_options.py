@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.launch.options import is_option
+from cfglint.launch.launcher import is_option
 from cfglint.source.shell.placed_text import literal
 
 

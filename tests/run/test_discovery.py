@@ -61,13 +61,13 @@ def test_a_config_with_a_defaults_list_is_read_by_hydra_and_by_no_trainer(projec
 def test_a_path_is_looked_at_read_and_parsed_once(project, monkeypatch, path):
     project(train_dot_yaml=TRAINER, b_dot_yaml=TRAINER, ds_dot_json=DEEPSPEED, ci_dot_yml="jobs: {}\n" * 30)
     counted = []
-    for place, name in ((Discovery, "_guarded"), (files, "read_bytes"), (file_source, "parse")):
+    for place, name in ((Discovery, "_runs_in"), (files, "read_bytes"), (file_source, "parse")):
         real = getattr(place, name)
         monkeypatch.setattr(place, name, lambda *given, name=name, real=real: counted.append(name) or real(*given))
     assert len(found(path)[0]) == (3 if path == "." else 1)
     every = 4 if path == "." else 1  # `ci.yml` is recognised without being parsed
     # The others are read once for the name of the file: one of them may read it.
-    assert [counted.count(name) for name in ("_guarded", "read_bytes", "parse")] == [every, 4, min(every, 3)]
+    assert [counted.count(name) for name in ("_runs_in", "read_bytes", "parse")] == [every, 4, min(every, 3)]
 
 
 def test_a_file_above_the_project_is_not_looked_for(project, tmp_path, monkeypatch):

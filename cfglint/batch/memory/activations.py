@@ -162,7 +162,6 @@ class Layer:
         return 2 * self.shape.hidden if self.shape.dropout else 0
 
     def gpt2(self) -> int:
-        """A layer of GPT-2."""
         shape, element = self.shape, self.widths.products
         kept = 2 * self.layer_norm() + self.inputs(shape.hidden, "c_attn") + 4 * element * shape.hidden
         kept += self.inputs(shape.hidden, "c_fc") + self.dropout_masks() + self.python_gelu() + self.down("mlp.c_proj")

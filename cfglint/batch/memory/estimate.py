@@ -57,7 +57,6 @@ class Estimate(Record):
 
     @property
     def total(self) -> float:
-        """Bytes at the peak."""
         return self.peak.total
 
 

@@ -114,7 +114,6 @@ class Settings(Record):
 
     @property
     def tokens(self) -> int:
-        """Tokens of a micro batch."""
         return self.micro_batch * self.rows_per_sample * self.sequence
 
     @property

@@ -161,7 +161,6 @@ class Shape(Record):
 
     @property
     def architecture(self) -> Architecture:
-        """The properties of its model type."""
         return ARCHITECTURES.get(self.model_type, LLAMA)
 
     @property
@@ -171,7 +170,6 @@ class Shape(Record):
 
     @property
     def block(self) -> str:
-        """The structure of a layer."""
         return self.architecture.block
 
     @property
@@ -186,7 +184,6 @@ class Shape(Record):
 
     @property
     def matrices(self) -> list[Matrix]:
-        """The weight matrices of one layer."""
         return matrices_of(self)
 
     @property
@@ -205,7 +202,6 @@ class Shape(Record):
 
     @property
     def embedding(self) -> int:
-        """Parameters of the embeddings."""
         return (self.vocabulary + self.positions + self.architecture.embedding_norms) * self.hidden
 
     @property
@@ -222,7 +218,6 @@ class Shape(Record):
 
     @property
     def final_norm(self) -> int:
-        """Parameters of the last norm."""
         return self.architecture.norm_weights * self.hidden
 
     @property
@@ -254,7 +249,6 @@ class Shape(Record):
 
 
 def ceiling(number: int, divisor: int) -> int:
-    """The quotient rounded up."""
     return -(-number // divisor)
 
 

@@ -68,17 +68,14 @@ class Parameters:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the trained parameters."""
         return self.trained * self.width
 
     @property
     def states(self) -> float:
-        """Bytes of the optimizer's states."""
         return self.trained * state_bytes(self.run.optimizer, self.width)
 
     @property
     def step(self) -> int:
-        """Bytes that the optimizer step allocates."""
         return step_bytes(self.run.optimizer, self.width, self.trained, self.largest)
 
 

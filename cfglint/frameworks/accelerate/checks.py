@@ -18,7 +18,7 @@ from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, refused_batch, unknown_field
 from cfglint.frameworks.rows.table import table_of
-from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator
+from cfglint.source.annotations import Any, Callable, ConfigTable, Iterator, Operand
 from cfglint.source.load_results import copied
 
 TYPE_CHECKING = False
@@ -61,6 +61,7 @@ def plan(release: Version, engine: str, is_parallel: bool) -> Plan:
 
 
 def engine_of(config: AccelerateConfig) -> str:
+    """The name of the launcher's function in the rows."""
     return ENGINES.get(str(config.distributed), "several" if config.spawns else "single")
 
 
@@ -79,22 +80,23 @@ class Arguments:
         self.paths: dict[str, tuple[str, ...]] = {}
         for name, value in config.values.items():
             if isinstance(value, dict):
-                self.take(name, None, (name,))  # which is no argument
+                self.values[name], self.paths[name] = None, (name,)  # which is no argument
+                prefix = PREFIXES.get(name, "") if name != "dynamo_config" or config.version >= BACKEND_WITHOUT_PREFIX else ""
                 for key, item in value.items():
-                    self.take(argument_name(name, key, config.version), item, (name, key))
+                    argument = str(key) if str(key).startswith(prefix.rstrip("_")) else prefix + str(key)
+                    self.values[argument], self.paths[argument] = item, (name, key)
             elif name not in ELSEWHERE:
-                self.take(name, value, (name,))
+                self.values[name], self.paths[name] = value, (name,)
         named, written = config.precision, config.get("mixed_precision")
         if named is not None or written is None or isinstance(written, dict):
             self.values["mixed_precision"] = named or written
             self.paths.setdefault("mixed_precision", ("mixed_precision",) if "mixed_precision" in config.values else ("fp16",))
         if self.values.get("dynamo_backend") is None:
             self.values["dynamo_backend"] = "no"
-        self.values["use_parallelism_config"] = bool(config.section("parallelism_config"))
-        self.values["deepspeed_fields_from_accelerate_config"] = ",".join(
-            [*map(str, config.section("deepspeed_config")), *(["mixed_precision"] if config.precision_named else [])]
-        )
+        fields = [*map(str, config.section("deepspeed_config")), *(["mixed_precision"] if config.precision_named else [])]
         self.values |= {
+            "use_parallelism_config": bool(config.section("parallelism_config")),
+            "deepspeed_fields_from_accelerate_config": ",".join(fields),
             f"{ACCELERATOR}.num_processes": unknown_field("num_processes") if config.started is None else config.started,
             f"{ACCELERATOR}.multi_device": config.spawns and config.distributed not in ENGINES,
             DISTRIBUTED_TYPE: config.distributed,
@@ -103,47 +105,27 @@ class Arguments:
         if config.trainer is not None and config.trainer.get("deepspeed"):
             self.values["deepspeed.hf_ds_config"] = {"zero_optimization": {}}  # whose content the Trainer checks
 
-    def take(self, name: str, value: object, path: tuple[str, ...]) -> None:
-        self.values[name] = value
-        self.paths[name] = path
-
     def path(self, key: str) -> tuple[str, ...]:
-        found = self.paths.get(key)
-        if found is None:
-            found = (*filter(None, HISTORY.sections_with(key)[:1]), key)
-        return found
-
-
-def argument_name(block: str, key: object, release: Version) -> str:
-    prefix = PREFIXES.get(block, "")
-    if not prefix or str(key).startswith(prefix.rstrip("_")) or (block == "dynamo_config" and release < BACKEND_WITHOUT_PREFIX):
-        return str(key)
-    return prefix + str(key)
+        """The place of a key in the file."""
+        return self.paths.get(key) or (*filter(None, HISTORY.sections_with(key)[:1]), key)
 
 
 def refusals(config: AccelerateConfig) -> list[Refusal]:
+    """Every refusal, at the keys of the file."""
     if not config.values or not config.local or config.is_on_tpu:
         return []
-    arguments = Arguments(config)
-    engine = engine_of(config)
+    arguments, engine = Arguments(config), engine_of(config)
     fields = HISTORY.fields("", config.version)
     defaults = {name: unknown_field(name) if row[REQUIRED] else row[DEFAULT] for name, row in fields.items()}
-    check = LaunchCheck(
-        plan(config.version, engine, bool(config.section("parallelism_config"))),
-        arguments.values,
-        defaults,
-        (),
-        facts(config),
-        pages_of(KIND),
-    )
+    rows = plan(config.version, engine, bool(config.section("parallelism_config")))
+    check = LaunchCheck(rows, arguments.values, defaults, (), facts(config), pages_of(KIND))
     found = check.refusals(Words((), {}, is_flag, PLACES))
     for refusal in found:
         place(refusal, arguments)
     refused = {path for each in found for path in each.paths}
-    if engine == "deepspeed" and check.built is not None:
-        for refusal in refused_by_deepspeed(config, check.built):
-            place(refusal, arguments)
-            found += [refusal] if refused.isdisjoint(refusal.paths) else []
+    for refusal in refused_by_deepspeed(config, check.built) if engine == "deepspeed" and check.built is not None else ():
+        place(refusal, arguments)
+        found += [refusal] if refused.isdisjoint(refusal.paths) else []
     return found
 
 
@@ -168,13 +150,19 @@ class LaunchCheck(Check):
 
 
 def place(refusal: Refusal, arguments: Arguments) -> None:
+    """Give a refusal its page, and the places of the arguments in the file."""
     names = [name for key in refusal.keys if (name := argument_of(key)) in arguments.paths or HISTORY.ever(name)]
     if refusal.failed:
         of_launcher = next((OF_ARGUMENTS[each] for each in names if each in OF_ARGUMENTS), OF_LAUNCHER)
         refusal.kind = OF_PLUGINS if refusal.fails_at == PLUGIN else of_launcher
         names = names[:1]
-    if refusal.exception.startswith(OF_PYTHON):
-        explain(refusal, names[:1], arguments)
+    if refusal.exception.startswith(OF_PYTHON) and names:  # say of which type a value has to be on which Python fails
+        name = names[0]
+        value: Operand = arguments.values.get(name)
+        wanted = "a string" if "has no attribute" in refusal.exception else "a number"
+        is_number = isinstance(value, str) and value.isdecimal()
+        refusal.message = f"`{arguments.path(name)[-1]}` is {described(value)}, not {wanted}"
+        refusal.help = [set_key(name, int(value), ", without quotes") if is_number else f"set `{name}` to {wanted}"]
     if SIZE in names and SIZE not in arguments.paths and refusal.exception.startswith("ValueError: invalid literal for int()"):
         refusal.kind, names = WITHOUT_SIZE, ["fsdp_auto_wrap_policy"]
     refusal.paths = [arguments.path(each) for each in dict.fromkeys(names)]
@@ -186,21 +174,13 @@ def place(refusal: Refusal, arguments: Arguments) -> None:
 
 
 def argument_of(key: str) -> str:
+    """The argument that a field of a plugin is made of."""
     prefix, _, name = key.partition(".")
     return PREFIXES_OF_PLUGINS[prefix] + name if prefix in PREFIXES_OF_PLUGINS else key
 
 
-def explain(refusal: Refusal, names: list[str], arguments: Arguments) -> None:
-    wanted = "a string" if "has no attribute" in refusal.exception else "a number"
-    for name in names:
-        value = arguments.values.get(name)
-        key = arguments.path(name)[-1]
-        refusal.message = f"`{key}` is {described(value)}, not {wanted}"
-        number = int(value) if isinstance(value, str) and value.isdecimal() else None
-        refusal.help = [f"set `{name}` to {wanted}" if number is None else set_key(name, number, ", without quotes")]
-
-
 def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str | Removal:
+    """A remedy with the keys of the file."""
 
     def path(key: str) -> str:
         return dotted(arguments.path(argument_of(key)))
@@ -211,9 +191,7 @@ def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str |
     if isinstance(step, Removal):
         return Removal(path(step.key), step.value, step.stays)
     if isinstance(step, Remedy):
-        return Remedy(
-            tuple(alternative if isinstance(alternative, str) else tuple(map(moved, alternative)) for alternative in step.alternatives)
-        )
+        return Remedy(tuple(each if isinstance(each, str) else tuple(map(moved, each)) for each in step.alternatives))
     return re.sub(r"`([\w.]+)(?=[`:])", lambda match: f"`{path(match[1])}", step)
 
 
@@ -229,17 +207,18 @@ def refused_by_deepspeed(config: AccelerateConfig, built: ConfigTable) -> Iterat
         if key is not None:
             setting = config.setting("deepspeed_config", key)
             yield Refusal(OF_PLUGINS, [key], fault.explained(setting, key), fault.exception, [f"set `{key}` to {fault.needed}"], PLUGIN)
-    key, steps = "gradient_accumulation_steps", built.get("gradient_accumulation_steps")
-    message = f"`{key}` is {steps}, not a positive integer"
+    key, steps, text = "gradient_accumulation_steps", built.get("gradient_accumulation_steps"), ""
     if isinstance(steps, int) and steps < 1:
         text = refused_batch(FRAMEWORK.kind, "DeepSpeedConfig", release, (1, 1, steps), 1)
-        yield Refusal(OF_PLUGINS, [key], message, text, [f"set `{key}` to a positive number"], PLUGIN)
     elif isinstance(steps, str) and steps != "auto":  # the `Accelerator` reads it as well
         text = f"ValueError: invalid literal for int() with base 10: {steps!r}"
+    if text:
+        message = f"`{key}` is {steps}, not a positive integer"
         yield Refusal(OF_PLUGINS, [key], message, text, [f"set `{key}` to a positive number"], PLUGIN)
 
 
 def facts(config: AccelerateConfig) -> Callable[..., Any]:
+    """What the environment answers: CUDA devices, the newest torch, and packages that are installed."""
 
     def answer(name: str, *arguments: Any) -> Any:
         if name == "str_to_bool":
@@ -247,12 +226,10 @@ def facts(config: AccelerateConfig) -> Callable[..., Any]:
         if name == "is_torch_version":
             return arguments[0] in (">", ">=", "!=")
         if name == "deepspeed config":
-            return copied(arguments[0]) if isinstance(arguments[0], dict) else content(config)
+            if isinstance(arguments[0], dict):
+                return copied(arguments[0])
+            nested = config.nested_configs()  # the file that the block names
+            return copied(nested[0].values) if nested and not nested[0].load_problems else None
         return {"is_fp8_available": True, "is_cuda_available": True}.get(name, False if name.endswith("_available") else None)
 
     return answer
-
-
-def content(config: AccelerateConfig) -> ConfigTable | None:
-    nested = config.nested_configs()
-    return copied(nested[0].values) if nested and not nested[0].load_problems else None

@@ -36,12 +36,17 @@ NAMES = {"no": "fp32"}  # precisions as `explain` names them
 
 def batch(config: LaunchConfig) -> Batch:
     """The batch of a launch whose program sets the batch itself: the processes, the loader's batch size and its accumulation."""
-    micro, steps, replicas = micro_batch(config), accumulation(config), data_parallel(config)
+    call, has_loop, gpus = config.accelerator, loop_of(config) is not None, config.facts.gpus
+    shares = call is not None and any(call.values.get(each) is not None for each in SHARES_BATCHES)
+    replicas = derived("data_parallel", None, OWN)
+    if has_loop and not shares:
+        replicas = derived("data_parallel", gpus, "every process takes batches of its own")
+    micro, steps = micro_batch(config), accumulation(config)
     numbers = [each.integer for each in (micro, steps, replicas)]
     known = [number for number in numbers if number is not None]
-    total = prod(known) if len(known) == len(numbers) and loop_of(config) is not None else None
-    because = " x ".join("?" if number is None else str(number) for number in numbers) if loop_of(config) is not None else OWN
-    return Batch(Layout(config.facts.gpus), micro, steps, replicas, derived("global_batch", total, because))
+    total = prod(known) if len(known) == len(numbers) and has_loop else None
+    because = " x ".join("?" if number is None else str(number) for number in numbers) if has_loop else OWN
+    return Batch(Layout(gpus), micro, steps, replicas, derived("global_batch", total, because))
 
 
 def loop_of(config: LaunchConfig) -> OwnLoop | None:
@@ -72,13 +77,6 @@ def splits(config: LaunchConfig, loop: OwnLoop) -> bool | None:
     return None if isinstance(value, Unknown) or (plugin is None and config.accelerator.values.get("dataloader_config")) else bool(value)
 
 
-def data_parallel(config: LaunchConfig) -> Setting:
-    call = config.accelerator
-    own = loop_of(config) is None or call is None or any(call.values.get(each) is not None for each in SHARES_BATCHES)
-    value = None if own else config.facts.gpus
-    return derived("data_parallel", value, OWN if own else "every process takes batches of its own")
-
-
 def accumulation(config: LaunchConfig) -> Setting:
     """The micro batches per optimizer step: what the `Accelerator` accumulates, as far as the loop lets it."""
     call, loop = config.accelerator, loop_of(config)
@@ -102,10 +100,8 @@ def accumulation(config: LaunchConfig) -> Setting:
             return open_accumulation("the loop accumulates by `accumulate()` and by a condition of its own")
         return turns
     if not loop.accumulates:
-        because = (
-            "the loop steps after each batch, without `accumulate()`" if ACCUMULATION in call.values else "the loop steps after each batch"
-        )
-        return derived(ACCUMULATION, 1, because)
+        rest = ", without `accumulate()`" if ACCUMULATION in call.values else ""
+        return derived(ACCUMULATION, 1, f"the loop steps after each batch{rest}")
     return of_accelerator(config)
 
 
@@ -186,15 +182,26 @@ def numbers(config: LaunchConfig) -> dict[str, int | None]:
 
 
 def account(config: LaunchConfig) -> Summary:
-    summary, loop = launched(config.facts.launch), loop_of(config)
+    """The summary of a line without a known consumer, and of a program with a training loop of its own."""
+    launch, summary, loop = config.facts.launch, launched(config.facts.launch), loop_of(config)
     precision(config, summary)
     if loop is not None:
-        steps = accumulation(config).integer
-        add_loop(summary, loop, config.facts.launch, steps, has_optimizer=not has_dummy(loop))
+        is_dummy = loop.optimizer is not None and loop.optimizer.name == "DummyOptim"  # which stands for that of the DeepSpeed config
+        add_loop(summary, loop, launch, accumulation(config).integer, has_optimizer=not is_dummy)
         add_schedule_length(config, summary, loop)
-        if has_dummy(loop):
-            add_engine(config, summary, loop)
-    if config.facts.launch.consumer in ("", LAUNCH) and (loop is None or loop.loader is None):
+        engine = config.engine if is_dummy else None
+        if engine is not None:
+            summary.add(RATE, "optimizer", engine.setting("optimizer", "type"))
+            rate = engine.setting("optimizer", "params", "lr")
+            if rate.value == "auto" and loop.optimizer is not None:  # then it is that of the program
+                rate = setting(loop.optimizer, "lr", launch, "learning_rate") or rate
+            if type(rate.value) in (int, float):
+                rate = Setting(("learning_rate",), rate.value, rate.origin, rate.document, rate.node, rate.key_node)
+                summary.add(RATE, "learning rate", rate)
+            if engine.get("scheduler", "type") is not None:
+                summary.items = [item for item in summary.items if item.label != "schedule"]
+                summary.add(RATE, "schedule", engine.setting("scheduler", "type"))
+    if launch.consumer in ("", LAUNCH) and (loop is None or loop.loader is None):
         summary.assumed.append("the program's own arguments decide batch and length: they are not known")
     return summary
 
@@ -211,50 +218,25 @@ def add_schedule_length(config: LaunchConfig, summary: Summary, loop: OwnLoop) -
     summary.derive(LENGTH, "schedule's total", SCHEDULE_STEPS, total // processes, because)
 
 
-def has_dummy(loop: OwnLoop) -> bool:
-    return loop.optimizer is not None and loop.optimizer.name == "DummyOptim"
-
-
-def add_engine(config: LaunchConfig, summary: Summary, loop: OwnLoop) -> None:
-    """Add the optimizer of the DeepSpeed config, whose "auto" is that of the program's `DummyOptim`."""
-    engine = config.engine
-    if engine is None:
-        return
-    summary.add(RATE, "optimizer", engine.setting("optimizer", "type"))
-    rate = engine.setting("optimizer", "params", "lr")
-    if rate.value == "auto" and loop.optimizer is not None:
-        rate = setting(loop.optimizer, "lr", config.facts.launch, "learning_rate") or rate
-    if type(rate.value) in (int, float):
-        summary.add(RATE, "learning rate", Setting(("learning_rate",), rate.value, rate.origin, rate.document, rate.node, rate.key_node))
-    if engine.get("scheduler", "type") is not None:
-        summary.items = [item for item in summary.items if item.label != "schedule"]
-        summary.add(RATE, "schedule", engine.setting("scheduler", "type"))
-
-
 def precision(config: LaunchConfig, summary: Summary) -> None:
-    call, engine = config.accelerator, config.engine
+    """Add the precision: of the DeepSpeed config, else of the `Accelerator`, else of its launcher."""
+    call, engine, launcher, line = config.accelerator, config.engine, config.launcher, config.facts.launch.line
     if call is None:
         return
     found = setting(call, "mixed_precision", config.facts.launch, "precision")
-    if engine is not None:
-        enabled = [name for name in ("bf16", "fp16") if engine.get(name, "enabled") is True]
-        if enabled:
-            found = engine.setting(enabled[0], "enabled")
-            found = Setting(("precision",), enabled[0], WRITTEN, found.document, found.node, found.key_node)
+    enabled = [name for name in ("bf16", "fp16") if engine is not None and engine.get(name, "enabled") is True]
+    if engine is not None and enabled:
+        found = engine.setting(enabled[0], "enabled")
+        found = Setting(("precision",), enabled[0], WRITTEN, found.document, found.node, found.key_node)
     if found is None or (found.value is None and "mixed_precision" not in call.unknown):
-        found = of_launcher(config)
+        found = None
+        if launcher is not None and launcher.precision is not None and launcher.precision_named:
+            named = launcher.setting("mixed_precision")
+            found = Setting(("precision",), launcher.precision, named.origin, named.document, named.node, named.key_node, named.because)
+        elif launcher is not None and not launcher.documents[0].is_command:
+            found = Setting(("precision",), launcher.precision, DEFAULT, because="default of accelerate")
+        elif line is not None and line.values is None and not any(file.kind == "accelerate" for file in line.files):
+            found = Setting(("precision",), "no", DEFAULT, because="default of Accelerator")
     if found is not None and isinstance(found.value, str):
         found.value = NAMES.get(found.value.lower(), found.value.lower())
         summary.add(PRECISION, "precision", found)
-
-
-def of_launcher(config: LaunchConfig) -> Setting | None:
-    launcher, line = config.launcher, config.facts.launch.line
-    if launcher is not None and launcher.precision is not None and launcher.precision_named:
-        found = launcher.setting("mixed_precision")
-        return Setting(("precision",), launcher.precision, found.origin, found.document, found.node, found.key_node, found.because)
-    if launcher is not None and not launcher.documents[0].is_command:
-        return Setting(("precision",), launcher.precision, DEFAULT, because="default of accelerate")
-    if line is not None and line.values is None and not any(file.kind == "accelerate" for file in line.files):
-        return Setting(("precision",), "no", DEFAULT, because="default of Accelerator")
-    return None

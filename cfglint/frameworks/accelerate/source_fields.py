@@ -78,20 +78,33 @@ find = finder("accelerate", "accelerate", FILE)
 
 
 def fields(tree: Tree, classes: Iterable[str]) -> dict[str, Raw]:
-    module = tree.file(FILE)
-    found: dict[str, Raw] = {}
-    for name in classes:
-        for key, raw in own_fields(module, module.class_named(name)).items():
-            found.setdefault(key, raw)
+    """The fields of dataclasses of `config_args.py`, those of the first class first; `required` without a default."""
+    module, found = tree.file(FILE), dict[str, Raw]()
+    for name, statement in (each for title in classes for each in annotated(module.class_named(title))):
+        try:
+            raw = accepted(module, statement.annotation)
+        except SourceError:
+            if not module.tree.lenient:
+                raise
+            raw = {"type": []}  # an annotation without a rule takes anything
+        if statement.value is None:
+            raw["required"] = True
+        else:
+            with contextlib.suppress(SourceError):  # a default that the source computes is not known
+                raw["default"] = module.constant(statement.value)
+            if raw.get("default", "") is None and isinstance(raw["type"], str):
+                raw["type"] = [raw["type"], "null"]
+        found.setdefault(name, raw)
     return found
 
 
 def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
+    """Block -> its keys, from the argument groups; a key also under its spelling without the prefix, where that is taken as well."""
     module = tree.file(LAUNCH)
     parser = module.definitions.get(PARSER)
     if not isinstance(parser, ast.FunctionDef):
         raise SourceError(f"{module.path}: {PARSER} is missing")
-    blocks: dict[str, dict[str, Raw]] = {}
+    found: dict[str, dict[str, Raw]] = {}
     for call in (node for node in ast.walk(parser) if isinstance(node, ast.Call)):
         if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument" and isinstance(call.func.value, ast.Name)):
             continue
@@ -99,33 +112,16 @@ def blocks(tree: Tree) -> dict[str, dict[str, Raw]]:
         if group not in BLOCKS and group not in TOP_LEVEL and not module.tree.lenient:
             raise module.refuse(call, "an argument group that belongs to no block")
         block = BLOCKS.get(group) or next((block for prefix, block in SCATTERED.items() if key.startswith(prefix)), None)
-        if block is not None:
-            add(blocks.setdefault(block, {}), block, key, argument(module, call))
-    return blocks
-
-
-def own_fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
-    fields: dict[str, Raw] = {}
-    for name, statement in annotated(definition):
-        raw = readable(module, statement.annotation)
-        if statement.value is not None:
-            with contextlib.suppress(SourceError):  # a default that the source computes is not known
-                raw["default"] = module.constant(statement.value)
-        if statement.value is not None and raw.get("default", "") is None and isinstance(raw["type"], str):
-            raw["type"] = [raw["type"], "null"]
-        if statement.value is None:
-            raw["required"] = True
-        fields[name] = raw
-    return fields
-
-
-def readable(module: Module, annotation: ast.expr) -> Raw:
-    try:
-        return accepted(module, annotation)
-    except SourceError:
-        if module.tree.lenient:
-            return {"type": []}
-        raise
+        if block is None:
+            continue
+        keys = found.setdefault(block, {})
+        raw = keys[key] = argument(module, call)
+        if block in OPTIONAL_PREFIX:
+            short = key.removeprefix(OPTIONAL_PREFIX[block])
+            raw["x-aliases"] = [short]
+            reference = f"#/properties/{block}/properties/{key}"
+            keys[short] = {"$ref": reference, "x-alias-of": key, "description": f"Another spelling of {key}; not beside it."}
+    return found
 
 
 def accepted(module: Module, annotation: ast.expr) -> Raw:
@@ -148,16 +144,6 @@ def members(definition: ast.ClassDef) -> list[str]:
     """The values of an Enum class; a descriptor, which older releases have for a renamed member, is none."""
     assigned = [node.value for node in definition.body if isinstance(node, ast.Assign)]
     return [node.value for node in assigned if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-
-
-def add(keys: dict[str, Raw], block: str, key: str, raw: Raw) -> None:
-    keys[key] = raw
-    prefix = OPTIONAL_PREFIX.get(block)
-    if prefix is not None:
-        short = key.removeprefix(prefix)
-        raw["x-aliases"] = [short]
-        reference = f"#/properties/{block}/properties/{key}"
-        keys[short] = {"$ref": reference, "x-alias-of": key, "description": f"Another spelling of {key}; not beside it."}
 
 
 def argument(module: Module, call: ast.Call) -> Raw:

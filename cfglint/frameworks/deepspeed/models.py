@@ -79,9 +79,6 @@ class ModelField:
             self._in[version] = any(rows) if own is None else self.name in own.get(self.section, {})
         return self._in[version]
 
-    def comes_after(self, version: Version) -> bool:
-        return not self.is_in(version) and self.rows[-1][SINCE] > version
-
     def default_at(self, version: Version) -> Operand:
         return self.row(version)[DEFAULT]
 
@@ -136,14 +133,6 @@ class PydanticModel:
     def is_in(self, version: Version) -> bool:
         """Whether the section is this model in a release; others ignore it, or look its keys up one by one."""
         return MODEL_HISTORY.has_section(self.name, version)
-
-
-def reading_of(version: Version) -> Reading:
-    if version >= PYDANTIC_2_SINCE:
-        return Reading()
-    from cfglint.frameworks.validation.pydantic1 import EarlierReading
-
-    return EarlierReading()
 
 
 def learn(release: Version, folder: Folder, opens: Callable[[str], bool]) -> bool:
@@ -238,11 +227,12 @@ def unexpected(field: ModelField | None, key: object, name: object, raw: ConfigM
     if field is None:
         return UNKNOWN
     if not field.is_in(version):
-        return EARLY if field.comes_after(version) else UNKNOWN
+        return EARLY if field.rows[-1][SINCE] > version else UNKNOWN
     return TWICE if key == name and field.alias and raw.get(field.alias, "auto") != "auto" else ""
 
 
 def set_twice(setting: Setting) -> str:
+    """The message about a key whose value is also given under its other name."""
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 
@@ -271,7 +261,11 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
         inner = read_section(model, value, section.version, section.title)
         section.faults += [fault.at((key, *fault.path), section.title, fault.raises) for fault in inner.faults]
         return None if inner.faults else inner.values
-    reading = reading_of(section.version)
+    reading = Reading()
+    if section.version < PYDANTIC_2_SINCE:
+        from cfglint.frameworks.validation.pydantic1 import EarlierReading
+
+        reading = EarlierReading()
     try:
         found = field.read(value, section.version, reading)
     except Invalid as invalid:

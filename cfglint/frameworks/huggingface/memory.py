@@ -41,7 +41,6 @@ from cfglint.frameworks.memory.estimate import GPUS_FLAG, ROW_KEYS
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.peft.adapters import DECISIVE
 from cfglint.frameworks.peft.lora import unknown_in
-from cfglint.frameworks.releases.versions import Version
 from cfglint.launch.program import MISSING, AdapterCall, ProgramFacts
 from cfglint.launch.programs.row_functions import cut_lengths
 from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue, Iterator, Operand
@@ -76,39 +75,6 @@ OFF = (False, None, "", "full", "none", "None", "False", "false")
 WIDE = (16, 32)  # bits of weights that are not quantised
 CASTS = "prepare_model_for_kbit_training"
 CALLS = frozenset(("get_peft_model", "LoraConfig", "BitsAndBytesConfig", CASTS, "requires_grad_"))
-
-
-def doubts(values: ConfigMapping, program: ProgramFacts | None, understood: Collection[str]) -> Iterator[str]:
-    """The assumptions behind an estimate for all weights: the first argument, or the code, that may limit what is trained.
-
-    A boolean argument that is false switches off the defaults of the others, and the code behind it.
-    """
-    given = {name: value for name, value in values.items() if isinstance(name, str) and NAMED(name) and name not in understood}
-    for name, value in given.items():
-        if not is_off(name, value):
-            yield f"all weights are trained in spite of `{name}`"
-            return
-    fields = program.fields if program is not None else {}
-    own = {name: field.default for name, field in fields.items() if NAMED(name) and name not in values and name not in understood}
-    switched_off = any(value is False for value in (*given.values(), *own.values()))
-    on = next((name for name, value in own.items() if value is True or not (switched_off or is_off(name, value))), None)
-    if on is not None:
-        yield f"all weights are trained in spite of the default of `{on}`"
-    elif program is not None and not switched_off and uses(program, CALLS):
-        yield f"all weights are trained, although {program.path} calls functions for adapters or quantisation"
-
-
-def is_off(name: str, value: object) -> bool:
-    if isinstance(value, Unknown):
-        return False
-    return value in OFF or ("bit" in name and value in WIDE)
-
-
-def uses(program: ProgramFacts, names: Collection[str]) -> bool:
-    nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
-    return any(
-        (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names) for node in nodes
-    )
 
 
 NEWEST_TORCH = "2.13.0"
@@ -147,22 +113,22 @@ class TrainerMemory(Record):
     assumed: list[str] = []
     unread: list[str] = []  # settings that are not modelled, so that the estimate is of class C
     all_trained_assumed: bool = False
+    row_keys: tuple[str, ...] = ROW_KEYS
+    understood: frozenset[str] = frozenset()  # the arguments for adapters and quantisation that the trainer's own script has
 
     # ---- looking up
 
     def value(self, name: str) -> Operand:
-        arguments = self.config.arguments
+        """The value of an argument, of the trainer's class or of the script; else the default that the run's program has for it."""
+        arguments, program = self.config.arguments, self.config.facts.launch.program
         if name in arguments.defaults:
             return arguments[name]
-        return self.config.values[name] if name in self.config.values else self.default_in_program(name)
-
-    def default_in_program(self, name: str) -> Operand:
-        program = self.config.facts.launch.program
+        if name in self.config.values:
+            return self.config.values[name]
         field = program.fields.get(name) if program is not None else None
         if field is not None:
             return field.default if field.default is not MISSING else None
-        call = self.call
-        calls = (call.model, call.quantization) if call is not None else ()
+        calls = (self.call.model, self.call.quantization) if self.call is not None else ()
         return next((document.values[name] for document in calls if document is not None and name in document.values), None)
 
     @property
@@ -173,21 +139,18 @@ class TrainerMemory(Record):
         return calls[0] if len(calls) == 1 and calls[0].is_certain and not calls[0].is_open else None
 
     def first(self, *names: str) -> Operand:
+        """The first of some arguments that is not null."""
         return next((found for found in map(self.value, names) if found is not None), None)
-
-    def version(self, package: str, newest: str) -> Version:
-        return self.config.facts.version(package, newest)
 
     # ---- the settings
 
     def inputs(self) -> Inputs:
-        config = self.config
+        """All settings, and the alternatives that the files leave possible."""
+        config, shape = self.config, self.model.shape
         sequence, micro = self.sequence(), config.batch.micro_batch.integer or 0
-        known = micro > 0
-        accumulation = config.batch.accumulation.value
-        shape = self.model.shape
+        accumulation, ranks = config.batch.accumulation.value, max(config.batch.data_parallel.integer or 0, 0)
         settings = Settings(
-            micro_batch=micro if known else 1,
+            micro_batch=max(micro, 0) or 1,
             sequence=sequence or 1,
             loaded=self.loaded(),
             autocast=self.autocast(),
@@ -200,40 +163,40 @@ class TrainerMemory(Record):
             lora=self.lora(),
             quantization=self.quantization(),
             kbit_fp32=self.prepares_quantized(),
-            fused_experts=bool(shape.experts) and (self.config.version >= FUSED_EXPERTS or shape.model_type in ALWAYS_FUSED),
+            fused_experts=bool(shape.experts) and (config.version >= FUSED_EXPERTS or shape.model_type in ALWAYS_FUSED),
             varying=not self.packed,
-            ranks=self.ranks(),
+            ranks=ranks or 1,
         )
+        if not ranks:
+            self.assumed.append(f"1 GPU ({GPUS_FLAG})")
         settings = self.sharded(settings)
-        if settings.sharded in (ZERO, FSDP) and (self.config.batch.data_parallel.integer or 0) < 1:
+        if settings.sharded in (ZERO, FSDP) and not ranks:
             self.unread.append(f"1 GPU ({GPUS_FLAG})")
-        self.unread.extend(self.doubts())
-        self.unread.extend(about_model(self.model))
+        self.unread += [*self.doubts(), *about_model(self.model)]
         unmeasured = self.lora_by_name or self.call is not None
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True, unmeasured=unmeasured)
-        others = tuple(self.alternatives(settings))
-        return Inputs(
-            settings, others, tuple(dict.fromkeys([*self.unread, *self.assumed])), sequence is not None, known, self.all_trained_assumed
-        )
+        others, assumed = tuple(self.alternatives(settings)), tuple(dict.fromkeys([*self.unread, *self.assumed]))
+        return Inputs(settings, others, assumed, sequence is not None, micro > 0, self.all_trained_assumed)
 
     def alternatives(self, settings: Settings) -> list[Settings]:
-        found = []
+        """The alternatives that the files leave possible.
+
+        They are the dtype of the loaded weights if a script determines it, adapters of other layers, attention with padding.
+        """
+        found, attention = [], self.value("attn_implementation")
         if not self.dtype_known:
             found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
         if settings.lora is not None and self.lora_by_name:
-            everywhere = changed(settings.lora, targets=(ALL_LINEAR,))
-            found.append(changed(settings, lora=everywhere))
+            found.append(changed(settings, lora=changed(settings.lora, targets=(ALL_LINEAR,))))
             found.extend(changed(each, checkpointing=True) for each in (settings, *found) if not settings.checkpointing)
-        if settings.attention == FUSED and self.value("attn_implementation") is None and self.config.version < SDPA_BY_DEFAULT:
+        if settings.attention == FUSED and attention is None and self.config.version < SDPA_BY_DEFAULT:
             found.append(changed(settings, attention=EAGER))
-        if settings.attention == FUSED and settings.micro_batch > 1 and self.value("attn_implementation") == "sdpa" and not self.packed:
+        if settings.attention == FUSED and settings.micro_batch > 1 and attention == "sdpa" and not self.packed:
             found.append(changed(settings, attention=MASKED))
         return found
 
-    row_keys: tuple[str, ...] = ROW_KEYS
-    understood: frozenset[str] = frozenset()  # the arguments for adapters and quantisation that the trainer's own script has
-
     def sequence(self) -> int | None:
+        """The tokens per row: those of the files, else those of the flag, of the program's tokenizer, or of the model's positions."""
         for name in self.row_keys:
             length = self.value(name)
             if type(length) is int and length > 0:
@@ -242,29 +205,23 @@ class TrainerMemory(Record):
             lengths = [self.value(name) for name in halves]
             if all(type(each) is int and each > 0 for each in lengths):
                 return self.row(sum(lengths))
-        length = self.config.facts.seq_length
-        if length is not None:
-            self.assumed.append(f"rows of {length} tokens")
-        return length or self.with_passages() or self.of_tokenizer() or self.longest_of_model()
-
-    def of_tokenizer(self) -> int | None:
-        """The one length at which the program cuts its rows: `tokenizer(..., truncation=True, max_length=512)`."""
-        code = self.config.facts.launch.code
-        lengths = set(cut_lengths(code.scopes)) if code is not None else set()
-        found = [self.value(name) if isinstance(name, str) else name for name in lengths]
-        return self.row(found[0]) if len(found) == 1 and type(found[0]) is int and found[0] > 0 else None
-
-    def with_passages(self) -> int | None:
-        for names in PASSAGES:
+        flag = self.config.facts.seq_length
+        if flag is not None:
+            self.assumed.append(f"rows of {flag} tokens")
+        if flag:
+            return flag
+        for names in PASSAGES:  # a sample of contrastive training: a query and its passages
             query, passage, group = map(self.value, names)
             if type(query) is int and type(passage) is int:
                 count = group if type(group) is int else GROUP
                 self.unread.append(f"a query of {query} and {count} passages of {passage} tokens")
-                return query + count * passage
-        return None
-
-    def longest_of_model(self) -> int | None:
-        """The limit of a model with learned positions, for rows whose length nothing else limits."""
+                if query + count * passage:
+                    return query + count * passage
+                break
+        code = self.config.facts.launch.code  # `tokenizer(..., truncation=True, max_length=512)`
+        cuts = [self.value(name) if isinstance(name, str) else name for name in set(cut_lengths(code.scopes))] if code is not None else []
+        if len(cuts) == 1 and type(cuts[0]) is int and cuts[0] > 0:
+            return self.row(cuts[0])
         longest = self.model.shape.longest_row
         if not longest:
             return None
@@ -274,11 +231,9 @@ class TrainerMemory(Record):
 
     def row(self, length: int) -> int:
         """The tokens of a row, which a limit gives for full rows only."""
-        if self.packed:
-            return length
-        if length > LONG:
+        if not self.packed and length > LONG:
             self.unread.append(f"rows of {length} tokens, the limit")
-        else:
+        elif not self.packed:
             self.assumed.append(f"rows of {length} tokens")
         return length
 
@@ -288,6 +243,7 @@ class TrainerMemory(Record):
 
     @property
     def written_dtype(self) -> Operand:
+        """The dtype to load the model in, as an argument or a keyword of the model; None if it is not set."""
         kwargs = self.value("model_init_kwargs")
         inner = next((kwargs[key] for key in DTYPE_KEYS if kwargs.get(key) is not None), None) if isinstance(kwargs, dict) else None
         return inner if inner is not None else self.first(*DTYPE_KEYS)
@@ -298,6 +254,7 @@ class TrainerMemory(Record):
         return self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE
 
     def loaded(self) -> str:
+        """The dtype in which the model is loaded."""
         written = self.written_dtype
         if isinstance(written, str) and written in DTYPES:
             return DTYPES[written]
@@ -309,12 +266,11 @@ class TrainerMemory(Record):
         return checkpoint
 
     def autocast(self) -> str | None:
-        for name in (BF16, FP16):
-            if self.value(name) is True:
-                return name
+        """The dtype of mixed precision: that of the trainer, else that of the launcher."""
         launcher = self.config.launcher
+        own = next((name for name in (BF16, FP16) if self.value(name) is True), None)
         named = launcher.precision if launcher is not None else None
-        return {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
+        return own or {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
 
     def checkpointing(self) -> ConfigValue:
         return self.config.arguments.checkpointing or self.fsdp_option("activation_checkpointing") in (True, "true")
@@ -328,9 +284,9 @@ class TrainerMemory(Record):
         return FUSED
 
     def optimizer(self) -> str:
-        arguments = self.config.arguments
+        """The kind of the optimizer's states."""
+        arguments, torch = self.config.arguments, self.config.facts.version("torch", NEWEST_TORCH)
         written = "optim" in arguments or "adafactor" in arguments
-        torch = self.version("torch", NEWEST_TORCH)
         name = arguments.optimizer if written else default_name(self.config.version, torch)
         kind = kind_of(name, torch) if isinstance(name, str) else None
         if kind is None:
@@ -344,22 +300,24 @@ class TrainerMemory(Record):
 
     def doubts(self) -> list[str]:
         """The assumptions that all weights are trained, where arguments or code may limit that and are not modelled."""
-        facts = self.config.facts
+        facts, values = self.config.facts, self.config.values
         if isinstance(self.value("use_peft"), bool):  # the other arguments are then those of TRL's ModelConfig
             return []
-        images = next((name for name in self.config.values if isinstance(name, str) and IMAGES(name)), None)
+        images = next((name for name in values if isinstance(name, str) and IMAGES(name)), None)
         seen = [f"all weights are trained, and images do not count, in spite of `{images}`"] if images is not None else []
-        guessed = ["all weights are trained: the parser of the arguments is only likely"] if facts.launch.doubts else []
         if self.lora_by_name:
-            others = {name: value for name, value in self.config.values.items() if name not in LORA_NAMES}
-            return [*seen, *doubts(others, None, self.understood)]
+            others = {name: value for name, value in values.items() if name not in LORA_NAMES}
+            return [*seen, *limits(others, None, self.understood)]
+        if facts.launch.doubts:
+            seen.append("all weights are trained: the parser of the arguments is only likely")
         if self.lora_fields is not None:
-            return [*seen, *guessed]
-        limits = list(doubts(self.config.values, facts.launch.program, self.understood))
-        self.all_trained_assumed = bool(limits)
-        return [*seen, *guessed, *limits]
+            return seen
+        limiting = list(limits(values, facts.launch.program, self.understood))
+        self.all_trained_assumed = bool(limiting)
+        return [*seen, *limiting]
 
     def lora(self) -> Lora | None:
+        """The adapters; None if the complete model is trained."""
         fields = self.lora_fields
         if fields is None:
             return None
@@ -376,12 +334,10 @@ class TrainerMemory(Record):
     @property
     def lora_fields(self) -> ConfigMapping | None:
         """The fields of the run's `LoraConfig`: of the trainer's own arguments, of the program's call, or as arguments name them."""
-        call = self.call
-        if self.value("use_peft") is not True and call is not None and call.adapter is not None:
+        call, is_on = self.call, self.value("use_peft") is True
+        if not is_on and call is not None and call.adapter is not None:
             return None if set(DECISIVE) & set(unknown_in(call.adapter.values)) else call.adapter.values
-        if self.value("use_peft") is True or self.lora_by_name:
-            return {field: self.first(*names) for field, names in LORA_FIELDS.items()}
-        return None
+        return {field: self.first(*names) for field, names in LORA_FIELDS.items()} if is_on or self.lora_by_name else None
 
     @property
     def lora_by_name(self) -> bool:
@@ -395,10 +351,13 @@ class TrainerMemory(Record):
         return on or (not switches and any(rank > 0 for rank in ranks))
 
     def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
+        """The adapters as peft creates them, from 0.12 on in fp32 whatever the base model's dtype is."""
         modules = saved if isinstance(saved, list) else []
-        return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), self.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS)
+        is_fp32 = self.config.facts.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS
+        return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), is_fp32)
 
     def targets(self, written: object) -> tuple[str, ...]:
+        """The modules that get adapters: the named ones, else peft's default for the model type."""
         if isinstance(written, str):
             return tuple(part.strip() for part in written.split(",") if part.strip())
         if isinstance(written, list) and written:
@@ -406,6 +365,7 @@ class TrainerMemory(Record):
         return TARGETS.get(self.model.shape.model_type, DEFAULT_TARGETS)
 
     def quantization(self) -> str:
+        """How the linear layers of the base model are stored."""
         if self.model.quantised and not self.value("load_in_8bit"):
             return NF4
         bits = self.first(*BITS) if self.lora_by_name else None
@@ -421,61 +381,73 @@ class TrainerMemory(Record):
 
     # ---- sharding
 
-    def ranks(self) -> int:
-        ranks = self.config.batch.data_parallel.integer
-        if ranks is not None and ranks > 0:
-            return ranks
-        self.assumed.append(f"1 GPU ({GPUS_FLAG})")
-        return 1
-
     def fsdp_option(self, name: str) -> Operand:
+        """An option of FSDP by its name without prefix: the trainer's section, else the launcher's."""
         launcher = self.config.launcher
         sections = [self.config.section("fsdp_config") or {}]
         if launcher is not None and launcher.fsdp_version:
             sections.append(launcher.section("fsdp_config"))
-        for section in sections:
-            for key in (name, f"fsdp_{name}"):
-                if section.get(key) is not None:
-                    return section[key]
-        return None
-
-    @property
-    def uses_fsdp(self) -> bool:
-        launcher = self.config.launcher
-        return self.config.uses_fsdp or (launcher is not None and bool(launcher.fsdp_version))
+        written = (section.get(key) for section in sections for key in (name, f"fsdp_{name}"))
+        return next((value for value in written if value is not None), None)
 
     def sharded(self, settings: Settings) -> Settings:
-        if self.config.uses_deepspeed:
-            return self.deepspeed(settings)
-        if self.uses_fsdp:
-            return self.fsdp(settings)
-        return changed(settings, strategy=DDP)
+        """Add DeepSpeed, with each `"auto"` filled in by the trainer, FSDP or DDP to the settings.
 
-    def deepspeed(self, settings: Settings) -> Settings:
-        from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-        from cfglint.frameworks.deepspeed.memory import with_engine
+        FSDP is known by its names or numbers: `full_shard`, FULL_SHARD and 1 are equivalent.
+        """
+        config, launcher = self.config, self.config.launcher
+        if config.uses_deepspeed:
+            from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
+            from cfglint.frameworks.deepspeed.memory import with_engine
 
-        launch = self.config.deepspeed
-        engine = launch.engine() if launch is not None else None
-        if not isinstance(engine, DeepSpeedConfig):
+            engine = config.deepspeed.engine() if config.deepspeed is not None else None
+            if isinstance(engine, DeepSpeedConfig):
+                return with_engine(settings, engine, self.model)
             self.unread.append("ZeRO as its defaults are: the DeepSpeed file cannot be seen")
             return changed(settings, strategy=ZERO)
-        return with_engine(settings, engine, self.model)
-
-    def fsdp(self, settings: Settings) -> Settings:
-        """Add FSDP by its names or numbers: `full_shard`, FULL_SHARD and 1 are equivalent."""
+        if not config.uses_fsdp and not (launcher is not None and launcher.fsdp_version):
+            return changed(settings, strategy=DDP)
         written = self.value("fsdp")
         words = " ".join(map(str, written)) if isinstance(written, list) else str(written or "")
-        strategy = str(self.fsdp_option("sharding_strategy") or "").lower()
-        names = {*words.lower().split(), strategy}
+        names = {*words.lower().split(), str(self.fsdp_option("sharding_strategy") or "").lower()}
         if names & {*NOT_SHARDED}:
             return changed(settings, strategy=DDP)
-        reshard = self.fsdp_option("reshard_after_forward")
-        gathered = bool(names & {*GRADIENTS_SHARDED}) or str(reshard).lower() == "false"
+        gathered = bool(names & {*GRADIENTS_SHARDED}) or str(self.fsdp_option("reshard_after_forward")).lower() == "false"
         offload = "offload" in words or str(self.fsdp_option("offload_params") or self.fsdp_option("cpu_offload")).lower() == "true"
         if settings.lora is not None and settings.autocast is not None:
             self.assumed.append("the middle of a 16-bit and an fp32 residual stream")
         return changed(settings, strategy=FSDP, fsdp=Fsdp(parameters_sharded=not gathered, offload=offload))
+
+
+def limits(values: ConfigMapping, program: ProgramFacts | None, understood: Collection[str]) -> Iterator[str]:
+    """The assumptions behind an estimate for all weights: the first argument, or the code, that may limit what is trained.
+
+    A boolean argument that is false switches off the defaults of the others, and the code behind it.
+    """
+
+    def is_off(name: str, value: object) -> bool:
+        return not isinstance(value, Unknown) and (value in OFF or ("bit" in name and value in WIDE))
+
+    given = {name: value for name, value in values.items() if isinstance(name, str) and NAMED(name) and name not in understood}
+    for name, value in given.items():
+        if not is_off(name, value):
+            yield f"all weights are trained in spite of `{name}`"
+            return
+    fields = program.fields if program is not None else {}
+    own = {name: field.default for name, field in fields.items() if NAMED(name) and name not in values and name not in understood}
+    switched_off = any(value is False for value in (*given.values(), *own.values()))
+    on = next((name for name, value in own.items() if value is True or not (switched_off or is_off(name, value))), None)
+    if on is not None:
+        yield f"all weights are trained in spite of the default of `{on}`"
+    elif program is not None and not switched_off and uses(program, CALLS):
+        yield f"all weights are trained, although {program.path} calls functions for adapters or quantisation"
+
+
+def uses(program: ProgramFacts, names: Collection[str]) -> bool:
+    nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
+    return any(
+        (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names) for node in nodes
+    )
 
 
 def about_model(model: Model) -> Iterator[str]:

@@ -10,10 +10,9 @@ from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
 from cfglint.findings.releases import Releases
 from cfglint.launch.accelerate_options import FLAGS, is_option
-from cfglint.launch.launcher import Launcher, integer, not_an_integer
+from cfglint.launch.launcher import Launcher, integer, not_an_integer, read_options
 from cfglint.launch.line import SIZES, LaunchLine, NamedFile, Option
 from cfglint.launch.machine import Machine, Surroundings, number, visible
-from cfglint.launch.options import read_options
 from cfglint.source.annotations import Any
 from cfglint.source.shell.placed_text import Text
 
@@ -44,12 +43,8 @@ def resolve(line: LaunchLine, around: Surroundings) -> None:
     if named is not None:
         line.files.append(NamedFile(named, "launcher:config_file", "accelerate"))
         file = around.values(named.value) if named.value is not None else None
-        if (
-            file is not None
-            and "num_processes" not in file
-            and "distributed_type" in file
-            and file.get("compute_environment", LOCAL) == LOCAL
-        ):
+        is_local = file is not None and "distributed_type" in file and file.get("compute_environment", LOCAL) == LOCAL
+        if file is not None and is_local and "num_processes" not in file:
             message = "the accelerate config does not set `num_processes`, which accelerate before 0.34 requires in the file"
             raised = "TypeError: ClusterConfig.__init__() missing 1 required positional argument: 'num_processes'"
             of_file(line, message, raised, "set `num_processes` in the accelerate config", COUNT_IN_FILE)
@@ -61,17 +56,19 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
     options = line.options
     if named is not None and file is None:
         line.unsure("gpus_per_node", *(named.reasons or (NO_CONFIG,)))
-    type_of = launch_type(line, file)
+    # The launcher that runs: that of a flag, else the `distributed_type` of the file; empty for a single process.
+    flags = [name for name in ("use_deepspeed", "use_fsdp", *TYPES) if name in options]
+    kind = str((file or {}).get("distributed_type", ""))
+    type_of = flags[0] if flags else "multi_gpu" if kind in SEVERAL else ENGINES.get(kind, "")
     if named is not None and file is None and not type_of:
-        processes, machines = options.text("num_processes"), options.text("num_machines")
+        processes = options.text("num_processes")
         total = None if processes is None else number(processes, None, machine, line, "processes")
-        count = number(machines, machine.nodes or 1, machine, line, "nodes")
+        count = number(options.text("num_machines"), machine.nodes or 1, machine, line, "nodes")
         set_sizes(line, total if total is not None else machine.gpus, count)
         return
     total = total_processes(line, file, machine)
-    machines_text = options.text("num_machines")
-    from_file = int_or((file or {}).get("num_machines"), 1)
-    count = number(machines_text, from_file if file is not None else 1, machine, line, "nodes")
+    machines = 1 if file is None or file.get("num_machines") is None else file["num_machines"]
+    count = number(options.text("num_machines"), machines if type(machines) is int else None, machine, line, "nodes")
     line.values = dict(file or {})
     for name in ("num_processes", "num_machines", "mixed_precision"):
         text = options.text(name)
@@ -90,36 +87,30 @@ def resolve_with(line: LaunchLine, machine: Machine, named: Text | None, file: d
             line.report("LCH007", "warning", option.word, "--num_processes", message, remedy="pass `--multi_gpu` as well")
         return
     line.inner = "deepspeed" if type_of == "use_deepspeed" and count is not None and count > 1 else "torchrun"
-    deepspeed_file(line, type_of)
+    option = options.given.get("deepspeed_config_file")
+    if option is not None and option.value is not None and type_of == "use_deepspeed":
+        line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
+    elif option is not None and option.value is not None:
+        message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled"
+        line.report("LCH009", "warning", option.word, "--deepspeed_config_file", message, remedy="add `--use_deepspeed`")
     set_sizes(line, total, count)
 
 
 def set_sizes(line: LaunchLine, total: int | None, machines: int | None) -> None:
-    """Distribute processes over machines; the remainder of the division is dropped."""
     if total is None or machines is None:
-        line.gpus_per_node = None if total is None or machines is None or not machines else total // machines
         if machines is None:
             line.unsure("nodes", Reason("derived", "see num_machines"))
-        line.nodes, line.processes = machines, None
+        line.gpus_per_node, line.nodes, line.processes = None, machines, None
         line.unsure("processes", SIZES)
         return
     each = total // machines if machines > 1 else total
     line.gpus_per_node, line.nodes = each, max(machines, 1)
     line.processes = each * max(machines, 1)
     if machines > 1 and total % machines:
-        option = line.options.given.get("num_processes") if line.options else None
+        option = line.options.given.get("num_processes")
         word = option.word if option is not None else line.call.words[0]
         message = f"`num_processes` is {total}, not a multiple of `num_machines` ({machines}): {line.processes} processes start"
         line.report("LCH004", "warning", word, "--num_processes", message, remedy=("num_processes", line.processes))
-
-
-def launch_type(line: LaunchLine, file: dict[Any, Any] | None) -> str:
-    """The launcher that runs: that of a flag, else the `distributed_type` of the file; empty for a single process."""
-    given = [name for name in TYPES if name in line.options]
-    if given:
-        return "use_deepspeed" if "use_deepspeed" in given else "use_fsdp" if "use_fsdp" in given else given[0]
-    kind = str((file or {}).get("distributed_type", ""))
-    return "multi_gpu" if kind in SEVERAL else ENGINES.get(kind, "")
 
 
 def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Machine) -> int | None:
@@ -139,30 +130,12 @@ def total_processes(line: LaunchLine, file: dict[Any, Any] | None, machine: Mach
         if str(file.get("distributed_type", "")) not in ("NO", "False", ""):
             of_file(line, message, raised, "pass `--num_processes N`", COUNT_ON_LINE)
         return None
-    return int_or(given, None)
+    return given if type(given) is int else None
 
 
 def of_file(line: LaunchLine, message: str, raised: str, remedy: str, releases: Releases) -> None:
-    """Report what some releases refuse about the file that a line names."""
     word = line.options.given["config_file"].word
     line.refuse("LCH008", word, "--config_file", message, raised, remedy=remedy, releases=releases)
-
-
-def int_or(value: object, default: int | None) -> int | None:
-    if value is None:
-        return default
-    return value if type(value) is int else None
-
-
-def deepspeed_file(line: LaunchLine, type_of: str) -> None:
-    option = line.options.given.get("deepspeed_config_file")
-    if option is None or option.value is None:
-        return
-    if type_of == "use_deepspeed":
-        line.files.append(NamedFile(option.value, "launcher:deepspeed_config_file", "deepspeed"))
-        return
-    message = "`--deepspeed_config_file` is ignored, because DeepSpeed is not enabled"
-    line.report("LCH009", "warning", option.word, "--deepspeed_config_file", message, remedy="add `--use_deepspeed`")
 
 
 class OfAccelerate(Launcher):

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.launch.launcher import Launcher, SizePlace, device_list, not_an_integer
+from cfglint.launch.launcher import Launcher, SizePlace, complete, device_list, not_an_integer, read_options
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings, number, visible
-from cfglint.launch.options import complete, read_options
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
@@ -193,7 +192,6 @@ class DeepSpeedLauncher(Launcher):
             line.report("LCH005", "warning", word, "--num_nodes", message, remedy="pass `--hostfile FILE`")
 
     def size_places(self, line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
-        """The slots of `--include`."""
         included = line.options.text("include")
         if included is None or included.value is None:
             return

@@ -38,7 +38,6 @@ class Deepy(Launcher):
         return True
 
     def naming_words(self, words: list[Text]) -> list[Text]:
-        """The program and the config files, which are in the folder of `-d`."""
         return [*words[:1], *files_of(words)]
 
 

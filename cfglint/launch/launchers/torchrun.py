@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from cfglint.batch.nodes import Size
 from cfglint.evaluate import Reason
-from cfglint.launch.launcher import Launcher, integer
+from cfglint.launch.launcher import Launcher, complete, integer, read_options
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine, Surroundings, number, visible
-from cfglint.launch.options import complete, read_options
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.tables import names
 
@@ -68,6 +67,7 @@ class Torchrun(Launcher):
     options = OPTIONS
     own_options = frozenset(("nproc_per_node", "nnodes", "node_rank"))
     counts = {"nproc_per_node": not_processes, "nnodes": not_nodes}
+    size_variable = "PET_NPROC_PER_NODE"
     nodes_variable = "PET_NNODES"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
@@ -80,8 +80,8 @@ class Torchrun(Launcher):
         if "no_python" in options and rest and rest[0].string.rpartition("/")[2].startswith("python"):
             rest = rest[1:]
         line.program, line.arguments = (rest[0], rest[1:]) if rest else (None, [])
-        per_node = options.text("nproc_per_node") or line.call.environment.get("PET_NPROC_PER_NODE")
-        nodes = options.text("nnodes") or line.call.environment.get("PET_NNODES")
+        per_node = options.text("nproc_per_node") or line.call.environment.get(self.size_variable)
+        nodes = options.text("nnodes") or line.call.environment.get(self.nodes_variable)
         if per_node is not None and per_node.value in COUNTED:
             each = visible(line, machine)
         else:
@@ -96,10 +96,6 @@ class Torchrun(Launcher):
     def has_option(self, name: str) -> bool:
         """Whether its parser accepts an option; each has a name with dashes as well."""
         return super().has_option(name.replace("-", "_"))
-
-    def size_variables(self, line: LaunchLine) -> tuple[str, ...]:
-        """The variable that `--nproc_per_node` overrides."""
-        return ("PET_NPROC_PER_NODE",) if "nproc_per_node" not in line.options else ()
 
     def why_fixed(self, line: LaunchLine, wanted: Size) -> str:
         per_node = wanted.per_node

@@ -8,10 +8,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cfglint.launch.accelerate_options import FLAGS, PACKAGED, PACKAGED_PROCESSES
+from cfglint.launch.launcher import is_option
 from cfglint.launch.launchers import accelerate
 from cfglint.launch.line import LaunchLine, NamedFile, Option, Options
 from cfglint.launch.machine import Surroundings
-from cfglint.launch.options import is_option
 from cfglint.source.shell.placed_text import Text, after_mark, literal
 
 TRAINERS = ("sft", "dpo", "grpo", "kto", "reward", "rloo", "distillation", "bco", "cpo", "orpo", "ppo")

@@ -158,7 +158,6 @@ class Branches(Expressions):
         return found
 
     def join(self, ways: list[Writes], reason: Reason = SPOILT) -> None:
-        """Make the changes of several branches: what they leave different is unknown."""
         places = {place: (slots, key) for way in ways for place, (slots, key, _) in way.items()}
         for place, (slots, key) in places.items():
             current = slots.get(key, ABSENT)
@@ -213,7 +212,6 @@ class Branches(Expressions):
             frame.returned.append(signal.value)
 
     def _taken(self, first: int, *kinds: type[Signal]) -> list[WayOut]:
-        """Take the ways out of some kinds that were found since the first."""
         way_outs = [way_out for way_out in self.ways_out[first:] if way_out.kind in kinds]
         self.ways_out[first:] = [way_out for way_out in self.ways_out[first:] if way_out.kind not in kinds]
         return way_outs

@@ -1,28 +1,54 @@
-"""Programs that build their arguments in code: each such call as a document, with the facts about the program for it."""
+"""Programs that build their arguments in code: each such call as a document, with the facts about the program for it: the trainers that it
+builds, the adapters that it puts on models, and what it imports of the frameworks.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
-from cfglint.launch.kinds import kind_of_class, trainer_of_class
-from cfglint.launch.program import HF_PARSERS, OwnLoop, ProgramCall, ProgramFacts
-from cfglint.launch.programs.calls import OF_MODELS
-from cfglint.launch.programs.classes import known_fields
+from cfglint.launch.kinds import base_fields, kind_of_class, trainer_of_class
+from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
+from cfglint.launch.programs import unsloth
+from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
+from cfglint.launch.programs.classes import SEQ2SEQ, known_fields
 from cfglint.launch.programs.constructors import SPREADING, Constructor
 from cfglint.launch.programs.context import Context, with_texts
-from cfglint.launch.programs.documents import BEFORE_OPTIMIZER, call_document, given_mapping, is_unknown_config, place_of_literal
-from cfglint.launch.programs.modules import Definition, Modules, ProgramModule
+from cfglint.launch.programs.data_sets import recipe_of
+from cfglint.launch.programs.documents import (
+    BEFORE_OPTIMIZER,
+    add,
+    call_document,
+    document_of_call,
+    given_mapping,
+    is_unknown_config,
+    place_of_literal,
+)
+from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
+from cfglint.launch.programs.objects import (
+    CALLBACKS,
+    IS_TRAINED,
+    RESUMES,
+    STREAMED,
+    Built,
+    Class,
+    MadeObject,
+    Opaque,
+    Sequence,
+    Value,
+    plain,
+)
 from cfglint.launch.programs.own_loops import own_loop
-from cfglint.launch.programs.parsers import constructions
-from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of
+from cfglint.launch.programs.parsers import constructions, unread_at, unread_call
+from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
 from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
-from cfglint.launch.programs.trainer_calls import adapter_calls, imports, trainer_calls
-from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.launch.registered import LAUNCH
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.change import EditRefused
+from cfglint.source.document import SCALAR, Node
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -32,6 +58,14 @@ if TYPE_CHECKING:
 Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
 PASSED = ("optimizer", "lr_scheduler", "mpu")
 MOST = 200  # expressions that are followed
+PACKAGES = ("transformers", "trl")
+SEQ2SEQ_CLASS = "Seq2SeqTrainingArguments"
+EXPERIMENTAL = ".experimental."  # other classes of the same names
+MODEL_OF_TRAINER, CONFIG_OF_TRAINER = "model", "peft_config"
+CHECKPOINT = "pretrained_model_name_or_path"
+BITS = ("load_in_4bit", "load_in_8bit")
+# Words in a condition that looks at the release or at the constructor itself.
+COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
 
 
 class BuiltArguments:
@@ -64,7 +98,6 @@ class BuiltArguments:
 
     @property
     def not_known(self) -> tuple[Reason, ...]:
-        """The important fields whose final values are unknown."""
         return not_known(self.document.unknown, self.program.changed, known_fields(self.program.arguments))
 
 
@@ -114,7 +147,6 @@ def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:
 
 
 def loop_of(program: ProgramFacts, context: Context) -> OwnLoop | None:
-    """The training loop of a program that makes an engine of DeepSpeed, or an `Accelerator` and no trainer; None without one."""
     evaluated = evaluation_of(program, context)
     if not evaluated.engines and (not evaluated.accelerators or evaluated.trainers):
         return None
@@ -156,7 +188,6 @@ def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, no
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:
-    """The arguments that the parser of a program fills; None if it fills none of a trainer."""
     fills = program.parser in HF_PARSERS and program.arguments and not program.built
     return ParsedArguments(program, reread, context) if fills else None
 
@@ -171,7 +202,6 @@ def parsed_again(document: ProgramCall, texts: Mapping[str, str], reread: Reread
 
 
 def document_of(program: ProgramFacts, which: int, reread: Reread, context: Context) -> ProgramCall:
-    """The document of one of the calls that build arguments, with the values of the others."""
     evaluated = evaluation_of(program, context)
     documents = [call_document(call, program, evaluated) for call in program.built]
     found, call = documents[which], program.built[which]
@@ -211,20 +241,144 @@ def trace(expression: ast.expr, module: ProgramModule, modules: Modules) -> tupl
         if source in found:
             continue
         found[source] = None
-        for each in ast.walk(node):
-            if isinstance(each, (ast.Name, ast.Attribute)):
-                waiting.extend(values_of(each, where, modules))
+        for name in ast.walk(node):
+            if isinstance(name, ast.Attribute):
+                waiting += [(value, known) for known in modules.known() for value in known.givers.get(name.attr, ())]
+            elif isinstance(name, ast.Name):
+                waiting += [(value, where) for value in where.givers.get(name.id, ())]
+                behind = modules.lookup(where, name.id) if name.id in where.imports else None
+                value = getattr(behind.node, "value", None) if isinstance(behind, Definition) else None
+                if isinstance(behind, Definition) and isinstance(value, ast.expr):
+                    waiting.append((value, behind.module))
     return tuple(sorted(found))
 
 
-def values_of(node: ast.Name | ast.Attribute, module: ProgramModule, modules: Modules) -> Iterator[tuple[ast.expr, ProgramModule]]:
-    """The expressions that give a name or an attribute its value, each with its module."""
-    if isinstance(node, ast.Attribute):
-        for known in modules.known():
-            yield from ((value, known) for value in known.givers.get(node.attr, ()))
+def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
+    """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
+    if evaluated is None or unsloth.is_imported(program.modules):
+        return ()
+    calls: list[TrainerCall] = []
+    by_result = {id(result): call for call, made in evaluated.made.items() for result in made.results}
+    for call in evaluated.trainers.values():
+        package = call.origin.partition(".")[0]
+        is_modelled = package in PACKAGES and EXPERIMENTAL not in call.origin and program.modules.named(package) is None
+        is_for_release = any(compares_releases(test, call.module) for test, _ in call.conditions)
+        key = call.arguments.get("args")
+        value = key[1].data if key is not None else None  # one whose arguments are unknown belongs to the first that are made
+        owner = by_result.get(id(value)) if isinstance(value, Built) else next(iter(evaluated.made), None)
+        if is_modelled and not is_for_release and (node is None or owner is None or owner is node):
+            calls.append(trainer_call(call, program))
+    return tuple(calls)
+
+
+def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
+    module, offsets, arguments = made.module, made.module.offsets, {name: value for name, (_, value) in made.arguments.items()}
+    package, name = made.origin.partition(".")[0], made.origin.rpartition(".")[2]
+    document = CallDocument(module.path, module.text, name, *offsets.span(made.node))
+    for keyword in made.node.keywords:
+        if keyword.arg in arguments:
+            add(document, str(keyword.arg), keyword, arguments[str(keyword.arg)], made, offsets, program)
+    scope = scope_around(made.node, module, program.modules)
+    certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
+    built = arguments["args"].data if "args" in arguments else None
+    fields: tuple[str, ...] = ()
+    base = ""  # the class of arguments of transformers that is given, or that the program's own class is derived from
+    if isinstance(built, Built) and built.name in ("TrainingArguments", SEQ2SEQ_CLASS):
+        own = built.made_of.line() if built.made_of is not None else []
+        base = built.name if None not in own else ""
+        classes = [cls for cls in own if isinstance(cls, Class)]
+        # Others may be given by its own `to_dict`, and by fields that its constructor does not take.
+        if base and not any("to_dict" in cls.slots or "init=False" in ast.unparse(cls.node) for cls in classes):
+            names = field_names(built.made_of) if built.made_of is not None else []
+            fields = (*(SEQ2SEQ if base == SEQ2SEQ_CLASS else ()), *(name for name in names if name not in base_fields()))
+    data = arguments.get("train_dataset")
+    is_streamed = data is not None and isinstance(data.data, Opaque) and data.data.name == STREAMED
+    recipe = recipe_of(data) if data is not None else None
+    trained = [result for result in made.results if result.slots.get(IS_TRAINED) is True and not result.is_open]
+    listed = arguments["callbacks"].data if "callbacks" in arguments else None
+    values = list(listed.items) if isinstance(listed, Sequence) else []
+    for result in trained:
+        added = result.slots.get(CALLBACKS)
+        values += added if isinstance(added, tuple) else ()
+    names_of_callbacks = (value.data.name.split(".") for value in values if isinstance(value.data, (Opaque, External)))
+    callbacks = tuple(parts[-1] for parts in names_of_callbacks if parts[0] == "transformers") if trained else ()
+    resumed = [result.slots[RESUMES] for result in made.results if RESUMES in result.slots and not result.is_open]
+    resumes = plain(resumed[0]) if len(resumed) == 1 and isinstance(resumed[0], Value) else Unknown()
+    resumes = resumes if resumes is None or isinstance(resumes, (bool, str)) else Unknown()
+    return TrainerCall(name, package, document, certain, fields, callbacks, is_streamed, base, resumes, recipe)
+
+
+def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:
+    """The adapters that a program puts on its models, and the quantised models that it trains without one."""
+    if evaluated is None or not evaluated.parts or unsloth.is_imported(program.modules):
         return
-    yield from ((value, module) for value in module.givers.get(node.id, ()))
-    behind = modules.lookup(module, node.id) if node.id in module.imports else None
-    value = getattr(behind.node, "value", None) if isinstance(behind, Definition) else None
-    if isinstance(behind, Definition) and isinstance(value, ast.expr):
-        yield value, behind.module
+    for call in (*evaluated.attached.values(), *evaluated.trainers.values()):
+        named = {name: value for name, (_, value) in call.arguments.items()}
+        model, config = named.get(MODEL_OF_TRAINER) or next(iter(call.positional), None), named.get(CONFIG_OF_TRAINER)
+        if call.node in evaluated.attached:  # by `get_peft_model`
+            config = config or next(iter(call.positional[1:]), None)
+            yield call_of(program, call, model, config)
+        elif config is not None and config.data is not None:
+            yield call_of(program, call, model, config)
+        elif model is not None and isinstance(model.data, MadeObject) and not model.data.has_adapter and config is None:
+            yield call_of(program, call, model, None, trains=True)
+
+
+def call_of(program: ProgramFacts, made: MadeCall, model: Value | None, config: Value | None, trains: bool = False) -> AdapterCall:
+    loaded, adapter = made_of(model), made_of(config)
+    arguments = {name: value for name, (_, value) in loaded.arguments.items()} if loaded is not None else {}
+    quantised: MadeCall | None = None
+    if "quantization_config" in arguments:
+        quantised = made_of(arguments["quantization_config"])
+    elif any(name in arguments and arguments[name].data is True for name in BITS):
+        quantised = loaded  # which has the fields itself, as before transformers 5
+    scope = scope_around(made.node, made.module, program.modules)
+    certain = not made.conditions and not is_caught(made.node, scope, program.scopes)
+    certain = certain and all(not each.conditions for each in (loaded, adapter, quantised) if each is not None)
+    checkpoint = arguments.get(CHECKPOINT) if loaded is not None else model
+    if loaded is not None and loaded.positional:
+        checkpoint = loaded.positional[0]
+    # Without those of calls that have arguments which are not known by name.
+    documents = [document_of_call(call, program) if call is not None and call.every else None for call in (adapter, loaded, quantised)]
+    return AdapterCall(
+        documents[0],
+        documents[1],
+        documents[2],
+        checkpoint.data if checkpoint is not None and isinstance(checkpoint.data, str) else "",
+        loaded.name if loaded is not None else "",
+        certain,
+        trains,
+        "quantization_config" in arguments and quantised is None,
+    )
+
+
+def made_of(value: Value | None) -> MadeCall | None:
+    return value.data.made if value is not None and isinstance(value.data, MadeObject) else None
+
+
+def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[ImportedNames, ...]:
+    found: dict[ast.AST, ImportedNames] = {}
+    for each in evaluated.imports if evaluated is not None else ():
+        node, module = each.node, each.module
+        if any(compares_releases(test, module) for test in each.tests):
+            continue
+        imported = [(node.module or "", node.names)] if isinstance(node, ast.ImportFrom) else [(name.name, [name]) for name in node.names]
+        for package, aliases in imported:
+            first = package.partition(".")[0]
+            if first not in PACKAGES or program.modules.named(first) is not None:  # a copy in the project has names of its own
+                continue
+            document = CallDocument(module.path, module.text, "import", *module.offsets.span(node))  # whose keys are the names
+            for name in aliases:
+                start = module.offsets.offset(name.lineno, name.col_offset)
+                key = Node(SCALAR, start, start + len(name.name), name.name)
+                document.add(key, key, name.name)
+            names = tuple(name.name for name in aliases if name.name != "*") if isinstance(node, ast.ImportFrom) else ()
+            found.setdefault(node, ImportedNames(package, names, document, each.is_certain))
+    return tuple(found.values())
+
+
+def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
+    test = getattr(node, "test", None)
+    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
+    values = [given for name in names for given in module.givers.get(name, ())]
+    return any(COMPARES_RELEASES.search(ast.unparse(each)) for each in (test, *values) if each is not None)

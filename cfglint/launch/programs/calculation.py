@@ -24,7 +24,6 @@ BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
-    """The result of an operation with two numbers or strings; unknown for one that Python refuses, or that is too large."""
     function = BINARY.get(type(operation))
     numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
     texts = isinstance(one, str) and isinstance(other, PLAIN) and isinstance(operation, (ast.Add, ast.Mod))
@@ -52,7 +51,6 @@ def with_unknown(operation: ast.operator, left: Value, right: Value) -> Value:
 
 
 def short(text: str, kind: Callable[[str], Any] = str) -> Value:
-    """A computed text, if it is not too long."""
     return Value(kind(text)) if len(text) <= LONGEST else unknown()
 
 

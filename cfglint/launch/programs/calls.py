@@ -10,7 +10,7 @@ import contextlib
 
 from cfglint.evaluate import Reason
 from cfglint.launch.kinds import kind_of_class
-from cfglint.launch.programs import hydra, library, line_parsers, loop_objects, object_methods
+from cfglint.launch.programs import config_files, library, line_parsers, training_loops
 from cfglint.launch.programs.branches import Signal
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import STARRED
@@ -95,7 +95,6 @@ class ProgramEvaluation(TrainingLoops):
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
         self.accelerators: dict[ast.Call, MadeCall] = {}
-        self.is_complete = False
         self.others: dict[ast.Call, MadeCall] = {}  # of further objects of training loops
         self.parts: dict[ast.Call, MadeCall] = {}  # of models: they, and the configs of their quantization and adapters
         self.attached: dict[ast.Call, MadeCall] = {}  # of adapters that are put on models
@@ -106,7 +105,7 @@ class ProgramEvaluation(TrainingLoops):
         self.made, self.trainers, self.engines, self.accelerators, self.stores = {}, {}, {}, {}, set()
         self.budget, self.conditions, self.active, self.trial = budget, [], [], 0
         self.goes_on = True
-        among = self.engines if name == loop_objects.ENGINE_CALL else self.accelerators if name == "Accelerator" else self.made
+        among = self.engines if name == training_loops.ENGINE_CALL else self.accelerators if name == "Accelerator" else self.made
 
         def record(frame: Frame) -> None:
             values, named = self.given(call, frame)
@@ -181,7 +180,7 @@ class ProgramEvaluation(TrainingLoops):
         if isinstance(data, External):
             return self.external(data.name, given, named, node)
         if isinstance(data, Method):
-            return object_methods.method(self, data, given, named)
+            return library.method(self, data, given, named)
         if isinstance(data, Instance) and data.made_of is not None:
             own = self.of_class(data.made_of, "__call__", function)
             if own is not None and isinstance(own.data, Function):
@@ -201,7 +200,6 @@ class ProgramEvaluation(TrainingLoops):
         return self.run_function(function, given, named)
 
     def _super_call(self, node: ast.Call, frame: Frame) -> Value | None:
-        """The result of `super().method(...)`; None for other calls."""
         path = node.func
         if not isinstance(path, ast.Attribute) or not isinstance(path.value, ast.Call) or dotted(path.value.func) != ["super"]:
             return None
@@ -218,7 +216,7 @@ class ProgramEvaluation(TrainingLoops):
                 return self.run_function(function.of(value, each), values, named) if isinstance(function, Function) else unknown()
             if isinstance(each, External) and path.attr == "__init__":
                 before, self.site = self.site, (node, frame)
-                kind = loop_objects.kind_of(each.name)
+                kind = training_loops.kind_of(each.name)
                 try:
                     if kind:
                         self._record_object(each.name, kind, values, named, node)
@@ -235,7 +233,7 @@ class ProgramEvaluation(TrainingLoops):
         line = made_of.line()
         base = next((each.name for each in line if isinstance(each, External)), "")
         own = self.of_class(made_of, "__init__", unknown())
-        if base in loop_objects.LOADERS and own is None:
+        if base in training_loops.LOADERS and own is None:
             return self.external(base, given, named, node)
         if is_framework(base) and kind_of_class(base.rpartition(".")[2]) and own is None:
             return self._framework_object(base, given, named, node, made_of)
@@ -265,7 +263,6 @@ class ProgramEvaluation(TrainingLoops):
         return value
 
     def fill(self, data: Instance, made_of: Class, given: Given, named: Named) -> None:
-        """Set the fields of an object of a dataclass."""
         names = field_names(made_of)
         for place, name in enumerate(names):
             if place < len(given):
@@ -283,7 +280,6 @@ class ProgramEvaluation(TrainingLoops):
                 data.slots[name] = value
 
     def external(self, name: str, given: Given, named: Named, node: ast.AST) -> Value:
-        """The result of a call of something outside of the program."""
         last = name.rpartition(".")[2]
         if is_framework(name) and (kind_of_class(last) or last.endswith("Trainer")):
             return self._framework_object(name, given, named, node, None)
@@ -302,25 +298,24 @@ class ProgramEvaluation(TrainingLoops):
                 return Value(made)
             if not of_peft and last == LOAD and any(word in package for word in OF_MODELS):
                 return Value(MadeObject(name, self.record(self.parts, package.rpartition(".")[2], given, named, node)))
-        if name in hydra.INSTANTIATING and given:
-            target, arguments = hydra.target_of(self, given[0], named)
+        if name in config_files.INSTANTIATING and given:
+            target, arguments = config_files.target_of(self, given[0], named)
             return self.external(target, [], arguments, node) if is_framework(target) else unknown()
-        kind = loop_objects.kind_of(name)
+        kind = training_loops.kind_of(name)
         if kind:
-            value = loop_objects.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
+            value = training_loops.made(name, kind, self._record_object(name, kind, given, named, node), named, self.context)
             self.made_accelerators += [value.data] if kind == ACCELERATOR else []
             return value
-        return library.external(self, name, given, named, node)
+        return library.external(self, name, given, named)
 
     def _record_object(self, name: str, kind: str, given: Given, named: Named, node: ast.AST) -> MadeCall | None:
-        """Record a call that makes an object of a training loop, with the names of the arguments that it gives by position."""
         among = self.engines if kind == ENGINE else self.accelerators if kind == ACCELERATOR else self.others
         call = self.record(among, name if kind == ENGINE else name.rpartition(".")[2], given, named, node)
         if call is not None:
             call.kind = kind
         nodes = self.site[0].args if call is not None and self.site is not None else []
         if call is not None and len(nodes) == len(given):
-            for parameter, key, value in zip(loop_objects.parameters_of(name, kind), nodes, given, strict=False):
+            for parameter, key, value in zip(training_loops.parameters_of(name, kind), nodes, given, strict=False):
                 call.arguments.setdefault(parameter, (key, value))
         return call
 
@@ -347,7 +342,6 @@ class ProgramEvaluation(TrainingLoops):
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""
     ) -> MadeCall | None:
-        """Record a call with its arguments; None if it is only tried."""
         if self.trial or self.site is None or not isinstance(node, ast.Call):
             return None
         call, frame = self.site
@@ -380,7 +374,6 @@ class ProgramEvaluation(TrainingLoops):
 
 
 def imports_only(node: ast.stmt, packages: tuple[str, ...]) -> bool:
-    """Whether a statement is an import of some packages alone."""
     if isinstance(node, ast.ImportFrom):
         return not node.level and (node.module or "").partition(".")[0] in packages
     return isinstance(node, ast.Import) and all(name.name.partition(".")[0] in packages for name in node.names)

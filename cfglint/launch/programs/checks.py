@@ -12,8 +12,7 @@ from itertools import pairwise
 from cfglint.findings.releases import Releases
 from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
 from cfglint.launch.arguments import behind_dashes, further_arguments, read_arguments
-from cfglint.launch.continuations import is_stray, joined_at, refuse
-from cfglint.launch.findings import NEEDS_VALUE, severity_of
+from cfglint.launch.findings import NEEDS_VALUE, is_stray, joined_at, refuse, severity_of
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_named, parsed_type
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import Argument, LaunchLine, LineProblem
@@ -53,7 +52,6 @@ class Known:
 
 
 def problems(line: LaunchLine, arguments: list[Argument], before: list[Text], known: Known) -> Iterator[LineProblem]:
-    """The problems that the parser would report about the arguments of a line."""
     program = known.program
     if program.is_strict and line.call.blanks:  # behind backslashes: words that the program refuses, and not those of the options before
         dropped: list[Text] = []
@@ -106,7 +104,6 @@ def are_words(texts: list[Text]) -> bool:
 
 
 def wrong_value(line: LaunchLine, argument: Argument, field: Field, program: ProgramFacts) -> Iterator[LineProblem]:
-    """The problem of an argument whose value the program does not accept."""
     if not argument.texts:
         if field.takes in ("1", "+"):
             yield without_value(line, argument, field.takes, program)
@@ -134,7 +131,6 @@ def wrong_value(line: LaunchLine, argument: Argument, field: Field, program: Pro
 
 
 def unconverted(word: Text, name: str, kind: str, program: ProgramFacts, releases: Releases | None = None) -> LineProblem:
-    """The problem of a word that does not have the type of its option."""
     needed = {"int": "an integer", "float": "a number", "bool": "a boolean"}[kind]
     raised = f"error: {invalid_value(as_named(name, program), kind, word.string)}"
     remedy = f"write {needed if kind != 'bool' else 'True or False'}"
@@ -157,7 +153,6 @@ def as_named(name: str, program: ProgramFacts) -> str:
 
 
 def option_of(name: str, program: ProgramFacts) -> str:
-    """An option as the program spells it: `--output-dir` for the name `output_dir`."""
     options = program.fields[name].options if name in program.fields else ()
     return next((option for option in options if option[2:].replace("-", "_") == name), f"--{name}")
 
@@ -181,7 +176,6 @@ def unrecognized(argument: Argument, known: Known) -> LineProblem:
 
 
 def left_over(words: list[Text], option: str, program: ProgramFacts, since: Releases | None = None) -> LineProblem:
-    """The problem of words after an option that takes one value, in all releases or `since` some."""
     texts, field = [word.string for word in words], program.fields.get(option.removeprefix("--"))
     is_flag = field is not None and field.takes == "0"
     message = f"`{texts[0]}` is left over: `{option}` takes {'no value' if is_flag else 'one value'}"
@@ -196,7 +190,6 @@ def refusal(words: list[str], program: ProgramFacts) -> str:
 
 
 def local_rank(line: LaunchLine, known: Known) -> Iterator[LineProblem]:
-    """The problem of the argument that a launcher adds, if the program does not have it."""
     added = added_rank(line)
     if added is None or line.program is None or "local_rank" in known.takes or known.expanded("local_rank") != "local_rank":
         return

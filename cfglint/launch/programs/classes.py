@@ -48,12 +48,10 @@ class Dataclass(Record):
 
     @property
     def assigned(self) -> set[str]:
-        """The fields that a method of the project's classes sets, as `__post_init__` does before it calls the framework's."""
         return {name for node in self.defined for name in assigned_fields(node)}
 
 
 def read_class(modules: Modules, found: Definition | External | None) -> Dataclass:
-    """The fields of a class and of those that it derives from."""
     result = Dataclass()
     for each in linearized(modules, found):
         if isinstance(each, External):
@@ -114,7 +112,6 @@ def field(line: ast.AnnAssign, scope: Scope) -> Field | None:
 
 
 def text_annotation(node: ast.expr) -> ast.expr:
-    """An annotation that is written as a string, parsed as an expression."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
             return ast.parse(node.value, mode="eval").body
@@ -159,7 +156,6 @@ def type_of(node: ast.expr, scope: Scope, default: object) -> tuple[str, str, tu
 
 
 def alternatives(node: ast.expr) -> list[ast.expr]:
-    """The types that an annotation allows, except null."""
     nodes: list[ast.expr] = []
     pending = [node]
     while pending:

@@ -1,18 +1,27 @@
-"""The configuration files that a program loads itself: YAML, JSON and TOML, OmegaConf's containers."""
+"""The configuration files that a program loads itself: YAML, JSON and TOML, OmegaConf's containers, and what Hydra composes of its files
+and the overrides of the launch line.
+"""
 
 from __future__ import annotations
+
+import posixpath
+from functools import lru_cache
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs import data_sets
 from cfglint.launch.programs.calculation import MOST_TURNS
+from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
+from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import (
     OPEN,
+    PROJECT,
     FilePlace,
     Given,
     LoadedFile,
     Mapping,
+    Named,
     OpenFile,
     Sequence,
     Value,
@@ -21,7 +30,13 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
-from cfglint.source.annotations import Any
+from cfglint.source.annotations import Any, ConfigValue, Iterable
+from cfglint.source.hydra import command_line
+from cfglint.source.hydra.composition import compose
+from cfglint.source.hydra.defaults_list import GLOBAL, CompositionError, Source
+from cfglint.source.hydra.overrides import ADD, CHANGE, FORCE, HydraOverride, OverrideError, parse_override
+from cfglint.source.record import changed
+from cfglint.source.shell.placed_text import UNKNOWN
 
 YAML_LOADS = ("safe_load", "load", "full_load", "unsafe_load", "load_yaml")
 REFUSED = Unknown(Reason("file", "a file that is not understood"))
@@ -37,15 +52,18 @@ PARSED = {
     **{f"{package}.{name}": "toml" for package in ("tomllib", "tomli", "toml") for name in ("load", "loads")},
 }
 OMEGACONF = "omegaconf.OmegaConf."
+INSTANTIATING = ("hydra.utils.instantiate", "hydra.utils.call")
+TARGET = "_target_"
+NO_OBJECT = ("_partial_", "_args_")  # keys with which Hydra makes something else of a target than an object by keywords
+FOR_HYDRA = (TARGET, "_convert_", "_recursive_")
+MOST_FILES = 256  # whose values are kept
+PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own
 
 
 def external(run: Interpreter, name: str, given: Given) -> Value | None:
-    """The result of a function that loads or joins configs; None for other functions."""
     if name in PARSED and given:
         return loaded(run, PARSED[name], given[0])
-    if name.startswith(OMEGACONF):
-        return omegaconf(run, name.removeprefix(OMEGACONF), given)
-    return None
+    return omegaconf(run, name.removeprefix(OMEGACONF), given) if name.startswith(OMEGACONF) else None
 
 
 def content(run: Interpreter, path: Value) -> Value:
@@ -71,16 +89,15 @@ def spelled(path: Value) -> str:
 
 
 def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) -> Value:
-    """The values of a config that a program loads from an open file, a path or a text."""
     if isinstance(source.data, str):
         text, place = source.data, source.written.file.path if source.written is not None else ""
     else:
         path = source.data.path if isinstance(source.data, OpenFile) else source
         file = file_of(run, path)
         if syntax == "json" and (file is None or len(file[1]) > LARGEST):
-            rows = data_file(run, path, file[1] if file is not None else "")
-            if rows is not None:
-                return rows
+            name, names = text_of_path(path), data_sets.names_of(path)  # the rows of a file that is too large for a config
+            if isinstance(name, str) and len(names) == 1 and ((file is not None and file[1]) or run.context.has(name)):
+                return data_sets.list_of(DataRecipe(data_sets.LIST, names))
         if file is None:
             return unknown(Reason("file", spelled(path), "it is not read"))
         place, text = file
@@ -95,15 +112,7 @@ def loaded(run: Interpreter, syntax: str, source: Value, omega: bool = False) ->
     return value
 
 
-def data_file(run: Interpreter, path: Value, text: str) -> Value | None:
-    """The rows of a JSON file that is too large for a config; None if it is not in the project."""
-    name, names = text_of_path(path), data_sets.names_of(path)
-    is_there = isinstance(name, str) and len(names) == 1 and (bool(text) or run.context.has(name))
-    return data_sets.list_of(DataRecipe(data_sets.LIST, names)) if is_there else None
-
-
 def locate(value: Value, file: LoadedFile, path: tuple[Any, ...]) -> None:
-    """Give the values of a loaded config their places in the file."""
     value.written = FilePlace(file, path)
     data = value.data
     inside = data.items.items() if isinstance(data, Mapping) else enumerate(data.items) if isinstance(data, Sequence) else ()
@@ -122,7 +131,6 @@ def entries(content: object, count: int) -> int:
 
 
 def values(path: str, text: str, syntax: str = "yaml", omega: bool = False) -> Any:
-    """The values of a content; unknown if its parser refuses it."""
     if len(text) > LARGEST:
         return REFUSED
     if syntax in ("toml", "json"):
@@ -167,7 +175,19 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         is_open = first is None and run.context.is_open
         if not isinstance(words, (list, tuple)) or None in words or is_open:
             return Value(Mapping({OPEN: True}, by_attribute=True))
-        return from_words([str(word) for word in words])
+        mapping = Mapping(None, by_attribute=True)
+        for word in map(str, words):
+            name, mark, text = word.lstrip("-").partition("=")
+            read = values("words", f"x: {text}", omega=True) if mark else None  # as OmegaConf reads it
+            inside, steps = mapping, name.split(".")
+            for step in steps[:-1]:
+                inner = inside.slots.get(step)
+                if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
+                    inner = inside.slots[step] = Value(Mapping(None, by_attribute=True))
+                inside = inner.data
+            inside.slots[steps[-1]] = wrapped(read["x"] if isinstance(read, dict) else REFUSED, True) if mark else unknown()
+        share_root(mapping, mapping)
+        return Value(mapping)
     if name in ("to_container", "to_object") and first is not None and isinstance(first.data, Mapping):
         return resolved(run, first)
     if name == "select" and len(given) > 1 and isinstance(given[1].data, str):
@@ -175,9 +195,7 @@ def omegaconf(run: Interpreter, name: str, given: Given) -> Value:
         for step in given[1].data.split("."):
             value = run.item(value, Value(step))
         return value
-    if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver"):
-        return Value(None)
-    return unknown()
+    return Value(None) if name in ("set_struct", "set_readonly", "resolve", "save", "register_new_resolver") else unknown()
 
 
 def structured(run: Interpreter, value: Value) -> Value:
@@ -205,7 +223,6 @@ def share_root(mapping: Mapping, root: Mapping) -> None:
 
 
 def merge_into(found: Mapping, other: Mapping) -> None:
-    """Take the keys of another config, mapping by mapping."""
     if other.is_open:
         for key in found.items:
             found.slots[key] = unknown(Reason("file", "another config"))
@@ -222,22 +239,6 @@ def merge_into(found: Mapping, other: Mapping) -> None:
             found.slots[key] = value
 
 
-def from_words(words: list[str]) -> Value:
-    mapping = Mapping(None, by_attribute=True)
-    for word in words:
-        name, mark, text = word.lstrip("-").partition("=")
-        value = values("words", f"x: {text}", omega=True) if mark else None  # as OmegaConf reads it
-        inside, steps = mapping, name.split(".")
-        for step in steps[:-1]:
-            inner = inside.slots.get(step)
-            if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
-                inner = inside.slots[step] = Value(Mapping(None, by_attribute=True))
-            inside = inner.data
-        inside.slots[steps[-1]] = wrapped(value["x"] if isinstance(value, dict) else REFUSED, True) if mark else unknown()
-    share_root(mapping, mapping)
-    return Value(mapping)
-
-
 def resolved(run: Interpreter, value: Value) -> Value:
     data = value.data
     if isinstance(data, Mapping):
@@ -245,3 +246,125 @@ def resolved(run: Interpreter, value: Value) -> Value:
     if isinstance(data, Sequence):
         return Value(Sequence([resolved(run, item) for item in data.items], data.kind))
     return value
+
+
+def overrides_of(context: Context) -> tuple[list[str] | None, list[str]]:
+    """The known words of a launch line, None if there may be others, and the keys that it sets to unknown values."""
+    words: list[str] = []
+    keys: list[str] = []
+    for word, spelled in zip(context.words, context.spelled or map(str, context.words), strict=True):
+        key, mark, _ = spelled.partition("=")
+        if word is not None:
+            words.append(word)
+        elif mark and UNKNOWN not in key:
+            keys.append(key.lstrip("+"))
+        else:
+            return None, []
+    return (None if context.is_open else words), keys
+
+
+def composed(run: Interpreter, folder: Value, name: Value, words: object, module: ProgramModule, unknown_keys: Iterable[str] = ()) -> Value:
+    if not isinstance(name.data, str) or not isinstance(folder.data, (str, type(None))) or not isinstance(words, (list, tuple)):
+        return unknown(Reason("file", "the config of Hydra"))
+    given = [word for word in words if word]
+    options, places = command_line.split(given)
+    named, path = name.data, folder.data or ""
+    for flag, value, _ in options:
+        named = value if flag in command_line.NAMES else named
+        path = value if flag in command_line.FOLDERS else path
+    here = posixpath.dirname(PROJECT + module.path.removeprefix("./"))
+    top = posixpath.join(here, path) if not path.startswith("\0") else path
+    try:
+        overrides = [parse_override(given[place]) for place in places]
+        files = ProjectFiles(run, top, overrides)
+        tree = compose(files, named.removesuffix(".yaml"), [files.lenient(override) for override in overrides])
+    except (OverrideError, CompositionError) as problem:
+        return unknown(Reason("file", str(problem)))
+    result = wrapped(tree.values, True)
+    for key in unknown_keys:
+        if "/" in key or isinstance(tree.values.get(key), dict):
+            return unknown(Reason("argument", "the file of Hydra's config that the launch line chooses"))
+        leave_open(result, key.split("."))
+    share_root(result.data, result.data)
+    return result
+
+
+def target_of(run: Interpreter, config: Value, named: Named) -> tuple[str, dict[Any, Value]]:
+    """The class that Hydra makes an object of for a config, empty if it is unknown, and its arguments: the other keys, and those of the
+    call.
+
+    Source: hydra-core 1.3.2 hydra/_internal/instantiate/_instantiate2.py (instantiate, instantiate_node).
+    """
+    mapping = resolved(run, config).data
+    keys = {**mapping.items, **named} if isinstance(mapping, Mapping) else {}
+    target = keys.get(TARGET)
+    if target is None or not isinstance(target.data, str) or not keys.keys().isdisjoint(NO_OBJECT):
+        return "", {}
+    arguments = {key: unknown() if makes_objects(value) else value for key, value in keys.items() if key not in FOR_HYDRA}
+    if mapping.has_unknown_keys:
+        arguments[None] = unknown()
+    return target.data, arguments
+
+
+def makes_objects(value: Value) -> bool:
+    inner = value.data
+    parts = inner.items.values() if isinstance(inner, Mapping) else inner.items if isinstance(inner, Sequence) else ()
+    return (isinstance(inner, Mapping) and TARGET in inner.slots) or any(map(makes_objects, parts))
+
+
+def leave_open(config: Value, path: list[str]) -> None:
+    for step in path[:-1]:
+        inner = config.data.slots.get(step) if isinstance(config.data, Mapping) else None
+        if not isinstance(inner, Value) or not isinstance(inner.data, Mapping):
+            return
+        config = inner
+    if isinstance(config.data, Mapping):
+        config.data.slots[path[-1]] = unknown(Reason("argument", "a word of the launch line"))
+
+
+@lru_cache(MOST_FILES)
+def composed_values(path: str, text: str) -> ConfigValue:
+    """The values of a config file, which many launch lines compose with others."""
+    read: ConfigValue = values(path, text, "yaml", omega=True)
+    return {} if read is None else read
+
+
+class ProjectFiles:
+    """The repository of a composition: the config files below a folder of the project."""
+
+    def __init__(self, run: Interpreter, top: str, overrides: list[HydraOverride]) -> None:
+        self._run = run
+        self._top = top
+        self._groups = {
+            override.key
+            for override in overrides
+            if isinstance(override.value, str) and self._found(f"{override.key}/{override.value.removesuffix('.yaml')}")
+        }
+
+    def load(self, path: str) -> Source | None:
+        found = self._found(path.removesuffix(".yaml"))
+        if found is None:
+            return None
+        values = composed_values(*found)
+        defaults = values.get("defaults", []) if isinstance(values, dict) else None
+        if not isinstance(values, dict) or not isinstance(defaults, list):
+            raise CompositionError(f"`{path}.yaml` of Hydra's config is not understood")
+        first = found[1].lstrip().partition("\n")[0]
+        package = first.split()[-1] if first.startswith("# @package") else None
+        values = {key: value for key, value in values.items() if key != "defaults"}
+        return Source(found[0], values, defaults, PACKAGES.get(package, package) if package else None)
+
+    def is_group(self, path: str) -> bool:
+        return path in self._groups
+
+    def options(self, group: str) -> list[str]:
+        """None: the project's folders are not listed here."""
+        return []
+
+    def lenient(self, override: HydraOverride) -> HydraOverride:
+        """An override of a value as one that never fails: whether the program accepts it is not judged here."""
+        return changed(override, sign=FORCE) if override.sign in (ADD, CHANGE) and not self.is_group(override.key) else override
+
+    def _found(self, path: str) -> tuple[str, str] | None:
+        full = posixpath.normpath(f"{self._top.removeprefix(PROJECT)}/{path}.yaml")
+        return self._run.context.content(PROJECT + full if self._top.startswith(PROJECT) else full)

@@ -1,4 +1,4 @@
-"""Calls that build a trainer's arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses.
+"""Calls that build a trainer or its arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses, `Trainer(...)`.
 
 Source: transformers 5.23.0 training_args.py (a dataclass: every field is a parameter of `__init__`, `output_dir` the first one),
 trl 1.16.0 trainer/*_config.py.
@@ -11,15 +11,14 @@ import ast
 from cfglint.evaluate import Unknown
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, Field, ProgramFacts
-from cfglint.launch.programs import hydra, unsloth
+from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.documents import set_later
 from cfglint.launch.programs.modules import Definition, External, targets_of
 from cfglint.launch.programs.objects import plain
-from cfglint.launch.programs.parsers import Construction
+from cfglint.launch.programs.parsers import Construction, unread_at, unread_call
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, AcceleratorCall, BuiltCall, Scope, dotted, keyword, value_of
-from cfglint.launch.programs.unread import unread_at, unread_call
 from cfglint.source.annotations import Collection, Container, Iterator
 from cfglint.source.record import changed
 
@@ -90,8 +89,7 @@ class Constructor(BuiltCall):
         )
 
     def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
-        """The fields that code sets after the call, or that a subclass sets in its own methods; not in the code that was evaluated."""
-        names = self._names()
+        names = self.names
         for scope in scopes:
             for node in scope.nodes:
                 if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in evaluated:
@@ -107,16 +105,13 @@ class Constructor(BuiltCall):
             if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef):
                 yield from assigned_fields(cls.node)
 
-    def _names(self) -> set[str]:
+    @property
+    def names(self) -> set[str]:
+        """The names and attributes that the result is assigned to."""
         return {part for target in targets_of(self.scope.module.parent(self.call)) for part in dotted(target)[-1:]}
 
-    @property
-    def is_discarded(self) -> bool:
-        return isinstance(self.scope.module.parent(self.call), ast.Expr) or self._names() == {"_"}
-
     def _is_copied(self, scopes: list[Scope]) -> bool:
-        """Whether code creates other arguments from these, or changes them all at once."""
-        names = self._names()
+        names = self.names
         for call in (call for scope in scopes for call in scope.calls()):
             path, first = dotted(call.func), call.args[0] if call.args else None
             if ".".join(path) in COPIES and isinstance(first, ast.Name) and first.id in names:
@@ -150,11 +145,11 @@ def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Const
             return []
     calls = ((scope, call) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
     found = [made for scope, call in calls for made in constructor(scope, call)]
-    return [made for made in found if not made.is_discarded] or found
+    kept = [made for made in found if made.names != {"_"} and not isinstance(made.scope.module.parent(made.call), ast.Expr)]
+    return kept or found
 
 
 def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
-    """A call as a constructor, if it can be analysed."""
     resolved = scope.resolve(call.func)
     if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
         return
@@ -165,11 +160,6 @@ def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
         lines = (line for cls in classes if isinstance(cls, ast.ClassDef) for line in cls.body)
         made.complete = dataclass.complete and not any(isinstance(line, FUNCTIONS) and line.name in OWN_INIT for line in lines)
         yield made
-
-
-def instantiations(scopes: list[Scope]) -> set[ast.Call]:
-    resolved = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
-    return {call for call, named in resolved if isinstance(named, External) and named.name in hydra.INSTANTIATING}
 
 
 def trainers(scopes: list[Scope]) -> tuple[set[str], set[str]]:

@@ -27,18 +27,13 @@ class Context:
         spelled: tuple[str, ...] = (),
         exists: Callable[[str], bool | None] = lambda path: None,
     ) -> None:
-        self.words = words
-        self.is_open = is_open
+        self.words, self.is_open = words, is_open
         self.environment = environment or {}
-        self.gpus = gpus
-        self.read = read
-        self.folders = folders
-        self.exists = exists
+        self.gpus, self.read, self.folders, self.exists = gpus, read, folders, exists
         self.spelled = spelled  # the words with a mark in the place of unknown parts
         self.files: list[str] = []  # the files of the project that were read
 
     def variable(self, name: str) -> str | None:
-        """A variable of the environment; None if it is not known."""
         return self.environment.get(name)
 
     def changed(self, **parts: Any) -> Context:
@@ -58,14 +53,12 @@ class Context:
         return place, found[place]
 
     def places(self, path: str) -> list[str]:
-        """Where a file of the project that the program names may be."""
         inside = path.removeprefix(PROJECT)
         if inside.startswith("~") or "\0" in inside or (inside == path and os.path.isabs(inside)):
             return []
         return [os.path.normpath(os.path.join(folder, inside)) for folder in (("",) if inside != path else self.folders)]
 
     def has(self, path: str) -> bool:
-        """Whether a file that the program names is in the project, however large it is."""
         return any(self.exists(place) or self.read(place) is not None for place in self.places(path))
 
 

@@ -87,8 +87,7 @@ class RowCount(Opaque):
 
     def __init__(self, recipe: DataRecipe, expression: tuple[ConfigValue, ...] = COUNT) -> None:
         super().__init__("len")
-        self.recipe = recipe
-        self.expression = expression
+        self.recipe, self.expression = recipe, expression
 
 
 def external(name: str, given: Given, named: Named) -> Value | None:
@@ -114,7 +113,6 @@ def external(name: str, given: Given, named: Named) -> Value | None:
 
 
 def made_of(kind: str, given: Value) -> Value | None:
-    """The data set of `Dataset.from_list(rows)` and its kin; None if it is unknown."""
     if kind in BUILDERS:
         names = names_of(given)
         return Value(DataSet(DataRecipe(kind, names))) if names else None
@@ -127,7 +125,6 @@ def made_of(kind: str, given: Value) -> Value | None:
 
 
 def loaded(given: Given, named: Named) -> Value | None:
-    """The data set of `load_dataset`, or a mapping of its splits."""
     builder = plain(given[0] if given else named.get("path", NONE))
     files, field, split = named.get("data_files", NONE), plain(named.get("field", NONE)), plain(named.get("split", NONE))
     part = plain(given[1] if len(given) > 1 else named.get("name", NONE))
@@ -203,7 +200,6 @@ def joined(*parts: DataRecipe) -> DataRecipe:
 
 
 def list_of(recipe: DataRecipe) -> Value:
-    """A list with one entry for each row."""
     sequence = Sequence()
     sequence.slots[OPEN] = recipe
     return Value(sequence)
@@ -241,13 +237,23 @@ def entry(value: Value, key: Value) -> Value | None:
 
 
 def method(data: Container, name: str, given: Given, named: Named) -> Value | None:
-    """The data set that a method gives; None if nothing is known of its rows."""
     if isinstance(data, DataSplits):
         made = {key: method(data_set, name, given, named) for key, data_set in data.splits.items()}
         sets = {key: value.data for key, value in made.items() if value is not None and isinstance(value.data, DataSet)}
         return Value(DataSplits(sets)) if sets and len(sets) == len(made) else None
     if isinstance(data, Table):
-        return method_of_table(data, name, given, named)
+        if plain(named.get("inplace", NONE)) not in (None, False):
+            data.slots[OPEN] = True
+            return None
+        if name in AS_LIST:
+            return list_of(data.recipe)
+        by_column = "columns" in named or plain(named.get("axis", NONE)) in (1, "columns")
+        if name in SAME_TABLE or (name == "drop" and by_column) or (name == "sample" and plain(named.get("frac", NONE)) == 1):
+            return Value(data)
+        if name in ("head", "sample") and "frac" not in named:
+            rows = given[0] if given else named.get("n", Value(HEAD if name == "head" else 1))
+            return upto(data, rows)
+        return then(data, "filter", None) if name in FEWER else None
     if not isinstance(data, DataSet):
         return None
     if name in SAME_ROWS:
@@ -276,23 +282,7 @@ def method(data: Container, name: str, given: Given, named: Named) -> Value | No
     return None
 
 
-def method_of_table(data: Table, name: str, given: Given, named: Named) -> Value | None:
-    if plain(named.get("inplace", NONE)) not in (None, False):
-        data.slots[OPEN] = True
-        return None
-    if name in AS_LIST:
-        return list_of(data.recipe)
-    by_column = "columns" in named or plain(named.get("axis", NONE)) in (1, "columns")
-    if name in SAME_TABLE or (name == "drop" and by_column) or (name == "sample" and plain(named.get("frac", NONE)) == 1):
-        return Value(data)
-    if name in ("head", "sample") and "frac" not in named:
-        rows = given[0] if given else named.get("n", Value(HEAD if name == "head" else 1))
-        return upto(data, rows)
-    return then(data, "filter", None) if name in FEWER else None
-
-
 def table(function: str, given: Given, named: Named) -> Value | None:
-    """A table that pandas reads from a file; None for other functions, and for a part of a file."""
     names = names_of(given[0]) if given else ()
     if function not in TABLES or len(names) != 1 or None in named or named.keys() & {"nrows", "skiprows", "chunksize", "header", "orient"}:
         return None
@@ -314,7 +304,6 @@ def split_in_two(data: DataSet, test: Value, train: Value) -> list[DataSet]:
 
 
 def divided(given: Given, named: Named) -> Value | None:
-    """The lists or tables of scikit-learn's `train_test_split`, two for each that it is given."""
     values: list[Value] = []
     for value in given:
         recipe = recipe_of(value)
@@ -357,7 +346,6 @@ def part_of(value: Value, bounds: list[Value]) -> Value | None:
 
 
 def length_of(value: Value) -> Value | None:
-    """The number of rows, as an expression; None if they are not those of files."""
     recipe = recipe_of(value) if not is_closed_list(value) else None
     return Value(RowCount(recipe)) if recipe is not None else None
 
@@ -377,7 +365,6 @@ def calculated(operation: str, *given: Value) -> Value | None:
 
 
 def comprehended(iterated: Value, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value | None:
-    """The list that is made of the lines of a file, or of rows, one of each; None for other lists."""
     only, parsed = node.generators[0], parses_lines(node.elt)
     recipe = rows_through(iterated, parsed) if len(node.generators) == 1 and not isinstance(node, ast.SetComp) else None
     if recipe is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import partial
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
@@ -23,19 +22,12 @@ MOST_SOURCES = 4  # numbers that a value is computed from, of which `fix` tries 
 
 
 def call_document(call: BuiltCall, program: ProgramFacts, evaluated: Evaluated) -> ProgramCall:
-    """The document of a call that builds arguments, or of the mapping that is passed to an engine."""
     made = evaluated.call(call)
     document = document_of_engine(made, call.node) if call.kind == "deepspeed" else document_of_call(made, program, call.settable)
     for repeated_keyword in made.module.repeated_keywords:
         message = f"keyword argument repeated: {repeated_keyword.arg}"
-        document.problems.append(
-            Problem(
-                *made.module.offsets.span(repeated_keyword),
-                message,
-                exception=f"SyntaxError: {message}",
-                remedy=f"remove one `{repeated_keyword.arg}`",
-            )
-        )
+        span, remedy = made.module.offsets.span(repeated_keyword), f"remove one `{repeated_keyword.arg}`"
+        document.problems.append(Problem(*span, message, exception=f"SyntaxError: {message}", remedy=remedy))
     return document
 
 
@@ -71,7 +63,10 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
     key_node = key_of(name, key, offsets)
     if isinstance(key, ast.keyword):
         document.ends[name] = offsets.span(key)[1]
-    expression = key.value if isinstance(key, ast.keyword) else value_of_key(key, made) if isinstance(key, ast.Constant) else key
+    expression = key.value if isinstance(key, ast.keyword) else key
+    above = made.module.parent(key) if isinstance(key, ast.Constant) else None
+    if isinstance(above, ast.Dict) and key in above.keys:
+        expression = above.values[above.keys.index(key)]
     span = offsets.span(expression) if isinstance(expression, ast.expr) else (key_node.start, key_node.end)
     content = put(document, key_node, value, value.node if value.module is made.module else None, span, offsets)
     if isinstance(content, Unknown):
@@ -83,13 +78,12 @@ def add(document: CallDocument, name: str, key: ast.AST, value: Value, made: Mad
         if elsewhere is not None:
             document.elsewhere[name] = elsewhere
         elif type(content) is int:
-            document.computed[name] = [each for each in map(partial(place_of_source, document), leaves_of(value)) if each is not None]
+            document.computed[name] = places_of_sources(document, value)
     if value.argument and value.argument in program.fields:
         document.borrowed[name] = value.argument
 
 
 def put(document: CallDocument, key: Node, value: Value, written: ast.expr | None, span: tuple[int, int], offsets: Offsets) -> Any:
-    """Add a value at the literal that it is written as, else at the span of the expression that gives it; return its content."""
     content = plain(value)
     if isinstance(content, Unknown):
         line = document.position(span[0])[0]
@@ -118,31 +112,32 @@ def place_elsewhere(call: CallDocument, name: str, is_keyword: bool, value: Valu
     return place_of_literal(call, name, value.node, value.module, content)
 
 
-def leaves_of(value: Value) -> list[Value]:
-    """The integers that a computed number comes from, each once; empty if there are too many to be edited by turns."""
-    values: list[Value] = []
+def places_of_sources(call: CallDocument, value: Value) -> list[Written]:
+    """The places of the integers that a computed number comes from, each once, under the names that they are assigned to; none if there
+    are too many to be edited by turns.
+    """
+    integers: list[Value] = []
     seen: set[int] = set()
     left = [*reversed(value.sources)]
     while left:
-        each = left.pop()
-        if id(each) in seen:
+        source = left.pop()
+        if id(source) in seen:
             continue
-        seen.add(id(each))
-        if each.sources:
-            left += reversed(each.sources)
-        elif type(each.data) is int:
-            values.append(each)
-    return values if len(values) <= MOST_SOURCES else []
-
-
-def place_of_source(call: CallDocument, value: Value) -> Written | None:
-    """The place of an integer that a value is computed from, under the name that it is assigned to."""
-    if value.module is None or value.node is None:
-        return None
-    above = value.module.parent(value.node)
-    target = above.targets[0] if isinstance(above, ast.Assign) else getattr(above, "target", None)
-    name = value.argument or getattr(above, "arg", None) or (target.id if isinstance(target, ast.Name) else ast.unparse(value.node))
-    return place_elsewhere(call, str(name), True, value, value.data)
+        seen.add(id(source))
+        if source.sources:
+            left += reversed(source.sources)
+        elif type(source.data) is int:
+            integers.append(source)
+    places: list[Written | None] = []
+    for source in integers if len(integers) <= MOST_SOURCES else ():
+        if source.module is not None and source.node is not None:
+            above = source.module.parent(source.node)
+            target = above.targets[0] if isinstance(above, ast.Assign) else getattr(above, "target", None)
+            name = (
+                source.argument or getattr(above, "arg", None) or (target.id if isinstance(target, ast.Name) else ast.unparse(source.node))
+            )
+            places.append(place_elsewhere(call, str(name), True, source, source.data))
+    return [place for place in places if place is not None]
 
 
 def place_of_literal(call: CallDocument, name: str, node: ast.expr, module: ProgramModule, content: object) -> Written:
@@ -165,11 +160,6 @@ def key_of(name: str, key: ast.AST, offsets: Offsets) -> Node:
     if isinstance(key, ast.Constant) and key.value == name:
         return Node(SCALAR, start, end, name, offsets.source(start, end)[:1])
     return Node(SCALAR, start, end, name)
-
-
-def value_of_key(key: ast.AST, made: MadeCall) -> ast.AST:
-    above = made.module.parent(key)
-    return above.values[above.keys.index(key)] if isinstance(above, ast.Dict) and key in above.keys else key
 
 
 def computed_node(content: object, start: int, end: int) -> Node:
@@ -210,7 +200,6 @@ def is_unknown_config(call: MadeCall) -> bool:
 
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:
-    """The mapping that is passed to `deepspeed.initialize` as a document; a key whose value has unknown parts is unknown."""
     config = given_mapping(call) or Value(Mapping())
     module = call.module
     offsets = module.offsets

@@ -62,7 +62,7 @@ ORDERED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate them
+EXPRESSIONS = {each: f"_{each.__name__.lower()}" for each in ast.expr.__subclasses__()}  # the methods that evaluate the others
 TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "list", "dict", "tuple", "set"))
 ALWAYS_TRUE = (Function, Class, ModuleObject, Instance, External, FilePath, OpenFile, Built)
 
@@ -77,8 +77,7 @@ class Expressions:
     alternatives: Callable[[ast.AST, list[Callable[[], Value]]], list[Value]]  # of expressions of which only one is evaluated
 
     def __init__(self, modules: Modules, budget: Budget) -> None:
-        self.modules = modules
-        self.budget = budget
+        self.modules, self.budget = modules, budget
         self.journal: list[tuple[Slots, Any, Any]] = []
         self.environment = Mapping()  # the variables that the program sets
         self.stores: set[ast.AST] = set()  # the assignments to attributes, and the calls of `setattr`, that were evaluated
@@ -86,7 +85,6 @@ class Expressions:
     # -- changes
 
     def extend(self, data: Sequence, items: Iterable[Value], is_open: bool = False) -> None:
-        """Add items to a list; those of one that becomes too long are unknown."""
         values = (*data.items, *items)
         self.write(data.slots, ITEMS, values[:LONGEST])
         if is_open or len(values) > LONGEST:
@@ -138,23 +136,34 @@ class Expressions:
 
     def evaluate(self, node: ast.expr, frame: Frame) -> Value:
         self.budget.spend()
-        if isinstance(node, ast.Constant):
-            return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
-        method = getattr(self, EXPRESSIONS[type(node)], None)
-        value: Value = method(node, frame) if method is not None else unknown()
-        if isinstance(value.data, Unknown):
-            data = value.data
+        match node:
+            case ast.Constant():
+                return Value(node.value, node, frame.module) if isinstance(node.value, PLAIN) else unknown()
+            case ast.Name():
+                value = self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
+            case ast.Attribute():
+                value = self.attribute(self.evaluate(node.value, frame), node.attr)
+            case ast.BinOp():
+                value = self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
+            case ast.Lambda():
+                value = Value(Function(node, frame))
+            case ast.Await():
+                value = self.evaluate(node.value, frame)
+            case ast.NamedExpr():
+                value = self.evaluate(node.value, frame)
+                self.write(frame.slots, node.target.id, value)
+            case _:
+                method = getattr(self, EXPRESSIONS[type(node)], None)
+                value = method(node, frame) if method is not None else unknown()
+        data = value.data
+        if isinstance(data, Unknown):
             if not data.reasons or not all(reason.line for reason in data.reasons):
                 reasons = [reason.at(frame.module.path, node.lineno) for reason in data.reasons] or [Computed(node, frame.module)]
                 value.data = Choice(data.options, *reasons) if isinstance(data, Choice) else Unknown(*reasons)
             value.node = value.node or node
         return value
 
-    def _name(self, node: ast.Name, frame: Frame) -> Value:
-        return self.lookup(node.id, frame) or unknown(Reason("program", f"`{node.id}`", "nothing assigns it"))
-
     def lookup(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name, as Python finds it; None if no code that was evaluated assigns it."""
         inside: Frame | None = frame
         while inside is not None:
             value: Value | None = inside.slots.get(name)
@@ -162,9 +171,6 @@ class Expressions:
                 return value
             inside = inside.closure
         return self.global_name(name, frame)
-
-    def _attribute(self, node: ast.Attribute, frame: Frame) -> Value:
-        return self.attribute(self.evaluate(node.value, frame), node.attr)
 
     def attribute(self, owner: Value, name: str) -> Value:
         data = owner.data
@@ -198,7 +204,6 @@ class Expressions:
         return Value(Method(owner, name)) if owner.known else unknown_from(owner)
 
     def of_instance(self, data: Instance, owner: Value, name: str) -> Value:
-        """An attribute of an object of the program's own classes."""
         slot = data.slots.get(name)
         if isinstance(slot, Value):
             return slot
@@ -212,7 +217,6 @@ class Expressions:
         return inherited if inherited is not None and isinstance(inherited.data, Function) else unknown()
 
     def of_class(self, made_of: Class, name: str, owner: Value | None) -> Value | None:
-        """An attribute that a class or one of its bases defines, bound to an object."""
         for each in made_of.line():
             if not isinstance(each, Class):
                 return None
@@ -249,7 +253,6 @@ class Expressions:
         return self.item(owner, self.evaluate(node.slice, frame))
 
     def item(self, owner: Value, key: Value) -> Value:
-        """The value behind a key or a position."""
         data = owner.data
         if isinstance(data, Choice):
             return one_of([self.item(value, key) for value in owner.objects if isinstance(value.data, Container)], *data.reasons)
@@ -272,9 +275,7 @@ class Expressions:
             return unknown()
         if isinstance(data, Sequence) and not data.is_open and -len(data.items) <= key.data < len(data.items):
             return data.items[key.data]
-        if isinstance(data, str) and -len(data) <= key.data < len(data):
-            return Value(data[key.data])
-        return unknown()
+        return Value(data[key.data]) if isinstance(data, str) and -len(data) <= key.data < len(data) else unknown()
 
     def interpolated(self, value: Value, inside: Mapping, depth: int = 0) -> Value:
         """The value of a key of an OmegaConf config, in which `${a.b}` refers to another key."""
@@ -293,11 +294,7 @@ class Expressions:
             at = slot.data if slot is not None else None
         return self.interpolated(slot, inside, depth + 1) if slot is not None else unknown()
 
-    def _binop(self, node: ast.BinOp, frame: Frame) -> Value:
-        return self.operated(node.op, self.evaluate(node.left, frame), self.evaluate(node.right, frame))
-
     def operated(self, operation: ast.operator, left: Value, right: Value) -> Value:
-        """The result of an operation with two values."""
         one, other = left.data, right.data
         if not left.known or not right.known:
             return with_unknown(operation, left, right)
@@ -497,17 +494,6 @@ class Expressions:
         except (ValueError, TypeError):
             return unknown()
 
-    def _lambda(self, node: ast.Lambda, frame: Frame) -> Value:
-        return Value(Function(node, frame))
-
-    def _namedexpr(self, node: ast.NamedExpr, frame: Frame) -> Value:
-        value = self.evaluate(node.value, frame)
-        self.write(frame.slots, node.target.id, value)
-        return value
-
-    def _await(self, node: ast.Await, frame: Frame) -> Value:
-        return self.evaluate(node.value, frame)
-
     # -- comprehensions
 
     def _listcomp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
@@ -637,7 +623,6 @@ class Expressions:
 
 
 def are_parameters(value: Value) -> bool:
-    """Whether a value stands for the parameters of a class outside of the program."""
     return isinstance(value.data, External) and value.data.name.endswith(PARAMETERS)
 
 

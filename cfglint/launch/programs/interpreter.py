@@ -67,7 +67,9 @@ DEEPEST = 30  # calls within calls
 MOST_RECURSIVE = 8  # calls of one function within itself with known arguments, as one that goes through a config does
 SCHEDULES = "SchedulerType"  # an Enum of transformers and diffusers, whose members are strings in lower case
 PATH_PARTS = {"os.pardir": "..", "os.path.pardir": "..", "os.curdir": ".", "os.path.curdir": ".", "os.sep": "/", "os.path.sep": "/"}
-STATEMENTS = {each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()}  # the methods that evaluate them
+STATEMENTS = {
+    each: f"_do_{each.__name__.lower()}" for each in ast.stmt.__subclasses__()
+}  # the methods that evaluate those with a body or a target
 BUILTINS = frozenset(dir(builtins))
 
 
@@ -103,6 +105,7 @@ class Interpreter(Branches):
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
+        self.is_complete = False
         self.goes_on = False  # whether an exception that the program raises does not end it
         self.trial = 0  # depth of evaluations that are repeated, in which calls are not recorded
         self.active: list[ast.AST] = []  # the functions that are evaluated at the moment
@@ -131,7 +134,6 @@ class Interpreter(Branches):
         return self.argv
 
     def variable(self, name: Value) -> Value:
-        """A variable of the environment: unknown, unless it is given."""
         if not isinstance(name.data, str):
             return unknown()
         slot, outside = self.environment.slots.get(name.data), self.context.variable(name.data)
@@ -145,13 +147,18 @@ class Interpreter(Branches):
 
     # -- modules
 
-    def run_main(self, module: ProgramModule, entry: str = "") -> None:
-        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one."""
+    def run_main(self, module: ProgramModule, entry: str = "") -> bool:
+        """Evaluate the top level of the program, then its `entry`, a function that a command calls, if it has one; whether to the end."""
         frame = self.frames[module.path] = self._frame(module, module.path if entry else "__main__")
-        with contextlib.suppress(Signal, RecursionError):
-            self.block(module.tree.body, frame)
-            if entry in frame.slots:
-                self.called(frame.slots[entry], [], {}, module.tree)
+        try:
+            with contextlib.suppress(Signal, RecursionError):
+                self.block(module.tree.body, frame)
+                if entry in frame.slots:
+                    self.called(frame.slots[entry], [], {}, module.tree)
+        except Exhausted:
+            return False
+        self.is_complete = True
+        return True
 
     def _frame(self, module: ProgramModule, name: str) -> Frame:
         frame = Frame(module)
@@ -159,14 +166,11 @@ class Interpreter(Branches):
         return frame
 
     def module_frame(self, module: ProgramModule) -> Frame:
-        """The names of a module of the project, whose top level is evaluated the first time."""
         if module.path in self.frames:
             self.entered.append(module.path)
             return self.frames[module.path]
         has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
-        if not self.shares or has_state:
-            return self.evaluated_module(module)
-        return SHARED.frame(self, module)
+        return self.evaluated_module(module) if not self.shares or has_state else SHARED.frame(self, module)
 
     def evaluated_module(self, module: ProgramModule) -> Frame:
         frame = self.frames[module.path] = self._frame(module, module.path)
@@ -183,7 +187,6 @@ class Interpreter(Branches):
         return frame
 
     def of_package(self, name: str) -> Value:
-        """A module, a definition of the project, or a name of a package, by its dotted name."""
         first = name.partition(".")[0]
         if name == "sys.argv":
             return self.words()
@@ -203,7 +206,6 @@ class Interpreter(Branches):
         return Value(external(name))
 
     def global_name(self, name: str, frame: Frame) -> Value | None:
-        """The value of a name that a module takes from an `import *`, or of a function of Python."""
         for star in frame.top.module.stars:
             module = self.modules.named(star) if star.partition(".")[0] not in FRAMEWORKS else None
             if module is not None and module is not frame.top.module:
@@ -219,21 +221,35 @@ class Interpreter(Branches):
     def block(self, body: list[ast.stmt], frame: Frame) -> None:
         for node in body:
             self.budget.spend()
-            method = getattr(self, STATEMENTS[type(node)], None)
-            if method is not None:
-                method(node, frame)
-
-    def _do_expr(self, node: ast.Expr, frame: Frame) -> None:
-        self.evaluate(node.value, frame)
+            match node:
+                case ast.Expr():
+                    self.evaluate(node.value, frame)
+                case ast.AnnAssign():
+                    if node.value is not None:
+                        self.assign(node.target, self.evaluate(node.value, frame), frame)
+                case ast.Global():
+                    frame.globals.update(node.names)
+                case ast.Return():
+                    raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
+                case ast.Break():
+                    raise Break
+                case ast.Continue():
+                    raise Continue
+                case ast.Raise():
+                    if not self.goes_on:
+                        raise End
+                case ast.Assert():
+                    if self.holds(node.test, frame) is False and not self.goes_on:
+                        raise End
+                case _:
+                    method = getattr(self, STATEMENTS[type(node)], None)
+                    if method is not None:
+                        method(node, frame)
 
     def _do_assign(self, node: ast.Assign, frame: Frame) -> None:
         value = self.evaluate(node.value, frame)
         for target in node.targets:
             self.assign(target, value, frame)
-
-    def _do_annassign(self, node: ast.AnnAssign, frame: Frame) -> None:
-        if node.value is not None:
-            self.assign(node.target, self.evaluate(node.value, frame), frame)
 
     def _do_augassign(self, node: ast.AugAssign, frame: Frame) -> None:
         before = self.evaluate(node.target, frame)
@@ -258,9 +274,6 @@ class Interpreter(Branches):
                 else:
                     self.opened(owner)
 
-    def _do_global(self, node: ast.Global, frame: Frame) -> None:
-        frame.globals.update(node.names)
-
     def _do_nonlocal(self, node: ast.Nonlocal, frame: Frame) -> None:
         for name in node.names:
             above = frame.closure
@@ -268,23 +281,6 @@ class Interpreter(Branches):
                 above = above.closure
             if above is not None:
                 self.write(above.slots, name, unknown())
-
-    def _do_return(self, node: ast.Return, frame: Frame) -> None:
-        raise Return(self.evaluate(node.value, frame) if node.value is not None else NONE)
-
-    def _do_raise(self, node: ast.Raise, frame: Frame) -> None:
-        if not self.goes_on:
-            raise End
-
-    def _do_break(self, node: ast.Break, frame: Frame) -> None:
-        raise Break
-
-    def _do_continue(self, node: ast.Continue, frame: Frame) -> None:
-        raise Continue
-
-    def _do_assert(self, node: ast.Assert, frame: Frame) -> None:
-        if self.holds(node.test, frame) is False and not self.goes_on:
-            raise End
 
     def _do_if(self, node: ast.If, frame: Frame) -> None:
         value = self.evaluate(node.test, frame)
@@ -383,7 +379,6 @@ class Interpreter(Branches):
         self._leave(signal, goes_on, ways, node, frame)
 
     def _lists_filled(self, node: ast.For | ast.AsyncFor, value: Value, frame: Frame) -> list[tuple[Sequence, DataRecipe]]:
-        """The lists that a loop through rows adds a row to in its turns, with the rows that they have then."""
         parsed = isinstance(value.data, OpenFile) and parses_lines(*node.body)
         rows = data_sets.rows_through(value, parsed)
         if rows is None:
@@ -404,7 +399,6 @@ class Interpreter(Branches):
         return lists
 
     def _signal(self, body: list[ast.stmt], frame: Frame) -> Signal | None:
-        """Evaluate statements: the signal that ended them."""
         try:
             self.block(body, frame)
         except Signal as signal:

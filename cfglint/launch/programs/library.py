@@ -1,4 +1,5 @@
-"""What the calls of Python's own functions and of libraries give, as far as it is known without running them.
+"""What the calls of Python's own functions, of libraries and of the methods of their objects give, as far as it is known without running
+them.
 
 Assumed is what is assumed of every launch: H100 cards, and one process for each GPU.
 """
@@ -9,20 +10,25 @@ import ast
 import os
 import posixpath
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import any_or_all
-from cfglint.launch.programs import config_files, data_sets, line_parsers, loop_objects
+from cfglint.launch.programs import config_files, data_sets, line_parsers, training_loops
 from cfglint.launch.programs.branches import End, Quit
-from cfglint.launch.programs.calculation import short
+from cfglint.launch.programs.calculation import is_wide, short
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
+from cfglint.launch.programs.line_parsers import ClassParser, LineParser
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
+    CALLBACKS,
+    IS_TRAINED,
     ITEMS,
+    LONGEST,
     NONE,
     OPEN,
     PLAIN,
     PROJECT,
+    RESUMES,
     STREAMED,
     STREAMED_SPLITS,
     Built,
@@ -32,7 +38,9 @@ from cfglint.launch.programs.objects import (
     Function,
     Given,
     Instance,
+    LoopObject,
     Mapping,
+    Method,
     Named,
     Opaque,
     OpenFile,
@@ -71,14 +79,26 @@ BY_ATTRIBUTE = (
     *("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict"),
     *("munchify", "fromDict"),
 )
-
 GPUS = Reason("machine", "the number of GPUs")
 NO_DEFAULT = Reason("argument", "a field without a default")
+STREAM_METHODS = frozenset(  # of a streamed data set, whose result is one again
+    (
+        *("map", "filter", "shuffle", "take", "skip", "with_format", "cast", "cast_column"),
+        *("rename_column", "rename_columns", "remove_columns", "select_columns"),
+    )
+)
+LARGEST_COPY = 1_000_000  # characters that a replacement may make
+STRING_METHODS = frozenset(
+    (
+        *("lower", "upper", "strip", "lstrip", "rstrip", "split", "rsplit", "replace", "startswith", "endswith", "title", "capitalize"),
+        *("format", "removeprefix", "removesuffix", "partition", "rpartition", "zfill", "isdigit", "find", "count", "isnumeric"),
+    )
+)
 
 
-def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value:
+def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     package, _, last = name.rpartition(".")
-    passed = loop_objects.passed_on(name, given)
+    passed = training_loops.passed_on(name, given)
     if passed is not None:
         return passed
     if name == "builtins.next" and given:
@@ -129,10 +149,8 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         if loaded is not None:
             return loaded
     value = config_files.external(run, name, given)
-    value = line_parsers.external(run, name, given, named, node) if value is None else value
-    if value is not None:
-        return value
-    return Value(Opaque(name))
+    value = line_parsers.external(run, name, given, named) if value is None else value
+    return value if value is not None else Value(Opaque(name))
 
 
 def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
@@ -175,13 +193,10 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
                 run.write(slots, key, unknown(Reason("program", "what `exec` may assign")))
     if name in ("print", "exec"):
         return NONE
-    if name == "object":
-        return Value(Instance())
-    return unknown()
+    return Value(Instance()) if name == "object" else unknown()
 
 
 def evaluated_literal(value: Value) -> Value:
-    """The result of `ast.literal_eval`, which raises an exception for what is no literal."""
     try:
         literal_eval = ast.literal_eval(value.data)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -383,7 +398,6 @@ def path_of(given: Given) -> Value:
 
 
 def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
-    """A copy of a container and of all that is in it; what is in it twice is one object in the copy, too."""
     data, found = value.data, known if known is not None else {}
     if not isinstance(data, (Mapping, Sequence, Instance, Built)):
         return value
@@ -397,7 +411,6 @@ def deep_copy(value: Value, known: dict[int, Value] | None = None) -> Value:
 
 
 def shallow_copy(value: Value) -> Value:
-    """A copy of a container with the same content; other values are their own copies."""
     data = value.data
     copy: Mapping | Sequence | Instance | Built
     if isinstance(data, Mapping):
@@ -416,7 +429,6 @@ def shallow_copy(value: Value) -> Value:
 
 
 def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """`field`, `fields`, `asdict`, `replace` of dataclasses, pydantic and attrs."""
     if name in ("field", "Field", "HfArg", "ib", "attrib", "Factory"):
         if "default" in named:
             return named["default"]
@@ -429,7 +441,16 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     if name == "fields" and isinstance(first, External):
         return Value(External(first.name + PARAMETERS[1]))
     if name == "fields" and made_of is not None:
-        return dataclass_fields(run, made_of)
+        fields: dict[str, Value] = {}  # each with `name`, `type` and `default`
+        for cls in reversed(made_of.line()):
+            if not isinstance(cls, Class):
+                return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
+            as_text = cls.frame.module.imports.get("annotations") == "__future__.annotations"
+            for field, line in annotated(cls.node):
+                kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, cls.frame)
+                default = run.of_class(made_of, field, None) or Value(External("dataclasses.MISSING"))
+                fields[field] = Value(Instance(slots=slots_of({"name": Value(field), "type": kind, "default": default})))
+        return Value(Sequence(fields.values(), "tuple"))
     if name in ("asdict", "vars") and isinstance(first, Instance):
         mapping = Mapping()
         for key, value in first.slots.items():
@@ -446,21 +467,6 @@ def of_dataclasses(run: Interpreter, name: str, given: Given, named: Named) -> V
     return unknown()
 
 
-def dataclass_fields(run: Interpreter, made_of: Class) -> Value:
-    """The fields of a dataclass, each with `name`, `type` and `default`; unknown if a base class is not of the program."""
-    found: dict[str, Value] = {}
-    for each in reversed(made_of.line()):
-        if not isinstance(each, Class):
-            return unknown(Reason("program", f"the fields of `{made_of.node.name}`"))
-        module = each.frame.module
-        for name, line in annotated(each.node):
-            as_text = module.imports.get("annotations") == "__future__.annotations"
-            kind = Value(ast.unparse(line.annotation)) if as_text else run.evaluate(line.annotation, each.frame)
-            default = run.of_class(made_of, name, None) or Value(External("dataclasses.MISSING"))
-            found[name] = Value(Instance(slots=slots_of({"name": Value(name), "type": kind, "default": default})))
-    return Value(Sequence(found.values(), "tuple"))
-
-
 def by_attribute(given: Given, named: Named) -> Value:
     content = plain(given[0]) if given else {}
     if not isinstance(content, dict):
@@ -468,3 +474,153 @@ def by_attribute(given: Given, named: Named) -> Value:
     value = wrapped(content, by_attribute=True)
     value.data.slots.update(slots_of(named))
     return value
+
+
+def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value:
+    data, name = found.owner.data, found.name
+    if isinstance(data, str):
+        written = found.owner.written
+        if written is not None and (name == "splitlines" or (name == "split" and given and given[0].data == "\n")):
+            return Value(OpenFile(Value(PROJECT + written.file.path)))
+        return of_string(run, data, name, given)
+    if isinstance(data, Mapping):
+        return of_mapping(run, data, name, given, named)
+    if isinstance(data, Sequence):
+        return of_sequence(run, data, name, given)
+    if isinstance(data, FilePath):
+        return of_file_path(run, data, name, given)
+    if isinstance(data, OpenFile) and name == "read":
+        return config_files.content(run, data.path)
+    if isinstance(data, OpenFile) and name in ("__enter__", "readlines", "splitlines"):
+        return found.owner
+    if isinstance(data, (Function, Class)) or (isinstance(data, Method) and isinstance(data.owner.data, Function)):
+        target = found.owner
+        if name in ("remote", "local", "spawn", "main", "options", "callback") and isinstance(data, Function):
+            return run.called(target, given, named, run.here())
+    if isinstance(data, Built):
+        if name.startswith("set_"):
+            run.write(data.slots, OPEN, True)
+        return Value(Mapping({OPEN: True, **data.arguments, **data.slots})) if name == "to_dict" else unknown()
+    if isinstance(data, LoopObject):
+        return training_loops.method(data, name, given)
+    if isinstance(data, (LineParser, ClassParser)):
+        return line_parsers.method(run, found.owner, name, given, named)
+    if isinstance(data, Opaque):
+        value = data_sets.method(data, name, given, named)
+        if value is not None:
+            return value
+        if data.name in (STREAMED, STREAMED_SPLITS) and name in STREAM_METHODS:
+            return Value(data)
+        if name == "train":
+            run.write(data.slots, IS_TRAINED, True)
+            run.write(data.slots, RESUMES, given[0] if given else named.get("resume_from_checkpoint", NONE))
+        elif name in ("remove_callback", "pop_callback"):
+            run.opened(Value(data))
+        elif name == "add_callback" and given:
+            before = data.slots.get(CALLBACKS)
+            run.write(data.slots, CALLBACKS, (*(before if isinstance(before, tuple) else ()), given[0]))
+    return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
+
+
+def of_string(run: Interpreter, text: str, name: str, given: Given) -> Value:
+    if name == "join" and given:
+        items = run.iterated(given[0])
+        texts = [item.data for item in items] if items is not None else [None]
+        strings = [each for each in texts if isinstance(each, str)]
+        return short(text.join(strings)) if len(strings) == len(texts) else unknown()
+    contents = [plain(value) for value in given]
+    if name not in STRING_METHODS or any(isinstance(content, Unknown) for content in contents) or len(text) > LONGEST:
+        return unknown()
+    if (name == "format" and is_wide(text)) or (
+        name == "replace" and len(text) * max((len(str(content)) for content in contents), default=0) > LARGEST_COPY
+    ):
+        return unknown()
+    if name == "zfill" and not (contents and isinstance(contents[0], int) and contents[0] < 100):
+        return unknown()
+    try:
+        result = getattr(text, name)(*contents)
+    except (TypeError, ValueError, IndexError, KeyError, AttributeError):
+        return unknown()
+    return wrapped(result) if len(str(result)) < LONGEST else unknown()
+
+
+def of_mapping(run: Interpreter, data: Mapping, name: str, given: Given, named: Named) -> Value:
+    key = given[0] if given else NONE
+    if name in ("get", "pop", "setdefault"):
+        if not key.is_plain:
+            if name != "get":
+                run.opened(Value(data))
+            return unknown()
+        present, default = key.data in data.slots, given[1] if len(given) > 1 else NONE
+        value = run.item(Value(data), key) if present else unknown() if data.is_open else default
+        if name == "pop" and present:
+            run.remove(data.slots, key.data)
+        if name == "setdefault" and not present:
+            run.write(data.slots, key.data, value)
+        return value
+    if name == "update":
+        for each in given:
+            run.update(data, each)
+        for word, value in named.items():
+            run.write(data.slots, OPEN if word is None else word, value)
+        return NONE
+    if name == "copy":
+        return shallow_copy(Value(data))
+    if name in ("items", "keys", "values") and not data.has_unknown_keys:
+        pairs = [(Value(word), run.item(Value(data), Value(word))) for word in data.items]
+        if name == "items":
+            return Value(Sequence([Value(Sequence(pair, "tuple")) for pair in pairs]))
+        return Value(Sequence([pair[0 if name == "keys" else 1] for pair in pairs]))
+    if name == "clear":
+        for word in list(data.slots):
+            run.remove(data.slots, word)
+        return NONE
+    if name == "popitem":
+        run.opened(Value(data))
+    return unknown()
+
+
+def of_sequence(run: Interpreter, data: Sequence, name: str, given: Given) -> Value:
+    if name == "append" and given:
+        run.extend(data, given[:1])
+        return NONE
+    if name == "extend" and given:
+        items = run.iterated(given[0])
+        if items is None and isinstance(given[0].data, Sequence):
+            run.add_all(Value(data), given[0])
+        elif items is None:
+            run.opened(Value(data))
+        else:
+            run.extend(data, items)
+        return NONE
+    if name == "copy":
+        return shallow_copy(Value(data))
+    if name in ("index", "count"):
+        return unknown()
+    if not data.is_open or name not in data_sets.KEEP_ROWS:
+        run.opened(Value(data))
+    return unknown()
+
+
+def of_file_path(run: Interpreter, data: FilePath, name: str, given: Given) -> Value:
+    if name in ("resolve", "absolute"):
+        return Value(FilePath(anchored(run, data.text)))
+    if name == "open":
+        return Value(OpenFile(Value(data)))
+    if name == "read_text":
+        return config_files.content(run, Value(data))
+    if name in ("as_posix", "__str__", "__fspath__"):
+        return Value(data.text)
+    if name == "is_absolute":
+        return Value(data.text.startswith(("/", PROJECT)))
+    if name in ("exists", "is_file"):
+        return Value(True) if run.context.has(data.text) else unknown()
+    if name == "expanduser":
+        return Value(data)
+    if name == "joinpath":
+        return path_of([Value(data), *given])
+    if name in ("with_suffix", "with_name") and given and isinstance(given[0].data, str):
+        head, _, tail = data.text.rpartition("/")
+        tail = tail.rpartition(".")[0] + given[0].data if name == "with_suffix" else given[0].data
+        return Value(FilePath(f"{head}/{tail}" if head else tail))
+    return unknown()

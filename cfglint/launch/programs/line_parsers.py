@@ -9,31 +9,24 @@ import argparse
 import ast
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.launch.programs import hydra
-from cfglint.launch.programs.class_parsers import (
-    LINE,
-    WORD,
-    ClassParser,
-    class_parser,
-    field_of_words,
-    filled,
-    made_by,
-    of_line,
-    words_behind,
-    words_of,
-)
-from cfglint.launch.programs.classes import text_annotation, type_of
+from cfglint.launch.argparse_types import converted
+from cfglint.launch.arguments import END_OF_OPTIONS
+from cfglint.launch.kinds import kind_of_class, parsed_type
+from cfglint.launch.programs import config_files
+from cfglint.launch.programs.classes import known_fields, text_annotation, type_of
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import External
 from cfglint.launch.programs.objects import (
     NONE,
     OPEN,
+    Built,
     Class,
     Function,
     Given,
     Instance,
     Mapping,
     Named,
+    OpenFile,
     Sequence,
     Value,
     Words,
@@ -43,6 +36,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.scopes import Scope
 from cfglint.source.annotations import Any, NoReturn
+from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
 
 FIRE = "fire.Fire"
@@ -58,10 +52,11 @@ UNKNOWN = "\0"  # stands for a word that is unknown
 COMMAND = "\0command"
 MOST = 100  # words of an argument that states their number
 PLAIN: Any = {"add_help": False, "conflict_handler": "resolve", "argument_default": argparse.SUPPRESS}
+WORD = Reason("argument", "a word of the launch line")
+LINE = Reason("argument", "the launch line")
 
 
-def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.AST) -> Value | None:
-    """The result of a function of a library that parses arguments; None for other functions."""
+def external(run: Interpreter, name: str, given: Given, named: Named) -> Value | None:
     package, _, last = name.rpartition(".")
     if name == "argparse.ArgumentParser" or last in ("ArgParser", "ArgumentParser"):
         parser = LineParser()
@@ -74,7 +69,9 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
             given[0].data.arguments.append(ParserArgument(option, [f"--{option}"], settings))
         return given[0]
     if last in HF_PARSERS:
-        return Value(class_parser(given, named, node, run))
+        types = given[0] if given else named.get("dataclass_types", unknown())
+        is_known = isinstance(types.data, Sequence) and not types.data.is_open
+        return Value(ClassParser(list(types.data.items) if is_known else [types]))
     if name in SIGNATURES:
         return from_signature(run, name, given, named)
     if last == "SchedulerType" and given:
@@ -88,7 +85,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named, node: ast.
         overrides = plain(named["overrides"]) if "overrides" in named else []
         folder = run.hydra_folder
         frame = run.here_frame()
-        return hydra.composed(run, folder, named.get("config_name") or (given[0] if given else NONE), overrides, frame.module)
+        return config_files.composed(run, folder, named.get("config_name") or (given[0] if given else NONE), overrides, frame.module)
     return None
 
 
@@ -189,9 +186,7 @@ def result_of(run: Interpreter, argument: ParserArgument, words: list[str | None
 
 def typed(run: Interpreter, argument: ParserArgument, word: str | None) -> Value:
     kind = argument.kind
-    if kind is None or kind.data is None or word is None:
-        return Value(word)
-    return run.called(kind, [Value(word)], {}, run.here())
+    return Value(word) if kind is None or kind.data is None or word is None else run.called(kind, [Value(word)], {}, run.here())
 
 
 def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
@@ -201,8 +196,8 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
         values, named = marks["hydra.main"][0]
         folder = named.get("config_path") or (values[0] if values else NONE)
         name = named.get("config_name") or (values[1] if len(values) > 1 else NONE)
-        words, unknown_keys = hydra.overrides_of(run.context)
-        return [hydra.composed(run, folder, name, words, function.frame.module, unknown_keys)], {}
+        words, unknown_keys = config_files.overrides_of(run.context)
+        return [config_files.composed(run, folder, name, words, function.frame.module, unknown_keys)], {}
     if "click.command" not in marks and "click.option" not in marks:
         return None
     parser = LineParser(abbreviates=False)
@@ -226,15 +221,11 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
 
 
 def from_signature(run: Interpreter, name: str, given: Given, named: Named) -> Value:
-    """The result of a library that makes options of the parameters of a function, or of the fields of a class."""
     target = given[0] if given else next((named[each] for each in ("component", "config_class", "f") if each in named), unknown())
     words, is_open = words_of(run, [], {key: value for key, value in named.items() if key == "args"})
     data = target.data
     if isinstance(data, Class):
-        if name == FIRE:
-            return unknown()
-        holder = class_parser([target], {}, run.here(), run)
-        return made_by(run, holder, target, words, is_open, {})
+        return unknown() if name == FIRE else made_by(run, target, words, is_open, {}, {})
     if isinstance(data, Mapping):
         place = next((place for place, each in enumerate(words) if each in data.items), None)
         data = data.items[words[place]].data if place is not None else None
@@ -289,7 +280,6 @@ def positional_words(name: str, words: Words, parameters: list[ast.arg], default
 
 
 def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[str | None], function: Function) -> Value:
-    """The words of an option as the parameter that they are for."""
     if name == FIRE:
         if None in words or len(words) > 1:
             return unknown()
@@ -311,8 +301,7 @@ class ParserArgument:
     """An argument of a parser: the name of its result, its options, and what `add_argument` says about it."""
 
     def __init__(self, name: str, options: list[str], given: dict[Any, Value]) -> None:
-        self.name = name
-        self.options = options
+        self.name, self.options = name, options
         self.default = given.get("default", NONE)
         self.required = given.get("required", NONE).data is True
         self.kind = given.get("type")
@@ -390,7 +379,6 @@ def with_unknown(words: list[str]) -> list[str | None]:
 
 
 def with_arguments(real: WordParser, parser: LineParser) -> WordParser:
-    """A parser with the arguments of the program; each takes strings, none is required."""
     for argument in parser.arguments:
         options = [] if argument.is_positional else [option for option in argument.options if option.startswith("-")]
         named: Any = {"dest": argument.name} if options else {}
@@ -405,3 +393,140 @@ def with_arguments(real: WordParser, parser: LineParser) -> WordParser:
     for name, child in parser.commands.items():
         with_arguments(commands.add_parser(name, **PLAIN), child)
     return real
+
+
+def of_line(name: str) -> Reason:
+    return Reason("argument", f"`--{name}`", "the launch line may give it")
+
+
+class ClassParser(Record):
+    """A `HfArgumentParser` or a parser derived from it, with the classes that it fills."""
+
+    classes: list[Value]
+    defaults: dict[str, Value] = {}
+
+
+def filled(run: Interpreter, parser: ClassParser, name: str, given: Given, named: Named) -> Value:
+    if name in ("parse_args_into_dataclasses", "parse_args_and_config", "parse", "parse_args"):
+        words, is_open = words_of(run, given, named)
+        file: dict[str, Any] = {}
+        if name != "parse_args_into_dataclasses":
+            place = next((index for index, word in enumerate(words) if word == "--config"), None)
+            path = words[place + 1] if place is not None and place + 1 < len(words) else None
+            path = path or next((word.partition("=")[2] for word in words if word is not None and word.startswith("--config=")), None)
+            content = plain(config_files.loaded(run, "yaml", Value(OpenFile(Value(path))))) if path is not None else {}
+            is_open = is_open or (path is None and place is not None) or not isinstance(content, dict)
+            file = content if isinstance(content, dict) else {}
+        values = [made_by(run, value, words, is_open, file, parser.defaults, casts=True) for value in parser.classes]
+        rest = [unknown()] if plain(named.get("return_remaining_strings", NONE)) else []
+        return values[0] if name == "parse" and len(values) == 1 else Value(Sequence([*values, *rest], "tuple"))
+    if name in ("parse_yaml_file", "parse_json_file", "parse_dict"):
+        source = given[0] if given else next(iter(named.values()), unknown())
+        syntax = "json" if "json" in name else "yaml"
+        content = plain(config_files.loaded(run, syntax, Value(OpenFile(source))) if name != "parse_dict" else source)
+        file = content if isinstance(content, dict) else {}
+        values = [made_by(run, value, (), not isinstance(content, dict), file, parser.defaults) for value in parser.classes]
+        return Value(Sequence(values, "tuple"))
+    return unknown()
+
+
+def made_by(
+    run: Interpreter, kind: Value, words: Words, is_open: bool, file: dict[str, Any], defaults: Named, casts: bool = False
+) -> Value:
+    """The object of one class that a parser makes of the words of a line and of a file.
+
+    `casts`: the file sets defaults of `argparse`, which converts strings (trl 1.16.0 scripts/utils.py, parse_args_and_config).
+    """
+    data = kind.data
+    if isinstance(data, External):
+        last = data.name.rpartition(".")[2]
+        if not kind_of_class(last):
+            return Value(Instance(slots={OPEN: True}))
+        return Value(framework_object(last, words, is_open, file, None))
+    if not isinstance(data, Class):
+        return unknown()
+    named: Named = {}
+    scope = Scope(run.modules, data.frame.module, data.frame.module.tree)
+    lines = {name: line for each in reversed(data.line()) if isinstance(each, Class) for name, line in annotated(each.node)}
+    for name, line in lines.items():
+        value = field_value(run, data, name, line, scope, words)
+        if value is None and name in file:
+            words_of_file = [file[name]] if casts and isinstance(file[name], str) else None
+            value = field_value(run, data, name, line, scope, (f"--{name}", *words_of_file)) if words_of_file else wrapped(file[name])
+        value = value or defaults.get(name)
+        if value is not None:
+            named[name] = value
+        elif is_open:
+            named[name] = unknown(of_line(name))
+    base = next((each.name.rpartition(".")[2] for each in data.line() if isinstance(each, External)), "")
+    if kind_of_class(base):
+        built = framework_object(base, words, is_open, file, data)
+        built.arguments.update(named)
+        return Value(built)
+    before, run.site = run.site, None
+    try:
+        return run.instance(data, [], named, run.here())
+    finally:
+        run.site = before
+
+
+def field_value(run: Interpreter, owner: Class, name: str, line: ast.AnnAssign, scope: Scope, words: Words) -> Value | None:
+    found = words_behind(words, name)
+    if found is None:
+        return Value(False, argument=name) if words_behind(words, f"no_{name}") is not None else None
+    default = run.of_class(owner, name, None)
+    kind, takes, _ = type_of(text_annotation(line.annotation), scope, default.data if default is not None else None)
+    value = field_of_words(kind, takes, found)
+    value.argument = name
+    return value
+
+
+def field_of_words(kind: str, takes: str, words: list[str | None]) -> Value:
+    if None in words:
+        return unknown(WORD)
+    inner = kind.removeprefix("list:")
+    values = [Value(word) if inner in ("str", "choice") else Value(converted(inner, word or "")) for word in words]
+    if inner not in ("str", "int", "float", "bool", "choice") or any(value.data is None for value in values):
+        return unknown()
+    if takes == "+":
+        return Value(Sequence(values))
+    return values[0] if values else Value(True) if inner == "bool" else unknown()
+
+
+def words_behind(words: Words, name: str) -> list[str | None] | None:
+    found: list[str | None] | None = None
+    current = False
+    for word in words:
+        if word == END_OF_OPTIONS:
+            break
+        if word is not None and word.startswith("--"):
+            text, mark, inline = word[2:].partition("=")
+            current = text.replace("-", "_") == name
+            if current:
+                found = [inline] if mark else []
+        elif current and found is not None:
+            found.append(word)
+    return found
+
+
+def framework_object(name: str, words: Words, is_open: bool, file: dict[str, Any], made_of: Class | None) -> Built:
+    found: dict[str, Value] = {}
+    for field in known_fields(name):
+        given = words_behind(words, field)
+        if given is not None:
+            found[field] = field_of_words(parsed_type(field), "1", given)
+        elif field in file:
+            found[field] = wrapped(file[field])
+        elif is_open:
+            found[field] = unknown(of_line(field))
+    return Built(name, found, made_of)
+
+
+def words_of(run: Interpreter, given: Given, named: Named) -> tuple[Words, bool]:
+    """(the words that a call parses, whether there may be others): a given list, else those of the launch line."""
+    value = given[0] if given else named.get("args", NONE)
+    if value.data is None:
+        return run.context.words, run.context.is_open
+    words = plain(value)
+    known = isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words)
+    return (tuple(words), False) if known else ((), True)

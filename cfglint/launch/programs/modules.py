@@ -50,11 +50,7 @@ class ProgramModule:
     """
 
     def __init__(self, path: str, package: str, text: str, tree: ast.Module, notebook: Notebook | None = None) -> None:
-        self.path = path
-        self.notebook = notebook
-        self.package = package
-        self.text = text
-        self.tree = tree
+        self.path, self.notebook, self.package, self.text, self.tree = path, notebook, package, text, tree
         self.names: dict[str, ast.AST] = {}
         self.imports: dict[str, str] = {}
         self.stars: list[str] = []
@@ -125,7 +121,6 @@ class ProgramModule:
 
     @cached_property
     def repeated_keywords(self) -> list[ast.keyword]:
-        """The keywords that a call of the module has twice: the parser accepts them, and the compiler of Python does not."""
         nodes: list[ast.keyword] = []
         for call in ast.walk(self.tree):
             seen: set[str] = set()
@@ -176,12 +171,10 @@ def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) 
 
 
 def targets_of(node: ast.AST | None) -> list[ast.expr]:
-    """The targets of an assignment; none for another node."""
     return node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
 
 
 def assigned_names(node: ast.AST | None) -> set[str]:
-    """The names that an assignment binds, without those of unpacking."""
     return {target.id for target in targets_of(node) if isinstance(target, ast.Name)}
 
 
@@ -193,7 +186,6 @@ class ParsedModules:
         self._size = 0
 
     def get(self, path: str, package: str, text: str) -> ProgramModule | None:
-        """The module in a content; None if it cannot be parsed."""
         known = self._known.pop((path, package), ("", None))
         self._size -= len(known[0])
         if known[0] != text:
@@ -216,8 +208,7 @@ class Modules:
     """The modules that a program may import, searched in `folders`; `read` returns the content of a file, or None."""
 
     def __init__(self, folders: list[str], read: Callable[[str], str | None]) -> None:
-        self.folders = folders
-        self.read = read
+        self.folders, self.read = folders, read
         self._by_path: dict[str, ProgramModule | None] = {}  # None for a path without a module
         self._by_name: dict[str, ProgramModule | None] = {}  # by dotted names
         self.count = 0  # of the files that were read
@@ -225,7 +216,6 @@ class Modules:
         self.is_full = False  # whether there were more modules than the limit
 
     def module_of(self, path: str, package: str = "") -> ProgramModule | None:
-        """The module of a file; None if there is none, or it cannot be parsed."""
         if path not in self._by_path:
             text = self.read(path)
             if text is not None and self.count >= MOST_MODULES:
@@ -275,7 +265,6 @@ class Modules:
         return None
 
     def dotted(self, name: str, depth: int = 0) -> Definition | External | None:
-        """The definition that a dotted name refers to; `External` if the project has no such module."""
         parts = name.split(".")
         if parts[0] in FRAMEWORKS or depth > DEEPEST:
             return External(name)

@@ -77,10 +77,7 @@ class Value:
     __slots__ = ("argument", "data", "module", "node", "sources", "written")
 
     def __init__(self, data: Any, node: ast.expr | None = None, module: ProgramModule | None = None, argument: str = "") -> None:
-        self.data = data
-        self.node = node
-        self.module = module
-        self.argument = argument
+        self.data, self.node, self.module, self.argument = data, node, module, argument
         self.written: FilePlace | None = None
         self.sources: tuple[Value, ...] = ()
 
@@ -112,7 +109,6 @@ class Value:
 
 
 def computed(value: Value, *sources: Value) -> Value:
-    """A number with the values that it is computed from."""
     if isinstance(value.data, int):
         value.sources = sources
     return value
@@ -141,7 +137,6 @@ def text_of_path(value: Value) -> Any:
 
 
 def slots_of(named: dict[Any, Value]) -> dict[Any, Any]:
-    """Named arguments as the slots of a container: None stands for unknown names."""
     return {OPEN if name is None else name: name is None or value for name, value in named.items()}
 
 
@@ -243,8 +238,7 @@ class Frame(Container):
 
     def __init__(self, module: ProgramModule, closure: Frame | None = None) -> None:
         super().__init__()
-        self.module = module
-        self.closure = closure
+        self.module, self.closure = module, closure
         self.globals: set[str] = set()
         self.returned: list[Value] = []
         self.owner: tuple[Class, Value] | None = None  # the class of a method, and its object
@@ -278,12 +272,9 @@ class Class(Container):
 
     def __init__(self, node: ast.ClassDef, frame: Frame, bases: list[Value]) -> None:
         super().__init__()
-        self.node = node
-        self.frame = frame
-        self.bases = bases
+        self.node, self.frame, self.bases = node, frame, bases
 
     def line(self) -> list[Class | External | None]:
-        """The class and its bases, itself first; None for an unknown one."""
         found: list[Class | External | None] = [self]
         for base in self.bases:
             content = base.data
@@ -330,8 +321,7 @@ class LoopObject(Opaque):
 
     def __init__(self, name: str, kind: str, made: Any) -> None:
         super().__init__(name)
-        self.kind = kind
-        self.made = made
+        self.kind, self.made = kind, made
 
 
 class MadeObject(Opaque):
@@ -362,9 +352,7 @@ class Built(Container):
 
     def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None) -> None:
         super().__init__()
-        self.name = name
-        self.arguments = arguments
-        self.made_of = made_of
+        self.name, self.arguments, self.made_of = name, arguments, made_of
 
 
 class ModuleObject(Record):
@@ -408,7 +396,11 @@ def plain(value: Value, depth: int = 0, known: dict[int, Any] | None = None) -> 
     """The content as Python's own numbers, strings, lists and dicts; unknown if a part is. `known` are those of shared containers."""
     data, known = value.data, known if known is not None else {}
     if isinstance(data, Unknown):
-        return told(data)
+        # One of several is told with them, if they are numbers, strings or switches.
+        reasons = [Reason(each.kind, each.what, each.why, each.file, each.line, name=each.name) for each in data.reasons]
+        options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
+        is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
+        return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
     if isinstance(data, PLAIN):
         return Unknown(FOLDER) if isinstance(data, str) and "\0" in data else data
     if isinstance(data, FilePath):
@@ -426,14 +418,6 @@ def plain(value: Value, depth: int = 0, known: dict[int, Any] | None = None) -> 
         else:
             known[id(data)] = parts if doubt is None else doubt
     return known[id(data)]
-
-
-def told(data: Unknown) -> Unknown:
-    """An unknown content; one of several is told with them, if they are numbers, strings or switches."""
-    reasons = [Reason(reason.kind, reason.what, reason.why, reason.file, reason.line, name=reason.name) for reason in data.reasons]
-    options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
-    is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
-    return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
 
 
 def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = None) -> Value:

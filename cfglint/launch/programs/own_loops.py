@@ -12,7 +12,6 @@ from cfglint.launch.program import OwnLoop, ProgramFacts
 from cfglint.launch.programs.branches import LOOP_LEFT
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.documents import document_of_call
-from cfglint.launch.programs.loop_objects import ENGINE_CALL
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
@@ -31,7 +30,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import dotted
-from cfglint.launch.programs.training_loops import BACKWARD, PREPARE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
+from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL, PREPARE, STEP, TRAIN_BATCH, Event, OpenLoop, Place
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record, changed
 
@@ -59,7 +58,12 @@ def own_loop(made: MadeCall | None, evaluated: Evaluated, program: ProgramFacts)
     for _, value in made.arguments.values() if made is not None else ():
         if isinstance(value.data, LoopObject) and value.data.kind == PLUGIN and value.data.made is not None:
             plugins[value.data.made.name] = document_of_call(value.data.made, program)
-    steps = training_steps(evaluation)
+    # The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found.
+    batches = [event for event in evaluation.events if event.name == TRAIN_BATCH and event.place.loops]
+    backward = {id(loop) for event in evaluation.events if event.name == BACKWARD for loop in event.place.loops}
+    called = [event for event in evaluation.events if event.name == STEP and is_of_optimizer(event)]
+    events = batches or [step for step in called if any(id(loop) in backward for loop in step.place.loops)]
+    steps = events or [event for event in evaluation.events if event.name == BACKWARD and event.place.loops]
     if not steps:
         missing = "no training loop was found"
         return OwnLoop(None, plugins, None, why=missing, lacks_loader=missing, prepares_no_loader=prepares_no_loader(evaluation))
@@ -110,7 +114,6 @@ def is_of_kind(value: Value, *kinds: str) -> bool:
 
 
 def add_objects(found: OwnLoop, evaluation: ProgramEvaluation, program: ProgramFacts, owners: list[LoopObject]) -> None:
-    """Add the optimizer and the schedule of a loop: those that it steps, else the only ones that the program makes."""
     calls = [owner.made for owner in owners if owner.kind == OPTIMIZER and owner.made is not None]
     of_kind = {kind: [other for other in evaluation.others.values() if other.kind == kind] for kind in (OPTIMIZER, SCHEDULE)}
     optimizer = the_same(calls or of_kind[OPTIMIZER])
@@ -171,15 +174,6 @@ def alike(one: tuple[ast.AST, Value] | None, other: tuple[ast.AST, Value] | None
     return one is other if one is None or other is None else same(one[1], other[1])
 
 
-def training_steps(evaluation: ProgramEvaluation) -> list[Event]:
-    """The calls in loops by which an optimizer takes its steps; those of `backward` if none of them is found."""
-    batches = [event for event in evaluation.events if event.name == TRAIN_BATCH and event.place.loops]
-    backward = {id(loop) for event in evaluation.events if event.name == BACKWARD for loop in event.place.loops}
-    steps = [event for event in evaluation.events if event.name == STEP and is_of_optimizer(event)]
-    events = batches or [step for step in steps if any(id(loop) in backward for loop in step.place.loops)]
-    return events or [event for event in evaluation.events if event.name == BACKWARD and event.place.loops]
-
-
 def is_of_optimizer(event: Event) -> bool:
     """Whether a `step` is that of an optimizer or an engine, and not of a schedule or a progress bar."""
     owner, node = event.owner, event.place.node
@@ -213,7 +207,6 @@ def the_loader(loaders: list[LoopObject], one_at_a_time: bool) -> tuple[MadeCall
 
 
 def how_it_steps(evaluation: ProgramEvaluation, steps: list[Event]) -> Stepping:
-    """The turns of the loop between two steps of the optimizer."""
     found: Stepping | None = None
     for event in {event.place.node: event for event in steps}.values():  # the last evaluation of each call
         each = stepping_of(event, evaluation)
@@ -284,7 +277,6 @@ def is_both_sides(place: Place, node: ast.AST, evaluation: ProgramEvaluation) ->
 def numbers_of(
     evaluation: ProgramEvaluation, steps: list[Event], loops: list[OpenLoop | None], stepping: Stepping, found: OwnLoop
 ) -> dict[str, tuple[ast.expr, Value]]:
-    """The turns between two steps of the optimizer, the epochs, and the number that ends the loop."""
     numbers: dict[str, tuple[ast.expr, Value]] = {}
     if stepping.turns is not None:
         numbers["turns"] = stepping.turns
@@ -348,7 +340,6 @@ def counts_steps(place: Place, backward: Place | None, loop: OpenLoop, own: set[
 
 
 def first_number(loop: OpenLoop, counter: str) -> int | None:
-    """The first number of `for counter, batch in enumerate(loader, start)`; None if the loop does not count by itself."""
     node = loop.node
     if isinstance(node, ast.While) or not isinstance(node.target, ast.Tuple) or ast.unparse(node.target.elts[0]) != counter:
         return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import os
 
-from cfglint.launch.kinds import fields_of_class, is_script_class, kind_named, kind_of_class
+from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
+from cfglint.launch.programs import config_files
 from cfglint.launch.programs.calls import ProgramEvaluation
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, linearized, read_class
 from cfglint.launch.programs.constructors import (
@@ -18,16 +19,23 @@ from cfglint.launch.programs.constructors import (
     changed_fields,
     constructor,
     constructors,
-    instantiations,
     spread_over_gpus,
     trainers,
 )
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, trains
-from cfglint.launch.programs.flags import Flags, engine_values
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
 from cfglint.launch.programs.objects import PROJECT
-from cfglint.launch.programs.parsers import FROM_FILE, Construction, constructions, is_strict, result_names
+from cfglint.launch.programs.parsers import (
+    FROM_FILE,
+    Construction,
+    Flags,
+    constructions,
+    engine_values,
+    is_strict,
+    result_names,
+    unread_parsers,
+)
 from cfglint.launch.programs.runs_of_program import Evaluations, scope_around
 from cfglint.launch.programs.scopes import (
     FUNCTIONS,
@@ -37,11 +45,11 @@ from cfglint.launch.programs.scopes import (
     Scope,
     called,
     code_of,
+    dotted,
     named_in,
     reachable,
     value_of,
 )
-from cfglint.launch.programs.unread import unread_parsers
 from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget
 from cfglint.source.record import changed
@@ -88,7 +96,8 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     facts.evaluations = Evaluations(modules, scopes[0].module, entry)
     calls: list[BuiltCall] = [*constructors(scopes, made)]
     bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
-    instantiating = instantiations(scopes) if not calls else set()
+    named = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if not calls and dotted(call.func)[-1:])
+    instantiating = {call for call, function in named if isinstance(function, External) and function.name in config_files.INSTANTIATING}
     for call in facts.evaluations.under(bare).made.values() if instantiating else ():
         if call.node in instantiating:
             cls = read_class(modules, External(f"{PACKAGE_OF_NAMES}.{call.name}"))
@@ -110,7 +119,6 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
 
 
 def with_own_folders(main: ProgramModule, folders: list[str], read: Callable[[str], str | None]) -> list[str]:
-    """The search path of imports with the folders that the top level of a program adds to it: `sys.path.append(...)`."""
     if not any(SEARCHED in ast.unparse(node) for node in main.tree.body if isinstance(node, ast.Expr)):
         return folders
     evaluation = ProgramEvaluation(Modules([], read), Budget(MOST_OF_PATHS), Context((), True, read=read, folders=tuple(folders[:1])))
@@ -157,7 +165,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             changed_here = {*changed_fields(scopes, names), *dataclass.assigned}
             facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
-            if is_script_class(dataclass.base):
+            if any(dataclass.base in kind.script_classes() for _, kind in every_kind()):
                 classes.append(dataclass.base)
             elif dataclass.base:
                 facts.complete = False

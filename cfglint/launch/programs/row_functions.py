@@ -38,7 +38,6 @@ def lists_filled(node: ast.For | ast.AsyncFor, parses: bool = False) -> dict[str
 
 
 def list_appended_to(node: ast.AST) -> str:
-    """The list of a call like `rows.append(row)` or `self.rows.append(row)`; empty for anything else."""
     function = node.func if isinstance(node, ast.Call) and len(node.args) == 1 else None
     is_append = isinstance(function, ast.Attribute) and function.attr == "append"
     return ".".join(dotted(function.value)) if is_append else ""  # type: ignore[union-attr]
@@ -56,7 +55,6 @@ def appends(body: list[ast.stmt], name: str, line: str) -> Appends:
 
 
 def appends_of(node: ast.stmt, name: str, line: str) -> Appends:
-    """How often one statement appends to a list."""
     if isinstance(node, (ast.Continue, ast.Break, ast.Return)):
         return Appends(0, 0, True)
     if isinstance(node, ast.If):
@@ -87,7 +85,6 @@ def either(ways: list[Appends]) -> Appends:
 
 
 def uses(node: ast.AST, name: str) -> bool:
-    """Whether code names a list, but to ask for its length."""
     lengths = {id(each.args[0]) for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func) == ["len"] and each.args}
     return any(
         isinstance(each, (ast.Name, ast.Attribute)) and id(each) not in lengths and ast.unparse(each) == name for each in ast.walk(node)
@@ -95,14 +92,12 @@ def uses(node: ast.AST, name: str) -> bool:
 
 
 def is_line(test: ast.expr, name: str) -> bool:
-    """Whether a condition is that a line is not blank: `line`, `line.strip()`."""
     if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and test.func.attr == "strip" and not test.args:
         test = test.func.value
     return isinstance(test, ast.Name) and test.id == name
 
 
 def parses_lines(*nodes: ast.AST) -> bool:
-    """Whether a call of `json.loads` is among some statements."""
     called = (each.func for node in nodes for each in ast.walk(node) if isinstance(each, ast.Call))
     return any("loads" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in called)
 

@@ -12,7 +12,7 @@ from cfglint.launch.programs.objects import SharedChanged
 from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope
 from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable, Sequence
-from cfglint.source.budget import STEPS, Budget, Exhausted
+from cfglint.source.budget import STEPS, Budget
 
 MOST = 32  # evaluations of one program that are remembered
 MOST_COMMANDS = 8  # subcommands of a program whose line is not known
@@ -24,9 +24,7 @@ class Evaluations:
     """The evaluations of a program, by their circumstances. `entry` is its function that is called, if it is not run itself."""
 
     def __init__(self, modules: Modules, main: ProgramModule, entry: str = "") -> None:
-        self.modules = modules
-        self.main = main
-        self.entry = entry
+        self.modules, self.main, self.entry = modules, main, entry
         self.budget = Budget(MOST_STEPS)
         self._known: dict[tuple[object, ...], Evaluated] = {}
 
@@ -112,59 +110,40 @@ def evaluated(
     """The evaluation of a program, and whether it came to the end; `shares`: it may have modules in common with other programs."""
     before, files = (budget.left, budget.spent) if budget is not None else (0, 0), len(context.files)
     try:
-        return evaluated_once(modules, main, entry, context, budget, shares=shares)
-    except SharedChanged as changed:
+        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
+        evaluation.shares = shares
+        complete = evaluation.run_main(main, entry)
+        for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
+            if complete or evaluation.costly is None or evaluation.made:
+                break
+            left_out = evaluation.left_out | {evaluation.costly}
+            evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
+            evaluation.left_out = left_out
+            complete = evaluation.run_main(main, entry)
+        if 0 < len(evaluation.commands) <= MOST_COMMANDS:
+            lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
+            others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
+            for other in others:
+                other.shares = shares
+            others = [other for other in others if other.run_main(main, entry)]
+            for which in ("made", "trainers", "engines", "accelerators"):  # any of the commands may be the one that a line names
+                found: dict[ast.Call, MadeCall] = {}
+                for call, made in (pair for other in others for pair in getattr(other, which).items()):
+                    if call in found:
+                        found[call].add(made)
+                    else:
+                        found[call] = made
+                getattr(evaluation, which).update(found)
+            evaluation.stores.update(*(other.stores for other in others))
+        return evaluation, complete
+    except SharedChanged as changed:  # it changes an object that it shares
+        if not shares:
+            raise
         SHARED.leave_out(changed.module)
     del context.files[files:]
     if budget is not None:
         budget.left, budget.spent = before
-    return evaluated_once(modules, main, entry, context, budget, shares=False)
-
-
-def evaluated_once(
-    modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None, *, shares: bool
-) -> tuple[ProgramEvaluation, bool]:
-    """`evaluated`; raises SharedChanged if the program changes an object that it shares."""
-    evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-    evaluation.shares = shares
-    complete = ran(evaluation, main, entry)
-    for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
-        if complete or evaluation.costly is None or evaluation.made:
-            break
-        left_out = evaluation.left_out | {evaluation.costly}
-        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-        evaluation.left_out = left_out
-        complete = ran(evaluation, main, entry)
-    if 0 < len(evaluation.commands) <= MOST_COMMANDS:
-        lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
-        others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
-        for other in others:
-            other.shares = shares
-        add_commands(evaluation, [other for other in others if ran(other, main, entry)])
-    return evaluation, complete
-
-
-def ran(evaluation: ProgramEvaluation, main: ProgramModule, entry: str) -> bool:
-    try:
-        evaluation.run_main(main, entry)
-        evaluation.is_complete = True
-    except (Exhausted, RecursionError):
-        return False
-    return True
-
-
-def add_commands(evaluation: ProgramEvaluation, of_commands: list[ProgramEvaluation]) -> None:
-    """Add what the subcommands of a program make, each of which may be the one that a line names."""
-    for which in ("made", "trainers", "engines", "accelerators"):
-        found: dict[ast.Call, MadeCall] = {}
-        for of_command in of_commands:
-            for call, made in getattr(of_command, which).items():
-                if call in found:
-                    found[call].add(made)
-                else:
-                    found[call] = made
-        getattr(evaluation, which).update(found)
-    evaluation.stores.update(*(of_command.stores for of_command in of_commands))
+    return evaluated(modules, main, entry, context, budget, shares=False)
 
 
 def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:
@@ -179,24 +158,20 @@ def groups(calls: Sequence[BuiltCall], evaluated: Evaluated) -> list[list[int]]:
     Calls that an evaluation with the arguments of the line does not reach are left out.
     """
     every = range(len(calls))
-    reached = [each for each in every if calls[each].call in evaluated.made] if evaluated.complete else []
+    reached = [place for place in every if calls[place].call in evaluated.made] if evaluated.complete else []
+    sides = {place: branches(calls[place]) for place in reached or every}
     found: list[list[int]] = []
-    for position in reached or every:
-        group = next((each for each in found if all(exclude_each_other(calls[position], calls[other]) for other in each)), None)
+    for place, own in sides.items():  # one excludes another in a different branch of one condition
+        excluded = {other for other in sides if any(own.get(test, side) != side for test, side in sides[other].items())}
+        group = next((group for group in found if excluded.issuperset(group)), None)
         if group is None:
-            found.append([position])
+            found.append([place])
         else:
-            group.append(position)
+            group.append(place)
     return found
 
 
-def exclude_each_other(call: BuiltCall, other: BuiltCall) -> bool:
-    sides = branches(call)
-    return any(sides.get(condition, side) != side for condition, side in branches(other).items())
-
-
 def branches(call: BuiltCall) -> dict[ast.If | ast.IfExp, bool]:
-    """The conditions around a call in its function, each with whether it has to be true."""
     found: dict[ast.If | ast.IfExp, bool] = {}
     inside: ast.AST = call.node
     for above in call.scope.module.above(inside):

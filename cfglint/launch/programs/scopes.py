@@ -1,4 +1,4 @@
-"""The code that a program runs: its top level, and the functions of the project that it names."""
+"""The code that a program runs: its top level, and the functions of the project that it names; the literals and constants in it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class Scope:
     """The statements of a function, or of the top level of a module, with the names that they bind."""
 
     def __init__(self, modules: Modules, module: ProgramModule, node: ast.AST, *, is_main: bool = False) -> None:
-        self.modules = modules
-        self.module = module
-        self.node = node
+        self.modules, self.module, self.node = modules, module, node
         self.nodes = list(inside(node, is_main))
         self.imports: dict[str, str] = {}
         self.values: dict[str, ast.expr] = {}
-        self.bound: set[str] = parameters(node)
+        arguments = node.args if isinstance(node, FUNCTIONS) else ast.arguments([], [], None, [], [], None, [])
+        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+        self.bound = {parameter.arg for parameter in parameters if parameter is not None}
         self._calls: dict[str, list[ast.Call]] = {}  # by the last part of the name of what they call
         for each in self.nodes:
             if isinstance(each, (ast.Import, ast.ImportFrom)):
@@ -50,7 +50,6 @@ class Scope:
         return any(isinstance(each, (ast.If, ast.IfExp, ast.For, ast.While, ast.Try)) and not is_main_guard(each) for each in around)
 
     def resolve(self, node: ast.expr) -> Definition | External | None:
-        """The definition that an expression refers to: a name, or a path of attributes from an imported module."""
         parts = dotted(node)
         if not parts:
             return None
@@ -72,7 +71,6 @@ class Scope:
         return (node for node in self.nodes if isinstance(node, ast.Call))
 
     def calls_of(self, name: str) -> list[ast.Call]:
-        """The calls of the scope whose function has this name, alone or as the last of its attributes."""
         if not self._calls:
             self._calls[""] = []  # so that a scope without calls is not searched again
             for call in self.calls():
@@ -92,9 +90,7 @@ class BuiltCall:
     trainer: str | None = None
 
     def __init__(self, name: str, call: ast.Call, scope: Scope, node: ast.expr | None = None) -> None:
-        self.name = name
-        self.call = call
-        self.scope = scope
+        self.name, self.call, self.scope = name, call, scope
         self.node = node or call
 
     @property
@@ -179,16 +175,7 @@ def is_main_guard(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and any(isinstance(each, ast.Name) and each.id == "__name__" for each in ast.walk(node.test))
 
 
-def parameters(node: ast.AST) -> set[str]:
-    if not isinstance(node, FUNCTIONS):
-        return set()
-    arguments = node.args
-    nodes = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
-    return {each.arg for each in nodes if each is not None}
-
-
 def dotted(node: ast.expr) -> list[str]:
-    """The parts of `a.b.c`; empty for any other expression."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.insert(0, node.attr)
@@ -197,7 +184,6 @@ def dotted(node: ast.expr) -> list[str]:
 
 
 def reachable(modules: Modules, main: ProgramModule, entry: str = "") -> list[Scope] | None:
-    """The scopes that a program may run, its own first, then that of its `entry`; None above the limit."""
     scopes = [Scope(modules, main, main.tree, is_main=not entry)]
     called = code_of(Definition(main, main.names[entry])) if entry in main.names else None
     scopes += [Scope(modules, main, called)] if called is not None else []
@@ -243,7 +229,6 @@ def literal(node: ast.expr | None) -> Any:
 
 
 def arithmetic(node: ast.expr) -> Any:
-    """The value of `2 * 8` and `1 / 3`: an operation on two numbers."""
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, EXACT):
         return COMPUTED
     left, right = literal(node.left), literal(node.right)

@@ -93,7 +93,6 @@ class SharedModules:
         self._own: dict[ProgramModule, None] = {}  # those whose objects a program has changed
 
     def frame(self, run: Evaluation, module: ProgramModule) -> Frame:
-        """The names of a module, evaluated for the program or before for another one."""
         known = self._known.get(module, [])
         shared = next((shared_module for shared_module in known if shared_module.holds_in(run)), None)
         if shared is None:
@@ -193,5 +192,4 @@ def is_shareable(content: object, seen: dict[int, Slots]) -> bool:
 
 
 def around(frame: Frame | None) -> list[Frame]:
-    """A frame, if it is that of a call or of a class: those of modules are shared by themselves."""
     return [frame] if frame is not None and frame.closure is not None else []

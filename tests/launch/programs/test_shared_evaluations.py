@@ -31,9 +31,9 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     run_main = ProgramEvaluation.run_main
 
-    def noted(self: ProgramEvaluation, module: object, entry: str) -> None:
+    def noted(self: ProgramEvaluation, module: object, entry: str) -> bool:
         found.append(module.path)
-        run_main(self, module, entry)
+        return run_main(self, module, entry)
 
     monkeypatch.setattr(ProgramEvaluation, "run_main", noted)
     return found

@@ -121,6 +121,15 @@ def test_the_summary_says_what_was_not_read(asked, capsys):
     assert "not read: the arguments of `train.py` (`OwnArguments` is not found in the project)" in capsys.readouterr().err
 
 
+def test_a_program_of_hydra_says_that_it_fills_no_class(asked):
+    composed = "import hydra\nfrom omegaconf import OmegaConf\n\n@hydra.main(config_path=FOLDER, config_name='sft')\ndef main(config):\n"
+    program = f"FOLDER = outside()\n{composed}    values = OmegaConf.to_container(config)\n    OmegaConf.load(values['more'])\n\nmain()\n"
+    found, _ = asked({"train.py": program}, "torchrun --nproc_per_node 2 train.py data.train_batch_size=32 optim.lr=2e-5\n")
+    assert [(reason["what"], reason["why"]) for reason in found["not_read"]] == [
+        ("the arguments of `train.py`", "`hydra.main` fills none of the classes that are modelled")
+    ]
+
+
 @pytest.mark.parametrize(
     "imports",
     [

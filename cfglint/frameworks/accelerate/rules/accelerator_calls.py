@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import unpinned
-from cfglint.findings.remedy import Remedy, remove_key
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.accelerate.own_loops import ACCUMULATION, DEEPSPEED, PACKAGE, accumulation, loop_of, of_accelerator
@@ -45,64 +45,50 @@ WITHOUT_LOADER = (
     " deepspeed config file or assign integer value to"
     " `AcceleratorState().deepspeed_plugin.deepspeed_config['train_micro_batch_size_per_gpu']`."
 )
+ONLY_PLUGIN = "Please only pass in the created `GradientAccumulationPlugin` object."
+WITH_ACCUMULATE = "put the forward pass, `backward` and `step` into `with accelerator.accumulate(model):`"
 EARLIER = names("ipex_plugin use_configured_state")
 
 
 @rule("LCH020")
 def invalid_accelerator_argument(config: LaunchConfig) -> Iterator[Finding]:
     call = config.accelerator
-    for key, node in call.root.pairs() if call is not None and call.root is not None else ():
-        assert call is not None
-        value = call.values[key.raw]
-        setting = Setting((key.raw,), value, WRITTEN, call, node, key)
-        if key.raw not in PARAMETERS | EARLIER:
-            yield from unknown_argument(config, setting)
-        elif key.raw == "mixed_precision" and isinstance(value, str) and value not in PRECISIONS:
-            raised = f"ValueError: Unknown mixed_precision mode: {value}. Choose between {list(PRECISIONS)}"
+    if call is None or call.root is None:
+        return
+    for key, node in call.root.pairs():
+        name, value = key.raw, call.values[key.raw]
+        setting = Setting((name,), value, WRITTEN, call, node, key)
+        if name not in PARAMETERS | EARLIER:
+            message = unaccepted(config, name)
+            if message:
+                doubts = () if config.facts.is_known(PACKAGE) or name not in SPANS else (unpinned(PACKAGE),)
+                text = f"TypeError: Accelerator.__init__() got an unexpected keyword argument {name!r}"
+                moved = f"pass `{name}` to `DataLoaderConfiguration`, as `dataloader_config=`" if name in MOVED else INSTEAD.get(name)
+                yield Finding(setting, message, depends_on=doubts, exception=text, on_key=True, help=moved or remove_key(name))
+        elif name == "mixed_precision" and isinstance(value, str) and value not in PRECISIONS:
+            text = f"ValueError: Unknown mixed_precision mode: {value}. Choose between {list(PRECISIONS)}"
             message = f"`mixed_precision` is {setting.spelled}; it must be one of {', '.join(PRECISIONS)}"
-            yield Finding(setting, message, exception=raised, help=choice("mixed_precision", value, PRECISIONS))
-    yield from accumulation_twice(config)
+            yield Finding(setting, message, exception=text, help=choice("mixed_precision", value, PRECISIONS))
+    key_node, node_of_steps = call.find((ACCUMULATION,))
+    steps = call.values.get(ACCUMULATION)
+    if call.values.get(PLUGIN) is not None and node_of_steps is not None and type(steps) is int and steps != 1:
+        setting = Setting((ACCUMULATION,), steps, WRITTEN, call, node_of_steps, key_node)
+        text = f"ValueError: You can only pass one of `{ACCUMULATION}` and `{PLUGIN}`. {ONLY_PLUGIN}"
+        remedy = f"remove `{ACCUMULATION}`, and set `num_steps` of the plugin"
+        yield Finding(setting, f"`{ACCUMULATION}` is incompatible with `{PLUGIN}`", exception=text, help=remedy)
 
 
-def unknown_argument(config: LaunchConfig, setting: Setting) -> Iterator[Finding]:
-    since, until = SPANS.get(setting.name, ("", ""))
+def unaccepted(config: LaunchConfig, name: str) -> str:
+    """What is wrong with an argument that no release has, or that the release of the run has not; empty if it has."""
+    since, until = SPANS.get(name, ("", ""))
     stated = config.facts.outside.get(PACKAGE)  # an older one than those that are modelled
     release = parse_version(stated) if stated is not None else config.facts.version(PACKAGE, RELEASES[PACKAGE])
-    where = f"`{setting.name}` is not accepted by Accelerator"
     if not since and not until:
-        where = f"unknown argument `{setting.name}` is not accepted by Accelerator"
-    elif until and release >= parse_version(until):
-        where += f": it was removed in accelerate {until}"
-    elif since and release < parse_version(since):
-        where += f": it was added in accelerate {since}"
-    else:
-        return
-    doubts = () if config.facts.is_known(PACKAGE) or setting.name not in SPANS else (unpinned(PACKAGE),)
-    text = f"TypeError: Accelerator.__init__() got an unexpected keyword argument {setting.name!r}"
-    yield Finding(setting, where, depends_on=doubts, exception=text, on_key=True, help=remedy_of(setting.name))
-
-
-def remedy_of(name: str) -> Remedy | str:
-    if name in MOVED:
-        return f"pass `{name}` to `DataLoaderConfiguration`, as `dataloader_config=`"
-    return INSTEAD.get(name) or remove_key(name)
-
-
-def accumulation_twice(config: LaunchConfig) -> Iterator[Finding]:
-    call = config.accelerator
-    plugin = call.find((PLUGIN,))[1] if call is not None else None
-    if call is None or plugin is None or call.values[PLUGIN] is None:
-        return
-    key, node = call.find((ACCUMULATION,))
-    value = call.values.get(ACCUMULATION)
-    if node is not None and type(value) is int and value != 1:
-        yield Finding(
-            Setting((ACCUMULATION,), value, WRITTEN, call, node, key),
-            f"`{ACCUMULATION}` is incompatible with `{PLUGIN}`",
-            exception=f"ValueError: You can only pass one of `{ACCUMULATION}` and `{PLUGIN}`. "
-            "Please only pass in the created `GradientAccumulationPlugin` object.",
-            help=f"remove `{ACCUMULATION}`, and set `num_steps` of the plugin",
-        )
+        return f"unknown argument `{name}` is not accepted by Accelerator"
+    if until and release >= parse_version(until):
+        return f"`{name}` is not accepted by Accelerator: it was removed in accelerate {until}"
+    is_later = since and release < parse_version(since)
+    return f"`{name}` is not accepted by Accelerator: it was added in accelerate {since}" if is_later else ""
 
 
 @rule("LCH028")
@@ -119,29 +105,27 @@ def unresolved_micro_batch(config: LaunchConfig) -> Iterator[Finding]:
 
 @rule("LCH026")
 def ineffective_accumulation(config: LaunchConfig) -> Iterator[Finding]:
-    loop = loop_of(config)
-    call = config.accelerator
+    call, loop = config.accelerator, loop_of(config)
     if call is None or loop is None or loop.accumulates is not False or accumulation(config).value != 1:
         return
-    setting = of_accelerator(config) if ACCUMULATION in call.values else argument_of_line(config)
+    is_passed = ACCUMULATION in call.values
+    setting = of_accelerator(config) if is_passed else argument_of_line(config)
     if setting is None or type(setting.value) is not int or setting.value < 2 or setting.document is None:
         return
-    divides = ACCUMULATION in call.values
-    yield Finding(
-        setting,
-        f"`{setting.pointer.lstrip('/')}` is {setting.spelled}, but the training loop steps after each batch",
-        note=f"the loss is divided by {setting.value} all the same" if divides else "nothing accumulates gradients in the training loop",
-        help="put the forward pass, `backward` and `step` into `with accelerator.accumulate(model):`"
-        + ("" if divides else f", and pass the argument to `Accelerator` as `{ACCUMULATION}`"),
-    )
+    message = f"`{setting.pointer.lstrip('/')}` is {setting.spelled}, but the training loop steps after each batch"
+    note, remedy = "nothing accumulates gradients in the training loop", WITH_ACCUMULATE
+    if is_passed:
+        note = f"the loss is divided by {setting.value} all the same"
+    else:
+        remedy += f", and pass the argument to `Accelerator` as `{ACCUMULATION}`"
+    yield Finding(setting, message, note=note, help=remedy)
 
 
 def argument_of_line(config: LaunchConfig) -> Setting | None:
+    """The argument of the line that is named for accumulation; None without one."""
     program, command = config.facts.launch.parser, config.command
-    if program is None or command is None:
-        return None
-    for key, node in command.roots[0].pairs():
-        field = program.fields.get(key.raw)
+    for key, node in command.roots[0].pairs() if program is not None and command is not None else ():
+        field = program.fields.get(key.raw) if program is not None else None
         if field is not None and "accum" in key.raw and field.kind in ("int", ""):
             value, place, _ = passed(config.facts.launch, key.raw)
             if place is not None and type(value) is int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from cfglint.findings.releases import Releases
-from cfglint.findings.remedy import Remedy
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.accelerate.checks import ACCELERATOR, OF_SIZES, makes_sizes
 from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
 from cfglint.frameworks.accelerate.rules.refused import finding
 from cfglint.source.annotations import Iterator
 
+MESH = "Mesh"
 CHECKS_SHARDS = Releases((1, 15, 0))  # FSDP without an axis to shard over is refused
 
 
@@ -20,58 +22,43 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
         yield from (finding(config, refusal) for refusal in built)
         return
     is_computed = makes_sizes(config) and None not in (config.axis(name) for name in AXES)
-    error = missing_fsdp(config) or mesh_error(config) if is_computed else None
-    yield from [error] if error is not None else [finding(config, refusal) for refusal in refusals]
+    misfit = misfit_of(config) if is_computed else None
+    if misfit is None:
+        yield from (finding(config, refusal) for refusal in refusals)
+        return
+    message, text = misfit
+    remedy = "change the sizes so that their product is the number of processes" if MESH in text else None
+    yield Finding(config.setting("parallelism_config"), f"`parallelism_config`: {message}", exception=text, help=remedy)
 
 
-def wrong(config: AccelerateConfig, message: str, exception: str, remedy: Remedy | str | None = None) -> Finding:
-    return Finding(config.setting("parallelism_config"), f"`parallelism_config`{message}", exception=exception, help=remedy)
-
-
-def missing_fsdp(config: AccelerateConfig) -> Finding | None:
-    if config.under_deepspeed or (config.trainer is not None and config.trainer.get("fsdp")):
-        return None
-    context, version = config.axis("cp") or 1, config.fsdp_version
-    if context > 1 and not version:
-        text = "ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided."
-        return wrong(config, f": cp {context} requires FSDP", text)
-    if context > 1 and version == "1":
-        text = "ValueError: Using `cp_size>1` requires FSDP2, but the provided `fsdp_plugin` is using FSDP1."
-        return wrong(config, f": cp {context} requires FSDP version 2", text)
-    return None
-
-
-def mesh_error(config: AccelerateConfig) -> Finding | None:
-    total = 1
-    for name in AXES:
-        total *= config.axis(name) or 1
-    started, sequence = config.started or config.facts.gpus, config.axis("sp") or 1
+def misfit_of(config: AccelerateConfig) -> tuple[str, str] | None:
+    """(what is wrong, exception) of sizes that require FSDP 2, or of which torch or DeepSpeed makes no groups of processes."""
+    sizes = {name: config.axis(name) or 1 for name in AXES}
+    context, sequence, total, version = sizes["cp"], sizes["sp"], prod(sizes.values()), config.fsdp_version
+    if not config.under_deepspeed and not (config.trainer is not None and config.trainer.get("fsdp")) and context > 1:
+        if not version:
+            text = "ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided."
+            return f"cp {context} requires FSDP", text
+        if version == "1":
+            text = "ValueError: Using `cp_size>1` requires FSDP2, but the provided `fsdp_plugin` is using FSDP1."
+            return f"cp {context} requires FSDP version 2", text
+    started = config.started or config.facts.gpus
     if started is None or total == 1:
         return None
-    if sequence > 1:
-        return indivisible(config, started, sequence) if config.under_deepspeed else None
-    if total > started:
-        text = f"RuntimeError: Mesh should not be bigger than default world size {started}, but found {total} ranks!"
-        remedy = "change the sizes so that their product is the number of processes"
-        return wrong(config, f": the product of the sizes is {total}, but there are {started} processes", text, remedy)
-    return nothing_to_shard(config) if total == started and not config.under_deepspeed else None
-
-
-def nothing_to_shard(config: AccelerateConfig) -> Finding | None:
-    """The finding about FSDP 2 without an axis to shard before 1.15: the mesh lacks the dimension when the model is prepared."""
-    sharded = (config.axis("dp_shard") or 1) * (config.axis("cp") or 1) > 1
-    if config.fsdp_version != "2" or sharded or config.version in CHECKS_SHARDS:
+    if sequence > 1:  # DeepSpeed's groups: runtime/sequence_parallel/parallel_state_sp.py:31
+        if config.under_deepspeed and started < sequence:
+            text = f"RuntimeError: world_size ({started}) is less than sequence_parallel_size {sequence}"
+            return f"sp is {sequence}, but there are {started} processes", text
+        if config.under_deepspeed and started % sequence:
+            text = f"RuntimeError: world_size ({started}) is not divisible by sequence_parallel_size {sequence})"
+            return f"sp {sequence} does not divide {started} processes", text
         return None
-    names = ("dp_replicate", "dp_shard_cp") if (config.axis("dp_replicate") or 1) > 1 else ("dp_shard_cp",)
-    return wrong(config, ": FSDP requires dp_shard or cp above 1", f'KeyError: "Invalid mesh_dim_names {names} specified.')
-
-
-def indivisible(config: AccelerateConfig, started: int, sequence: int) -> Finding | None:
-    """The finding about the sequence-parallel groups of DeepSpeed (runtime/sequence_parallel/parallel_state_sp.py:31)."""
-    if started < sequence:
-        text = f"RuntimeError: world_size ({started}) is less than sequence_parallel_size {sequence}"
-        return wrong(config, f": sp is {sequence}, but there are {started} processes", text)
-    if started % sequence:
-        text = f"RuntimeError: world_size ({started}) is not divisible by sequence_parallel_size {sequence})"
-        return wrong(config, f": sp {sequence} does not divide {started} processes", text)
-    return None
+    if total > started:
+        text = f"RuntimeError: {MESH} should not be bigger than default world size {started}, but found {total} ranks!"
+        return f"the product of the sizes is {total}, but there are {started} processes", text
+    is_sharded = sizes["dp_shard"] * context > 1
+    if total < started or config.under_deepspeed or version != "2" or is_sharded or config.version in CHECKS_SHARDS:
+        return None
+    # before 1.15 the mesh lacks the dimension when the model is prepared
+    names = ("dp_replicate", "dp_shard_cp") if sizes["dp_replicate"] > 1 else ("dp_shard_cp",)
+    return "FSDP requires dp_shard or cp above 1", f'KeyError: "Invalid mesh_dim_names {names} specified.'

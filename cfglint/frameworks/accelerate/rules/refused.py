@@ -7,7 +7,7 @@ import re
 from cfglint.evaluate import Reason
 from cfglint.findings.remedy import set_key, set_one
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import OVERRIDE, Setting
+from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.accelerate.checks import FILE_AND_KEYS, OF_ARGUMENTS, OF_PLUGINS, WITHOUT_SIZE
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.refusal import Refusal
@@ -26,12 +26,14 @@ def refused(config: AccelerateConfig, page: str) -> Iterator[Finding]:
 
 def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
     first, *others = (config.setting(*path) for path in refusal.paths)
-    key, fix, remedy = first.path[-1], None, refusal.help_for(config.values)
+    key, fix, remedy, trainer = first.path[-1], None, refusal.help_for(config.values), config.trainer
     if refusal.kind in OF_ARGUMENTS.values() and first.value is False:
         refusal.message = f"`{key}` is {first.spelled}, which is the boolean false in YAML, not a string"
         fix = replace(first, "no", "quote it", safe=True)
     elif "invalid truth value" in refusal.exception:
         refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", set_one(first.name, ("true", "false"))
+    own = SECTIONS.get(str(first.path[0]))
+    makes_plugin = trainer is not None and not (own and trainer.get(own))  # a Trainer is in the run that makes the plugin of the file
     return Finding(
         first,
         refusal.message,
@@ -40,34 +42,25 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
         fails_at=refusal.fails_at,
         fix=fix,
         help=None if fix else remedy,
-        depends_on=() if refusal.kind != OF_PLUGINS or makes_plugin(config, first) else (PROGRAM,),
+        depends_on=() if refusal.kind != OF_PLUGINS or makes_plugin else (PROGRAM,),
     )
 
 
-def makes_plugin(config: AccelerateConfig, setting: Setting) -> bool:
-    own = SECTIONS.get(str(setting.path[0]))
-    return config.trainer is not None and not (own and config.trainer.get(own))
-
-
 def file_and_keys(config: AccelerateConfig, refusal: Refusal) -> Iterator[Finding]:
-    names = re.findall(r"'(\w+)'", refusal.exception.partition("\n")[0])
-    settings = [config.setting("deepspeed_config", name) for name in config.section("deepspeed_config") if name in names]
+    """The findings about keys that have to be in the DeepSpeed file."""
+    section, names, file = config.section("deepspeed_config"), re.findall(r"'(\w+)'", refusal.exception.partition("\n")[0]), None
+    settings = [config.setting("deepspeed_config", name) for name in section if name in names]
     settings = [setting for setting in settings if setting.origin != OVERRIDE]  # the launcher compares the file alone
     if config.precision_named and ("mixed_precision",) not in config.overridden:
         settings.append(config.setting("mixed_precision" if config.get("mixed_precision") is not None else "fp16"))
-    file = named_file(config)
+    if section.get("deepspeed_config_file") not in (None, "none"):
+        file = config.setting("deepspeed_config", "deepspeed_config_file")
+    elif config.trainer is not None and config.trainer.get("deepspeed"):
+        file = config.trainer.setting("deepspeed")
     for setting in settings:
         message = f"`{setting.path[-1]}` must be set in the DeepSpeed config file, and not here as well"
         fix = remove(setting, f"remove `{setting.path[-1]}`", safe=False)
         yield Finding(setting, message, related=(file,) if file else (), exception=refusal.exception, on_key=True, fix=fix)
-
-
-def named_file(config: AccelerateConfig) -> Setting | None:
-    if config.section("deepspeed_config").get("deepspeed_config_file") not in (None, "none"):
-        return config.setting("deepspeed_config", "deepspeed_config_file")
-    if config.trainer is not None and config.trainer.get("deepspeed"):
-        return config.trainer.setting("deepspeed")
-    return None
 
 
 @rule(WITHOUT_SIZE)

@@ -20,15 +20,11 @@ STAGE_3_ONLY = tuple(
     """.split()
 )
 BELOW_3_ONLY = ("round_robin_gradients", "parameter_alignment")
-TRUTHY = (  # keys that DeepSpeed uses as `if value`, without converting them to a boolean
-    "managed_gradient_accumulation",
-    "prescale_gradients",
-    "zero_allow_untested_optimizer",
-    "zero_force_ds_cpu_optimizer",
-    "memory_breakdown",
-    "dump_state",
-    "disable_python_gc",
-    "use_data_before_expert_parallelism",
+TRUTHY = tuple(  # keys that DeepSpeed uses as `if value`, without converting them to a boolean
+    """
+    managed_gradient_accumulation prescale_gradients zero_allow_untested_optimizer zero_force_ds_cpu_optimizer memory_breakdown
+    dump_state disable_python_gc use_data_before_expert_parallelism
+    """.split()
 )
 OFF_WORDS = ("false", "no", "off", "0", "none", "null")
 
@@ -40,7 +36,10 @@ def zero_3_key_at_lower_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.zero
     for written in section.given.values():
         name = written if written.startswith(("stage3_", "sub_", "zero_", "leaf_")) else f"stage3_{written}"
-        if name in STAGE_3_ONLY and does_something(config, written):
+        if name not in STAGE_3_ONLY:
+            continue
+        default = ZERO.fields[ZERO.names.get(written, written)].default_at(config.version)
+        if config.get("zero_optimization", written) not in (default, None, {}):
             setting = config.at("zero_optimization", written)
             text = f"`{written}` has no effect with ZeRO stage {config.stage}; it requires stage 3"
             remedy = set_key("zero_optimization.stage", 3) | remove_key(f"zero_optimization.{written}")
@@ -50,11 +49,6 @@ def zero_3_key_at_lower_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
 def is_for_any_stage(setting: Setting) -> bool:
     """Whether a program writes the mapping, which may serve all stages that its arguments choose."""
     return setting.document is not None and setting.document.path.endswith(".py")
-
-
-def does_something(config: DeepSpeedConfig, key: str) -> bool:
-    field = ZERO.fields[ZERO.names.get(key, key)]
-    return config.get("zero_optimization", key) not in (field.default_at(config.version), None, {})
 
 
 @rule("DSP101")

@@ -8,7 +8,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import PARAMETERS
 from cfglint.frameworks.deepspeed.rules.zero import builds_stage_1_or_2
-from cfglint.source.annotations import Iterator, Operand
+from cfglint.source.annotations import Iterator
 
 # The first parameter of SuperOffload that an optimizer does not have.
 LACKING = {"FusedAdam": "amsgrad", "FusedLamb": "amsgrad", "FusedLion": "eps", "DeepSpeedCPULion": "eps"}
@@ -69,13 +69,9 @@ def super_offload_needs_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=f"KeyError: '{lacking}'", help=remedy, depends_on=config.rest)
 
 
-def zenflow(config: DeepSpeedConfig) -> Operand:
-    return config.zero["zenflow"]
-
-
 @rule("DSP050")
 def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = zenflow(config)
+    section = config.zero["zenflow"]
     if section is None:
         return
     strategy, select, update = section["select_strategy"], section["select_interval"], section["update_interval"]
@@ -96,7 +92,7 @@ def invalid_zenflow_interval(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP051")
 def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = zenflow(config)
+    section = config.zero["zenflow"]
     if section is None or not (builds_stage_1_or_2(config) or (config.stage == 3 and config.has_optimizer)):
         return
     if section["offload"] and not config.overlap_comm:
@@ -113,7 +109,7 @@ def zenflow_without_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule("DSP052")
 def unknown_zenflow_optimizer_parameter(config: DeepSpeedConfig) -> Iterator[Finding]:
     optimizer = config.optimizer
-    if zenflow(config) is None or optimizer is None or not builds_stage_1_or_2(config) or config.offload == "none":
+    if config.zero["zenflow"] is None or optimizer is None or not builds_stage_1_or_2(config) or config.offload == "none":
         return
     if optimizer.params is None:
         raised = (

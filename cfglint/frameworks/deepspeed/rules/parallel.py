@@ -8,7 +8,7 @@ from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.source.annotations import Iterator
 
 LEVELS = CHOICES["log_level",]
 SIZES_COMPARED = (0, 18, 6)  # the two sizes of tensor parallelism
@@ -81,16 +81,10 @@ def invalid_expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=f"ValueError: {message}", help=set_key("expert_parallel.enabled", False))
 
 
-def module_names(config: DeepSpeedConfig) -> ConfigValue:
-    section = config.values.get("torch_autocast")
-    if not isinstance(section, dict) or not section.get("enabled"):
-        return None
-    return section.get("lower_precision_safe_modules")
-
-
 @rule("DSP074")
 def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding]:
-    names = module_names(config)
+    section = config.values.get("torch_autocast")
+    names = section.get("lower_precision_safe_modules") if isinstance(section, dict) and section.get("enabled") else None
     if not names or not isinstance(names, (list, str)):
         return
     bare = [name for name in names if isinstance(name, str) and "." not in name]

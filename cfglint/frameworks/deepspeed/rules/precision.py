@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
-from cfglint.frameworks.deepspeed.rules.values import dtype
+from cfglint.frameworks.deepspeed.rules.values import SHORT_NAMES, dtype
 from cfglint.frameworks.remedies import remove
 from cfglint.source.annotations import Iterator, Operand
 
@@ -16,7 +16,6 @@ OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in anoth
 BF16_MASTER = (0, 18, 3)  # master weights in bf16; those in fp16 no longer at stage 2 alone
 BF16_OPTIMIZER_WITHOUT_ZERO = (0, 18, 5)  # it was used for gradients in fp32 before
 BF16_WITHOUT_ZERO = (0, 17, 6)  # gradients in bf16 are accumulated without ZeRO
-ZERO_2 = 2
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
 
 
@@ -25,7 +24,6 @@ def data_type(config: DeepSpeedConfig, key: str) -> Operand:
     return section.get(key) if isinstance(section, dict) else None
 
 
-SHORT_NAMES = ("fp32", "fp16", "bf16", "int8")  # of the data types; each has longer ones
 OLD_MASTER_WEIGHTS = (
     "AssertionError: fp16_master_and_gradients requires optimizer to support keeping fp16 master and gradients while keeping the optimizer"
     " states in fp32."
@@ -86,31 +84,24 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
         remedy = set_key("data_types.grad_accum_dtype", config.precision)
         yield Finding(setting, text, exception=raised, help=remedy, depends_on=config.rest)
     elif config.stage == 0 and config.has_optimizer:
-        needed = type_without_zero(config, found)
+        model, version, needed = config.precision, config.version, config.precision
+        if model == "bf16" and version < BF16_OPTIMIZER_WITHOUT_ZERO:  # the one that is asked for, if the release supports it
+            needed = found if found == "bf16" and version >= BF16_WITHOUT_ZERO else "fp32"
         if needed != found:
-            raised = f"NotImplementedError: {mixed_types(config, found)}"
-            text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {needed}" + (
-                ", the model's type" if needed == config.precision else " with bf16"
-            )
-            yield Finding(setting, text, exception=raised, help=set_key("data_types.grad_accum_dtype", needed), depends_on=config.rest)
+            if version >= BF16_WITHOUT_ZERO:
+                raised = f"unsupported mix of model_dtype={TORCH[model]} and grad_accum_dtype={TORCH[found]}"
+            elif found == model:
+                raised = "Bfloat16 wrapper must use a gradient accumulation type of fp32, enable ZeRO to use Bfloat16 gradient accumulation"
+            else:
+                raised = "unsupported mix of model dtype and gradient accumulation type"
+            text = f"`data_types.grad_accum_dtype` is {found}; without ZeRO it must be {needed}"
+            text += ", the model's type" if needed == model else " with bf16"
+            raised, remedy = f"NotImplementedError: {raised}", set_key("data_types.grad_accum_dtype", needed)
+            yield Finding(setting, text, exception=raised, help=remedy, depends_on=config.rest)
     elif config.stage == 0 and not config.has_optimizer and found == "fp16" and config.version >= CHECKED_WITHOUT_OPTIMIZER:
         raised = f"AssertionError: BF16Optimizer: Unsupported gradient accumulation data type: {TORCH[found]}"
         text = f"`data_types.grad_accum_dtype` is {found}; it must be fp32 or bf16 with bf16 and without an optimizer"
         yield Finding(setting, text, exception=raised, help=set_key("data_types.grad_accum_dtype", "fp32"), depends_on=config.rest)
-
-
-def type_without_zero(config: DeepSpeedConfig, asked: str) -> str:
-    if config.precision != "bf16" or config.version >= BF16_OPTIMIZER_WITHOUT_ZERO:
-        return config.precision
-    return asked if asked == "fp32" or (asked == "bf16" and config.version >= BF16_WITHOUT_ZERO) else "fp32"
-
-
-def mixed_types(config: DeepSpeedConfig, found: str) -> str:
-    if config.version >= BF16_WITHOUT_ZERO:
-        return f"unsupported mix of model_dtype={TORCH[config.precision]} and grad_accum_dtype={TORCH[found]}"
-    if found == config.precision:
-        return "Bfloat16 wrapper must use a gradient accumulation type of fp32, enable ZeRO to use Bfloat16 gradient accumulation"
-    return "unsupported mix of model dtype and gradient accumulation type"
 
 
 @rule("PRC104")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from cfglint.findings.remedy import any_of, remove_key, set_key
+from cfglint.findings.remedy import Remedy, any_of, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import default_of_key
 from cfglint.frameworks.deepspeed.rules.precision import uses_bf16_optimizer
 from cfglint.frameworks.remedies import insert, remove
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterator, Operand
 
 STAGE_1_EXEMPT = (0, 13, 0)  # first release that scales gradients before reduce-scatter with stage 1
-
-
-def clipping(config: DeepSpeedConfig) -> object:
-    return config.values.get("gradient_clipping", default_of_key("gradient_clipping", config.version))
 
 
 def builds_stage_1_or_2(config: DeepSpeedConfig) -> bool:
@@ -30,9 +26,8 @@ def zero_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage in (1, 2) and not config.has_optimizer and readable_optimizer(config):
         raised = f"AssertionError: zero stage {config.stage} requires an optimizer"
         text = f"`zero_optimization.stage` is {config.stage}, which requires an `optimizer` section, and there is none"
-        yield Finding(
-            config.at("zero_optimization", "stage"), text, [config.absent("optimizer")], exception=raised, help="add an `optimizer` section"
-        )
+        setting, missing = config.at("zero_optimization", "stage"), [config.absent("optimizer")]
+        yield Finding(setting, text, missing, exception=raised, help="add an `optimizer` section")
 
 
 def readable_optimizer(config: DeepSpeedConfig) -> bool:
@@ -68,28 +63,23 @@ def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
 def gradient_norm_required(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.zero["compute_grad_norm"] is not False or config.stage not in (1, 2) or not config.has_optimizer:
         return
-    norm, bf16 = clipping(config), "does not support ZeRO Stage 1 with BF16 parameters and FP32 gradient accumulation"
-    clips = isinstance(norm, (int, float)) and norm > 0
-    for there, theirs, ours, remedy in (
-        (uses_bf16_optimizer(config), bf16, "", ""),
-        (clips, "requires gradient_clipping=0", norm_required(config, norm), set_key("gradient_clipping", 0)),
-        (config.zero["zenflow"] is not None, "does not support ZenFlow", "", remove_key("zero_optimization.zenflow")),
-        (config.offload != "none", "does not support optimizer offload", "", remove_key("zero_optimization.offload_optimizer")),
-    ):
-        if there:
-            yield Finding(
-                config.at("zero_optimization", "compute_grad_norm"),
-                f"`compute_grad_norm: false` {ours or theirs}",
-                exception=f"ValueError: zero_optimization.compute_grad_norm=false {theirs}",
-                help=any_of(remedy, set_key("zero_optimization.compute_grad_norm", True)),
-                depends_on=config.rest,
-            )
-            return
-
-
-def norm_required(config: DeepSpeedConfig, norm: object) -> str:
-    default = "" if "gradient_clipping" in config.values else ", the default"
-    return f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
+    norm: Operand = config.values.get("gradient_clipping", default_of_key("gradient_clipping", config.version))
+    ours, needed = "", list[Remedy]()
+    if uses_bf16_optimizer(config):
+        theirs = "does not support ZeRO Stage 1 with BF16 parameters and FP32 gradient accumulation"
+    elif isinstance(norm, (int, float)) and norm > 0:
+        theirs, needed = "requires gradient_clipping=0", [set_key("gradient_clipping", 0)]
+        default = "" if "gradient_clipping" in config.values else ", the default"
+        ours = f"requires a `gradient_clipping` of 0, but it is {norm}{default}"
+    elif config.zero["zenflow"] is not None:
+        theirs, needed = "does not support ZenFlow", [remove_key("zero_optimization.zenflow")]
+    elif config.offload != "none":
+        theirs, needed = "does not support optimizer offload", [remove_key("zero_optimization.offload_optimizer")]
+    else:
+        return
+    setting, raised = config.at("zero_optimization", "compute_grad_norm"), f"ValueError: zero_optimization.compute_grad_norm=false {theirs}"
+    remedy = any_of(*needed, set_key("zero_optimization.compute_grad_norm", True))
+    yield Finding(setting, f"`compute_grad_norm: false` {ours or theirs}", exception=raised, help=remedy, depends_on=config.rest)
 
 
 @rule("DSP015")

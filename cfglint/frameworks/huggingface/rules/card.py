@@ -8,7 +8,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.card_support import emulates_bf16, has_bf16, has_tf32, lacks_kernels, torch_has_bf16, torch_in_words, torch_release
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import of
-from cfglint.frameworks.releases.versions import Version, dotted
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.source.annotations import Iterator
 
 HALF = ("bf16", "bf16_full_eval")
@@ -17,9 +17,16 @@ CHECKS_CUDA_ONLY = (4, 52)  # before it, TrainingArguments checks bf16 only wher
 ASKS_FOR_CPU = (5, 0)
 
 
-def card_of(config: TrainerConfig) -> Card:
-    assert config.facts.card is not None
-    return config.facts.card
+def half_of(config: TrainerConfig) -> str | None:
+    """The field that turns bf16 on."""
+    return next((name for name in HALF if config.arguments[name] is True), None) if not config.arguments["use_cpu"] else None
+
+
+def remedy(name: str, card: Card) -> Remedy:
+    """What to write in the place of bf16."""
+    if card.device == CPU:
+        return set_key("use_cpu", True)
+    return set_key(name.replace("bf16", "fp16"), True) & set_key(name, False) if card.is_cuda else set_key(name, False)
 
 
 @rule("GPU200")
@@ -32,47 +39,26 @@ def tf32_unsupported(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule("GPU201")
 def bf16_unsupported(config: TrainerConfig) -> Iterator[Finding]:
-    name = refused_half(config)
-    if name is None:
+    card, name, torch, version = config.facts.card, half_of(config), torch_release(config.facts), config.version
+    if card is None or name is None or (version < CHECKS_CUDA_ONLY and not card.is_cuda) or has_bf16(card, torch, version) is not False:
         return
-    card, torch = card_of(config), torch_release(config.facts)
-    text = f"requires a GPU that supports it, and the device is {card.name}"
+    required = f"requires a GPU that supports it, and the device is {card.name}"
     if card.is_cuda:
-        with_torch = f" with torch {dotted(torch)}" if torch is not None and config.version >= ASKS_TORCH else ""
-        text = f"requires compute capability 8.0{with_torch}, and the card is {card.described}"
-    text = f"`{config.arguments.written(name)}` {text}"
-    yield Finding(of(config, name), text, exception=refusal(config.version, card), help=remedy(name, card))
-
-
-def refused_half(config: TrainerConfig) -> str | None:
-    card, version = config.facts.card, config.version
-    name = next((each for each in HALF if config.arguments[each] is True), None)
-    if card is None or name is None or config.arguments["use_cpu"]:
-        return None
-    if version < CHECKS_CUDA_ONLY and not card.is_cuda:
-        return None
-    return name if has_bf16(card, torch_release(config.facts), version) is False else None
-
-
-def remedy(name: str, card: Card) -> Remedy:
-    if card.device == CPU:
-        return set_key("use_cpu", True)
-    return set_key(name.replace("bf16", "fp16"), True) & set_key(name, False) if card.is_cuda else set_key(name, False)
-
-
-def refusal(release: Version, card: Card) -> str:
+        with_torch = f" with torch {dotted(torch)}" if torch is not None and version >= ASKS_TORCH else ""
+        required = f"requires compute capability 8.0{with_torch}, and the card is {card.described}"
     text = "ValueError: Your setup doesn't support bf16/gpu."
-    if release < CHECKS_CUDA_ONLY:
-        return f"{text} You need torch>=1.10, using Ampere GPU with cuda>=11.0"
-    text += " You need to assign use_cpu if you want to train the model on CPU." if release >= ASKS_FOR_CPU else ""
-    return f"{text} You need Ampere+ GPU with cuda>=11.0{'.' if release >= ASKS_FOR_CPU else ''}" if card.is_cuda else text
+    if version < CHECKS_CUDA_ONLY:
+        text += " You need torch>=1.10, using Ampere GPU with cuda>=11.0"
+    else:
+        text += " You need to assign use_cpu if you want to train the model on CPU." if version >= ASKS_FOR_CPU else ""
+        text += f" You need Ampere+ GPU with cuda>=11.0{'.' if version >= ASKS_FOR_CPU else ''}" if card.is_cuda else ""
+    yield Finding(of(config, name), f"`{config.arguments.written(name)}` {required}", exception=text, help=remedy(name, card))
 
 
 @rule("GPU202")
 def emulated_bf16(config: TrainerConfig) -> Iterator[Finding]:
-    card, torch = config.facts.card, torch_release(config.facts)
-    name = next((each for each in HALF if config.arguments[each] is True), None)
-    if card is None or name is None or not emulates_bf16(card) or config.arguments["use_cpu"] or not torch_has_bf16(card, torch):
+    card, name, torch = config.facts.card, half_of(config), torch_release(config.facts)
+    if card is None or name is None or not emulates_bf16(card) or not torch_has_bf16(card, torch):
         return
     if has_bf16(card, torch, config.version):
         message = f"`{config.arguments.written(name)}` is emulated on {card.described}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING, Fix
+from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, has_field
 from cfglint.frameworks.huggingface.rules import shown
@@ -34,22 +33,21 @@ def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
         if key in FIELDS or config.is_argument(key):
             continue
         near = nearest(key, config, 2 if strict else 1) if isinstance(key, str) else None
+        if not strict and (not near or config.declares(key)):
+            continue
+        setting = config.setting(key)
+        fix = rename(setting, near, f"rename to {near}", safe=False) if near else None
         if strict:
             message = f"unknown key `{key}` is not accepted by TrainingArguments" + (f"; did you mean `{near}`?" if near else "")
-            yield _unused(config, key, message, near)
-        elif near and not config.declares(key):
-            setting = config.setting(key)
+            remedy = None if near else remove_key(key)
+            yield Finding(setting, message, exception=not_used(config, key), on_key=True, fix=fix, help=remedy)
+        else:
             message = f"`{key}` looks like a typo of `{near}`, which is not set"
-            yield Finding(setting, message, severity=WARNING, on_key=True, fix=_renamed(setting, near), note=UNLESS_OWN)
-
-
-def _unused(config: TrainerConfig, key: Operand, message: str, near: str | None = None) -> Finding:
-    setting = config.setting(key)
-    fix = _renamed(setting, near) if near else None
-    return Finding(setting, message, exception=not_used(config, key), on_key=True, fix=fix, help=None if near else remove_key(key))
+            yield Finding(setting, message, severity=WARNING, on_key=True, fix=fix, note=UNLESS_OWN)
 
 
 def not_used(config: TrainerConfig, key: Operand) -> str:
+    """The exception for one argument that the class does not have, in a file, a launch line or a call in a program."""
     document = config.setting(key).document
     if document is not None and document.is_call:
         from cfglint.source.python.call import CallDocument
@@ -65,22 +63,7 @@ def not_used(config: TrainerConfig, key: Operand) -> str:
     return f"ValueError: Some specified arguments are not used by the HfArgumentParser: {words}"
 
 
-def _renamed(setting: Setting, name: str) -> Fix | None:
-    return rename(setting, name, f"rename to {name}", safe=False)
-
-
-_by_length: dict[Version, dict[int, list[str]]] = {}
-
-
-def by_length(config: TrainerConfig) -> dict[int, list[str]]:
-    if config.version not in _by_length:
-        found: dict[int, list[str]] = {}
-        for name in config.arguments.defaults:
-            found.setdefault(len(name), []).append(name)
-        _by_length[config.version] = found
-    return _by_length[config.version]
-
-
+_by_length: dict[Version, dict[int, list[str]]] = {}  # the fields of a release by the length of their names
 _near: dict[tuple[Version, str, int], list[str]] = {}
 
 
@@ -88,7 +71,11 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
     """The field of this release, not set by the file, within `most` edits of a key."""
     known = (config.version, key, most)
     if known not in _near:
-        _near[known] = near_fields(key, by_length(config), most)
+        if config.version not in _by_length:
+            lengths = _by_length[config.version] = {}
+            for name in config.arguments.defaults:
+                lengths.setdefault(len(name), []).append(name)
+        _near[known] = near_fields(key, _by_length[config.version], most)
     return next((name for name in _near[known] if name not in config.values), None)
 
 
@@ -124,7 +111,8 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
         if config.is_argument(key):
             continue
         if key in FIELDS and not has_field(key, config.version) and config.version < FIELDS[key][2]:
-            yield _unused(config, key, f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer")
+            message, text = f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer", not_used(config, key)
+            yield Finding(config.setting(key), message, exception=text, on_key=True, help=remove_key(key))
 
 
 @rule("KEY203")

@@ -12,8 +12,8 @@ from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.huggingface.rules.keys import UNLESS_OWN, not_used
 from cfglint.frameworks.releases.versions import dotted
-from cfglint.frameworks.remedies import remove, rename
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.frameworks.remedies import raised_by, remove, rename
+from cfglint.source.annotations import Iterator, Operand
 
 CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
 
@@ -47,34 +47,48 @@ def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
     """(the replacement, the edit that makes it) for a removed field; key names are in backticks."""
     if config.without_remedies:
         return "", None
+    from cfglint.findings.fix_builders import inserted, removed, several
+
     setting = config.setting(key)
     value = setting.value
     if key == "warmup_ratio":
-        return f"`{RENAMED[key]}`", _ratio(config, value)
+        return f"`{RENAMED[key]}`", of_ratio(config, value)
     if key in RENAMED:
-        return f"`{RENAMED[key]}`", _renamed(config, key, RENAMED[key])
+        new = RENAMED[key]
+        if new not in config.values:
+            return f"`{new}`", rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
+        return f"`{new}`", remove(setting, f"remove {key}", safe=config.values[new] == value or value is None)
     if key in MOVED:
-        return f"`{'.'.join(MOVED[key])}`", _moved(config, key, MOVED[key], value)
+        path, fix = MOVED[key], None
+        name, section = ".".join(path), config.values.get(path[0])
+        if value in (None, 0) and not isinstance(value, bool):
+            fix = remove(setting, f"remove {key}", safe=True)
+        elif isinstance(section, dict) and path[1] in section:
+            fix = remove(setting, f"remove {key}", safe=section[path[1]] == value)
+        elif isinstance(section, dict) or path[0] not in config.values:
+            what = (path, value) if isinstance(section, dict) else (path[:1], {path[1]: value})
+            fix = several([removed(setting), inserted(config.document_of(path[0]), *what)], f"move to {name}", safe=True)
+        return f"`{name}`", fix
     if key in SWITCHES:
         new, becomes = SWITCHES[key]
-        return f"`{new}: {shown(becomes)}`" if value else "", _switched(config, key, new, becomes, value)
+        line = f"{new}: {shown(becomes)}"
+        if not value:
+            return "", remove(setting, f"remove {key}", safe=True)
+        if new in config.values:
+            return f"`{line}`", remove(setting, f"remove {key}", safe=config.values[new] == becomes)
+        added = inserted(config.document_of(new), (new,), becomes)
+        return f"`{line}`", several([removed(setting), added], f"change to {line}", safe=True)
     return REPLACED_BY_HAND.get(key, ""), remove(setting, f"remove {key}", safe=key not in CHANGES_RUN)
 
 
-def _renamed(config: TrainerConfig, old: str, new: str) -> Fix | None:
-    setting = config.setting(old)
-    if new not in config.values:
-        return rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
-    agrees = config.values[new] == setting.value or setting.value is None
-    return remove(setting, f"remove {old}", safe=agrees)
-
-
-def _ratio(config: TrainerConfig, value: object) -> Fix | None:
+def of_ratio(config: TrainerConfig, value: Operand) -> Fix | None:
     """Replace `warmup_ratio` by `warmup_steps`: only a ratio below 1, and with no effect if `warmup_steps` was positive."""
     from cfglint.findings.fix_builders import removed, replaced, several
 
     setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
-    written, ratio = "warmup_steps" in config.values, ratio_of(value)
+    written, is_number = "warmup_steps" in config.values, isinstance(value, (int, float)) and not isinstance(value, bool)
+    # the words of a launch line spell a number
+    ratio = float(value) if isinstance(value, str) and not raised_by(float, value) else value if is_number else None
     if written and isinstance(count, (int, float)) and count > 0:
         return remove(setting, "remove warmup_ratio", safe=True)
     if isinstance(value, Unknown) and not written:
@@ -88,40 +102,3 @@ def _ratio(config: TrainerConfig, value: object) -> Fix | None:
     if not written:
         return rename(setting, "warmup_steps", title, safe=True)
     return several([removed(setting), replaced(config.setting("warmup_steps"), ratio)], title, safe=True)
-
-
-def ratio_of(value: object) -> float | None:
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _moved(config: TrainerConfig, key: str, path: tuple[str, str], value: ConfigValue) -> Fix | None:
-    from cfglint.findings.fix_builders import inserted, removed, several
-
-    section = config.values.get(path[0])
-    if value in (None, 0) and not isinstance(value, bool):
-        return remove(config.setting(key), f"remove {key}", safe=True)
-    if isinstance(section, dict) and path[1] in section:
-        return remove(config.setting(key), f"remove {key}", safe=section[path[1]] == value)
-    if isinstance(section, dict):
-        added = inserted(config.document_of(path[0]), path, value)
-    elif path[0] not in config.values:
-        added = inserted(config.document_of(path[0]), path[:1], {path[1]: value})
-    else:
-        return None
-    return several([removed(config.setting(key)), added], f"move to {'.'.join(path)}", safe=True)
-
-
-def _switched(config: TrainerConfig, key: str, new: str, becomes: ConfigValue, value: ConfigValue) -> Fix | None:
-    from cfglint.findings.fix_builders import inserted, removed, several
-
-    setting = config.setting(key)
-    if not value:
-        return remove(setting, f"remove {key}", safe=True)
-    if new in config.values:
-        return remove(setting, f"remove {key}", safe=config.values[new] == becomes)
-    return several([removed(setting), inserted(config.document_of(new), (new,), becomes)], f"change to {new}: {shown(becomes)}", safe=True)

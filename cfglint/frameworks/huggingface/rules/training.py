@@ -11,10 +11,11 @@ from cfglint.frameworks.huggingface.fields import has_choice
 from cfglint.frameworks.huggingface.rules import of, shown
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-from cfglint.source.annotations import ConfigMapping, ConfigValue, Iterator, Operand
+from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
 CHECKPOINT_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop")
+ONLY_WITHOUT = "is only supported when use_reentrant=False."
 TRAINER_ARGUMENTS = ("every_n_layers", "offload")  # what the Trainer itself takes out of the mapping
 TRAINER_TAKES = (5, 16)
 COMPILE_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
@@ -25,17 +26,7 @@ COMPILERS = tuple(
     """.split()
 )
 TRACKERS: dict[str, Version] = {  # name: the first release with it
-    "azure_ml": (),
-    "comet_ml": (),
-    "mlflow": (),
-    "neptune": (),
-    "tensorboard": (),
-    "wandb": (),
-    "codecarbon": (),
-    "clearml": (),
-    "dagshub": (),
-    "flyte": (),
-    "dvclive": (),
+    **dict.fromkeys("azure_ml comet_ml mlflow neptune tensorboard wandb codecarbon clearml dagshub flyte dvclive".split(), ()),
     "swanlab": (4, 50),
     "trackio": (4, 54),
     "kubeflow": (5, 4),
@@ -173,36 +164,24 @@ def invalid_checkpointing_arguments(config: TrainerConfig) -> Iterator[Finding]:
     reentrant = argument.get("use_reentrant")
     if not names or not arguments.known(field) or (config.checkpoint_arguments and reentrant is None):
         return
-    refused = refused_reentrant(argument, names) if reentrant is None or reentrant else refused_without_reentrant(argument)
-    if refused is not None:
-        name, message, text = refused
+    unknown, check = [name for name in names if name not in CHECKPOINT_ARGUMENTS], argument.get("determinism_check", "default")
+    if reentrant is None or reentrant:
+        name = next((name for name in ("context_fn", "debug") if name in argument and argument[name] is not False), "")
+        message, text = f"`{name}` requires `use_reentrant: false`", f"ValueError: Passing `context_fn` or `debug` {ONLY_WITHOUT}"
+        if unknown:
+            name, text = unknown[0], f"ValueError: Unexpected keyword arguments: {','.join(map(str, unknown))}"
+            message = f"activation checkpointing with `use_reentrant: true` has no parameter `{name}`"
+    elif "context_fn" in argument:
+        name, message = "context_fn", "`context_fn` must be a function, which a file cannot contain"
+        text = f"TypeError: {type(argument['context_fn']).__name__!r} object is not callable"
+    elif isinstance(check, str) and check not in ("default", "none"):
+        name, message = "determinism_check", f"`determinism_check` is {shown(check)}; it must be default or none"
+        text = f"ValueError: determinism_check should be one of ['default', 'none'], but got {check}"
+    else:
+        return
+    if unknown or name:
         place = config.setting(arguments.written(field), name)
         yield Finding(place, message, exception=text, on_key=True, help=remove_key(f"{field}.{name}"))
-
-
-def refused_reentrant(given: ConfigMapping, names: list[Operand]) -> tuple[str, str, str] | None:
-    """(name, message, exception) of an argument that the reentrant implementation refuses."""
-    unknown = [name for name in names if name not in CHECKPOINT_ARGUMENTS]
-    if unknown:
-        message = f"activation checkpointing with `use_reentrant: true` has no parameter `{unknown[0]}`"
-        return unknown[0], message, f"ValueError: Unexpected keyword arguments: {','.join(map(str, unknown))}"
-    for name in ("context_fn", "debug"):
-        if name in given and given[name] is not False:
-            text = "ValueError: Passing `context_fn` or `debug` is only supported when use_reentrant=False."
-            return name, f"`{name}` requires `use_reentrant: false`", text
-    return None
-
-
-def refused_without_reentrant(given: ConfigMapping) -> tuple[str, str, str] | None:
-    """(name, message, exception) of an argument that the other implementation refuses."""
-    if "context_fn" in given:
-        text = f"TypeError: {type(given['context_fn']).__name__!r} object is not callable"
-        return "context_fn", "`context_fn` must be a function, which a file cannot contain", text
-    check = given.get("determinism_check", "default")
-    if isinstance(check, str) and check not in ("default", "none"):
-        text = f"ValueError: determinism_check should be one of ['default', 'none'], but got {check}"
-        return "determinism_check", f"`determinism_check` is {shown(check)}; it must be default or none", text
-    return None
 
 
 @rule("HFT047")
@@ -219,17 +198,15 @@ def too_few_samples(config: TrainerConfig) -> Iterator[Finding]:
     limit = config.arguments["max_steps"]
     if config.own_sampler or batches_of_rank(config) != 0 or not is_number(limit):
         return
-    setting = of(config, "dataloader_drop_last")
-    size = config.batch.micro_batch
+    setting, size = of(config, "dataloader_drop_last"), config.batch.micro_batch
+    remedy = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
     if config.version >= ZERO_IS_A_LIMIT and limit <= 0:
         text = f"ValueError: args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch on each process"
-        remedy = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
         yield Finding(setting, message, related=(size,), exception=text, help=remedy)
     elif config.version < ZERO_IS_A_LIMIT and config.launched is False:
         text = "TypeError: 'NoneType' object is not subscriptable"
         message = f"`dataloader_drop_last` drops all {examples} samples: they do not fill one batch"
-        remedy = set_key("dataloader_drop_last", False) | "a smaller `per_device_train_batch_size`"
         yield Finding(setting, message, related=(size,), exception=text, fails_at="first-step", help=remedy)
 
 
@@ -246,19 +223,18 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "dataloader_num_workers"), message, exception=text, help=remedy)
         return
     context = args["dataloader_multiprocessing_context"]
-    for name, enabled, text in (
-        ("dataloader_persistent_workers", bool(args["dataloader_persistent_workers"]), "persistent_workers option needs num_workers > 0"),
-        (
-            "dataloader_multiprocessing_context",
-            context is not None,
-            "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0",
-        ),
-    ):
-        if enabled and workers == 0:
-            unset = config.unset("dataloader_num_workers")
-            message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
-            remedy = set_key("dataloader_num_workers", 2) | remove_key(name)
-            yield Finding(of(config, name), message, exception=f"ValueError: {text}", depends_on=unset, help=remedy)
+    needing = (
+        {"dataloader_persistent_workers": "persistent_workers option needs num_workers > 0"}
+        if args["dataloader_persistent_workers"]
+        else {}
+    )
+    if context is not None:
+        text = "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0"
+        needing["dataloader_multiprocessing_context"] = text
+    for name, text in needing.items() if workers == 0 else ():
+        message = f"`{name}` requires `dataloader_num_workers` > 0, but it is 0"
+        remedy, unset = set_key("dataloader_num_workers", 2) | remove_key(name), config.unset("dataloader_num_workers")
+        yield Finding(of(config, name), message, exception=f"ValueError: {text}", depends_on=unset, help=remedy)
     if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
         text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
         message = f"`dataloader_multiprocessing_context` is {shown(context)}; it must be fork, spawn or forkserver"
