@@ -111,7 +111,7 @@ def unknown_options(line: LaunchLine) -> None:
         remedy = f"write `--{meant}{value}`" if meant else f"remove `{flag}`, or put it after the program if it is an option of it"
         message = f"`{flag}` is not an option of the launcher {line.launcher}"
         raised = f"error: unrecognized arguments: {option.word.string if option.word.known else flag}"
-        line.refuse("LCH022", option.word[: len(flag)], flag, message, raised, remedy=remedy, severity=severity_of(line))
+        line.problems.append(LineProblem("LCH022", severity_of(line), option.word[: len(flag)], flag, message, raised, remedy, True))
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
