@@ -167,9 +167,9 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
         if file.outside:
             is_path = file.role != "--deepspeed" or file.word.string.endswith(".json")
             if file.role in (*REQUIRED, HOSTFILE) and file.known and is_path:
-                message = f"`{flag_of(file)}` names `{name}`, which is outside the project and was not read"
+                message = f"`--{file.option}` names `{name}`, which is outside the project and was not read"
                 remedy = "name the file on the command line too, or move it into the project"
-                line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
+                line.report("LCH021", "warning", file.word, f"--{file.option}", message, remedy=remedy)
             continue
         if file.role == HOSTFILE:
             without = "refuses several nodes without it" if line.nodes and line.nodes > 1 else "uses the local machine alone"
@@ -212,7 +212,7 @@ def is_relative(name: str | None) -> TypeGuard[str]:
 def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     """The problem of a config file that does not exist; from which folder a page means its lines is not certain."""
     name = file.word.string
-    key = flag_of(file) if file.role.startswith(("--", "launcher:")) else name
+    key = f"--{file.option}" if file.role.startswith(("--", "launcher:")) else name
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
     folder = readable(line.folder or "").removeprefix("<root>").lstrip("/") or "the top of the project"
     raised = refused_config(name) if file.role in READ_BY_ACCELERATE else launcher_of(line).refused_config.format(name) if file.kind else ""
@@ -231,11 +231,6 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     own = launch.parser is not None and "deepspeed" in launch.parser.fields
     if not own and is_relative(name) and refused_config(name):
         line.problems.append(missing_file(line, file))
-
-
-def flag_of(file: NamedFile) -> str:
-    key = file.role.removeprefix("launcher:")
-    return key if key.startswith("--") else f"--{key}"
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:
