@@ -10,12 +10,12 @@ from itertools import chain
 
 from cfglint.launch.arguments import further_arguments, known_words
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.launch_words import listed_below
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine
 from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.reader import Reader, ScriptEvaluations
+from cfglint.launch.training import listed_below
 from cfglint.source.annotations import Callable, Container, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.file_source import FileSource
