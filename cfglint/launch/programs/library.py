@@ -14,7 +14,6 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.programs import config_files, data_sets, line_parsers, training_loops
 from cfglint.launch.programs.branches import End, Quit
-from cfglint.launch.programs.calculation import is_wide, short
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.line_parsers import ClassParser, LineParser
@@ -47,8 +46,10 @@ from cfglint.launch.programs.objects import (
     Sequence,
     Value,
     computed,
+    is_wide,
     plain,
     set_of,
+    short,
     slots_of,
     text_of_path,
     unknown,
