@@ -138,21 +138,14 @@ def released_since(package: str, releases: list[str], months: int) -> list[str]:
 def nearest_modelled(package: str, version: str) -> str | None:
     """The modelled release nearest to a version of a package; None if the version itself is modelled, or the package is not."""
     if (package, version) not in _nearest:
-        _nearest[package, version] = found_nearest(package, version)
+        own = next((own for own in map(framework, kinds()) if own.oldest and package in own.modelled), None)
+        nearest = None
+        if own is not None:
+            (oldest, newest), release, parts = own.modelled[package], parse_version(version), own.release_parts
+            is_old, is_new = release[:parts] < parse_version(oldest)[:parts], release[:parts] > parse_version(newest)[:parts]
+            nearest = oldest if is_old else newest if is_new else None
+        _nearest[package, version] = nearest
     return _nearest[package, version]
-
-
-def found_nearest(package: str, version: str) -> str | None:
-    """The release that `nearest_modelled` remembers."""
-    for kind in kinds():
-        own = framework(kind)
-        if own.oldest and package in own.modelled:
-            oldest, newest = own.modelled[package]
-            release, minor = parse_version(version), own.release_parts
-            if release[:minor] < parse_version(oldest)[:minor]:
-                return oldest
-            return newest if release[:minor] > parse_version(newest)[:minor] else None
-    return None
 
 
 def learn(package: str, version: str, folder: str, opens: Callable[[str], bool]) -> bool:

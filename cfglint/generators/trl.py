@@ -10,7 +10,7 @@ from cfglint.batch.solver import Split
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import parse_version
-from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE
+from cfglint.frameworks.training_data.generated import counted_prompts
 from cfglint.frameworks.trl import FRAMEWORK, NEWEST
 from cfglint.frameworks.trl.batch import SMALLEST_FOR_KL
 from cfglint.frameworks.trl.releases import HISTORY
@@ -57,12 +57,16 @@ def training(job: JobSpec, folder: str = "") -> Generated:
     split = chosen.split
     in_epochs = partial(predicted, per_prompt=per_prompt)
     run_length, total = choices.length(job, chosen, (1, "one pass is the usual start"), in_epochs)
+    own_length = "" if job.seq_length else "TRL's own default; "
     rows = [
         ("output_dir", job.output_dir or "output", "checkpoints go here"),
         ("model_name_or_path", "org/model", "the model to train: a name on the hub, or a folder"),
         ("dataset_name", "org/dataset", "what to train on"),
         *huggingface.batch(chosen),
-        *trainer_rows(job, name, per_prompt),
+        ("num_generations", per_prompt, "completions of each prompt, which the trainer compares; must divide the global batch"),
+        ("max_completion_length", None if per_prompt is None else job.seq_length),
+        ("max_length", (job.seq_length or 1024) if per_prompt is None else None, f"{own_length}longer samples are cut"),
+        ("beta", 0.1 if name in ("dpo", "kto") else None, "TRL's own default: how close the model stays to the reference"),
         run_length,
         *huggingface.rates(job, total, usual_rate),
         huggingface.precision(job),
@@ -104,27 +108,13 @@ def batch(job: JobSpec, name: str, per_prompt: int | None) -> Chosen:
     return chosen
 
 
-def trainer_rows(job: JobSpec, name: str, per_prompt: int | None) -> list[Row]:
-    if per_prompt is not None:
-        return [
-            ("num_generations", per_prompt, "completions of each prompt, which the trainer compares; must divide the global batch"),
-            ("max_completion_length", job.seq_length),
-        ]
-    why = "longer samples are cut" if job.seq_length else "TRL's own default; longer samples are cut"
-    beta = 0.1 if name in ("dpo", "kto") else None
-    return [
-        ("max_length", job.seq_length or 1024, why),
-        ("beta", beta, "TRL's own default: how close the model stays to the reference"),
-    ]
-
-
 def predicted(job: JobSpec, chosen: Chosen, epochs: float, per_prompt: int | None) -> int:
     """The number of optimizer steps of a run in epochs."""
     if per_prompt is None:
         return huggingface.predicted(job, chosen, epochs)
     split, examples = chosen.split, job.num_examples or 0
     prompts = split.global_batch // per_prompt
-    seen = examples // prompts * prompts if job.version(KIND) >= DROPS_INCOMPLETE else examples
+    seen = counted_prompts(examples, prompts, job.version(KIND))
     repeated, loaded = seen * per_prompt * split.accumulation, split.micro_batch * split.accumulation
     return huggingface.in_epochs(job, chosen, epochs, steps.batches_per_rank(repeated, loaded, split.data_parallel))
 

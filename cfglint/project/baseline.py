@@ -72,22 +72,15 @@ class Baseline:
 
         from cfglint.source import writing
 
-        refuse_overwriting(self.path)
+        writing.refuse_outside(self.path)
+        if os.path.exists(self.path):  # the content of a file that is no baseline would be lost
+            try:
+                read(self.path)
+            except ConfigurationError as error:
+                raise FileProblem(self.path, "exists and is not a baseline; it was not overwritten", "unwritable") from error
         findings = [{**dict(zip(FIELDS, same, strict=True)), "count": number} for same, number in sorted(self.accepted.items())]
         text = json.dumps({"cfglint-baseline": VERSION, "cfglint": self.release, "findings": findings}, indent=1) + "\n"
         writing.write_report(self.path, text.encode("ascii"))
-
-
-def refuse_overwriting(path: str) -> None:
-    """Raise FileProblem for an existing file that is not a baseline, whose content would be lost, and for a link out of the project."""
-    from cfglint.source.writing import refuse_outside
-
-    refuse_outside(path)
-    if os.path.exists(path):
-        try:
-            read(path)
-        except ConfigurationError as error:
-            raise FileProblem(path, "exists and is not a baseline; it was not overwritten", "unwritable") from error
 
 
 def open_findings(of_run: list[Diagnostic]) -> list[Diagnostic]:

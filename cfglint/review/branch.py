@@ -347,8 +347,12 @@ def declared_runs(branch: Branch, project: Configuration, before: Configuration)
     """
     branch.settings = before, project
     branch.compare([file for declared in project.runs for file in declared.files])
-    twins = [(declared, counterpart(declared, branch, before)) for declared in project.runs]
-    return [(declared, twin or declared, before if twin else project) for declared, twin in twins]
+    runs: list[tuple[DeclaredRun, DeclaredRun, Configuration]] = []
+    for declared in project.runs:
+        files = [branch.old_name(os.path.relpath(file)) for file in declared.files]
+        twin = next((run for run in before.runs if [os.path.relpath(file) for file in run.files] == files), None)
+        runs.append((declared, twin or declared, before if twin else project))
+    return runs
 
 
 def compare(
@@ -399,9 +403,3 @@ def earlier(branch: Branch, project: Configuration) -> Configuration:
         return before
     except ConfigurationError:
         return project
-
-
-def counterpart(declared: DeclaredRun, branch: Branch, before: Configuration) -> DeclaredRun | None:
-    """The declared run with the same files on the old side."""
-    files = [branch.old_name(os.path.relpath(file)) for file in declared.files]
-    return next((run for run in before.runs if [os.path.relpath(file) for file in run.files] == files), None)

@@ -33,8 +33,7 @@ def changed_values(
     """
     if max(len(before), len(after)) > LARGEST:
         return {}
-    find = values_of_program if is_program(path) else values_of_file
-    new, old = find(path, after), find(path, before)  # the module of the new side is the one that was parsed last
+    new, old = values_of(path, after), values_of(path, before)  # the module of the new side is the one that was parsed last
     if not old or not new:
         return {}
     texts: dict[str, str] = {}
@@ -62,28 +61,25 @@ def first_values(texts: Collection[str]) -> list[str]:
     return [*texts][:MOST_VALUES] + ([f"{more} more"] if more > 0 else [])
 
 
-def values_of_file(path: str, text: str) -> Values:
-    """The scalars of a YAML or JSON file by their dotted paths."""
-    document = parse(path, text, syntax_by_name(path))
-    found: Values = {}
-    for place, key, node in () if document.problems else document.walk():
-        if key is not None and node.raw:
-            found.setdefault(".".join(map(str, place)), []).append((node.raw, 0))
-    return found
-
-
-def values_of_program(path: str, text: str) -> Values:
-    """The literals of a program: keyword arguments, defaults of parameters, of fields and of options of a command line."""
+def values_of(path: str, text: str) -> Values:
+    """The scalars of a YAML or JSON file by their dotted paths; the literals of a program: keyword arguments, defaults of parameters, of
+    fields and of options of a command line.
+    """
+    values: Values = {}
+    if not is_program(path):
+        document = parse(path, text, syntax_by_name(path))
+        for place, key, node in () if document.problems else document.walk():
+            if key is not None and node.raw:
+                values.setdefault(".".join(map(str, place)), []).append((node.raw, 0))
+        return values
     module = module_in(path, "", text)
     lines = module.code.encode().split(b"\n") if module is not None else []
-    found: Values = {}
-    for node in ast.walk(module.tree) if module is not None else ():
-        for name, value in named_values(node):
-            if is_literal(value):
-                line = lines[value.lineno - 1]
-                text = line[value.col_offset : value.end_col_offset].decode()
-                found.setdefault(name, []).append((text.strip("\"'").partition("=")[2] if "." in name else text, value.lineno))
-    return found
+    named = (pair for node in ast.walk(module.tree) for pair in named_values(node)) if module is not None else ()
+    for name, value in named:
+        if is_literal(value):
+            literal = lines[value.lineno - 1][value.col_offset : value.end_col_offset].decode()
+            values.setdefault(name, []).append((literal.strip("\"'").partition("=")[2] if "." in name else literal, value.lineno))
+    return values
 
 
 def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:

@@ -18,7 +18,16 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
     """New name -> old name, for contents by their names; each name is used once, the most similar pair first."""
     removed = {name: text for name, text in before.items() if name not in after}
     added = {name: text for name, text in after.items() if name not in before}
-    names = by_content(removed, added)
+    # Files with identical content; of several, those with the same base name first.
+    of_content: dict[str, list[str]] = {}
+    for name, text in removed.items():
+        of_content.setdefault(text, []).append(name)
+    names: dict[str, str] = {}
+    for name, text in added.items():
+        left = of_content.get(text)
+        if left:
+            names[name] = next((was for was in left if os.path.basename(was) == os.path.basename(name)), left[0])
+            left.remove(names[name])
     taken = set(names.values())
     removed = {name: text for name, text in removed.items() if name not in taken}
     added = {name: text for name, text in added.items() if name not in names}
@@ -32,20 +41,6 @@ def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
             names[name] = was
             taken.add(was)
     return names
-
-
-def by_content(removed: dict[str, str], added: dict[str, str]) -> dict[str, str]:
-    """New name -> old name of files with identical content; of several, those with the same base name first."""
-    names: dict[str, list[str]] = {}
-    for name, text in removed.items():
-        names.setdefault(text, []).append(name)
-    found: dict[str, str] = {}
-    for name, text in added.items():
-        left = names.get(text)
-        if left:
-            found[name] = next((was for was in left if os.path.basename(was) == os.path.basename(name)), left[0])
-            left.remove(found[name])
-    return found
 
 
 def parts_of(text: str) -> tuple[Counter[str], Counter[str]]:

@@ -27,7 +27,17 @@ class Side:
 
     def __init__(self, run: CheckedRun, other: CheckedRun | None) -> None:
         self.outcome = run.outcome()
-        self.run = run = with_current_names(run, other)
+        # The keys are renamed that the release refuses, because it has them under another name. One that the other side has as well, in
+        # the same release and without that finding, keeps its name on both.
+        refused = refused_names(run)
+        if refused and other is not None and other.target == run.target:
+            names = refused_names(other)
+            refused = {
+                key: diagnostic
+                for key, diagnostic in refused.items()
+                if key in names or not any(config.sets(key.lstrip("-/").replace("-", "_")) for config in other.configs)
+            }
+        self.run = run = Pass(run, [*refused.values()]).run if refused else run
         self.lines: dict[str, Item] = {}
         try:
             account = RunSummary(run)
@@ -70,22 +80,6 @@ class Side:
     def line(self, label: str) -> Any:
         """The value of a line; None if the summary has no such line or its value is unknown."""
         return self.lines[label].setting.known if label in self.lines else None
-
-
-def with_current_names(run: CheckedRun, other: CheckedRun | None) -> CheckedRun:
-    """The run with the keys renamed that the release refuses, because it has them under another name.
-
-    A key that the other side has as well, in the same release and without that finding, keeps its name on both.
-    """
-    refused = refused_names(run)
-    if refused and other is not None and other.target == run.target:
-        names = refused_names(other)
-        refused = {
-            key: diagnostic
-            for key, diagnostic in refused.items()
-            if key in names or not any(config.sets(key.lstrip("-/").replace("-", "_")) for config in other.configs)
-        }
-    return Pass(run, [*refused.values()]).run if refused else run
 
 
 def refused_names(run: CheckedRun) -> dict[str, Diagnostic]:

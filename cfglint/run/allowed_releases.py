@@ -121,7 +121,13 @@ class Search:
 
     def first(self, diagnostic: Diagnostic, package: str, releases: list[str]) -> int:
         """The place of the first release from which on a finding is given, `len(releases)` if only the asked one gives it."""
-        changed = changed_places(diagnostic, package, releases, self.asked[package])
+        # The places of the releases that change what it names, or the check of its rule; `len(releases)` is the asked one.
+        named, asked = words(diagnostic.key), parse_version(self.asked[package])
+        changes_of = changes(package, named) | ends_of_check(diagnostic.code, package)
+        if diagnostic.about == CODE:
+            changes_of |= import_changes(package, named)
+        parsed = [*map(parse_version, releases)]
+        changed = sorted({bisect_left(parsed, release) for release in changes_of if release <= asked})
         if diagnostic.about == KEY and diagnostic.severity != ERROR and not changed:
             return 0  # nothing about the name differs
         oldest_decides = diagnostic.severity != ERROR or is_of_other_files(diagnostic.code, package)
@@ -149,16 +155,6 @@ def places_to_ask(changed: list[int], number: int) -> list[int]:
     """
     step = number // (OTHER_PROBES + 1) or 1
     return sorted({0, *range(step, number, step), *(place - 1 for place in changed if place)}, reverse=True)
-
-
-def changed_places(diagnostic: Diagnostic, package: str, releases: list[str], asked: str) -> list[int]:
-    """The places of the releases that change what a finding names, or the check of its rule; `len(releases)` is the asked one."""
-    parsed, newest = [*map(parse_version, releases)], parse_version(asked)
-    named = words(diagnostic.key)
-    changed = changes(package, named) | ends_of_check(diagnostic.code, package)
-    if diagnostic.about == CODE:
-        changed |= import_changes(package, named)
-    return sorted({bisect_left(parsed, release) for release in changed if release <= newest})
 
 
 def is_of_other_files(code: str, package: str) -> bool:

@@ -33,19 +33,15 @@ def kind_of_text(path: str, text: str, syntax: Syntax) -> tuple[str | None, int]
     if kind is not None:
         return kind, clarity
     likely = {each: framework(each).detect(document) for each in kinds()}
-    best = max(likely.values())
-    named = [each for each in likely if likely[each] == best] if best else []
+    clarity = max(likely.values())
+    named = [each for each in likely if likely[each] == clarity] if clarity else []
     if len(named) == 1:
         return named[0], CERTAIN
-    return by_known_keys(document, text, named)
-
-
-def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str | None, int]:
-    """(kind, certainty) of the kind that has the most keys of the content: at least half of them, and some that no other program has."""
+    # The one that has the most keys of the content: at least half of them, and some that no other program has.
     names = [key.raw.replace("-", "_") for key, _ in document.root.pairs()] if document.root is not None else []
     cut = CUT_KEY.search(text)
     scores: dict[str, int] = {}
-    for kind in among or kinds():
+    for kind in named or kinds():
         known = known_names(kind)
         found = {name for name in names if name in known}
         if cut and len(cut[1]) >= CUT:
@@ -58,7 +54,7 @@ def by_known_keys(document: Document, text: str, among: list[str]) -> tuple[str 
     best = [kind for kind, score in scores.items() if score == most]
     if len(best) == 1 and (most > 1 or len(text) <= SHORT):
         return best[0], CERTAIN
-    return None, MAYBE if best or among else NO_MATCH
+    return None, MAYBE if best or named else NO_MATCH
 
 
 def keys_only(path: str, text: str, syntax: Syntax) -> Document:

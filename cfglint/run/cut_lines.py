@@ -16,7 +16,14 @@ def without_consequences(line: LaunchLine, found: list[Diagnostic]) -> list[Diag
     place = next((number for number, diagnostic in enumerate(found) if diagnostic.code == CODE), None)
     if place is None:
         return found
-    cut, spans = found[place], spans_of_blanks(line)
+    spans: list[tuple[int, int]] = []  # of the blanks that the line passes, each with the option before it
+    option: int | None = None
+    for word in line.call.words:
+        if word.place is not None and is_stray(word, line):
+            spans.append((word.place[1] if option is None else option, word.place[2]))
+        elif word.place is not None and word.string.startswith("-"):
+            option = word.place[1]
+    cut = found[place]
     words = (word.string.partition("=")[0] for lost_words, _ in line.call.lost for word in lost_words)
     lost = {word.lstrip("-+~").replace("-", "_") for word in words} - {argument.name for argument in line.given or ()}
     lost |= {word.string for word in line.call.words if is_stray(word, line)}
@@ -39,17 +46,3 @@ def without_consequences(line: LaunchLine, found: list[Diagnostic]) -> list[Diag
         for number, diagnostic in enumerate(found)
         if number == place or not any(diagnostic is other for other in caused)
     ]
-
-
-def spans_of_blanks(line: LaunchLine) -> list[tuple[int, int]]:
-    """Where the blanks are that the line passes, each with the option before it."""
-    spans: list[tuple[int, int]] = []
-    start: int | None = None
-    for word in line.call.words:
-        if word.place is None:
-            continue
-        if is_stray(word, line):
-            spans.append((word.place[1] if start is None else start, word.place[2]))
-        elif word.string.startswith("-"):
-            start = word.place[1]
-    return spans

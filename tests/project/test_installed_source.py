@@ -154,12 +154,12 @@ def test_axolotl_fields_of_another_release(tmp_path):
     """An annotation without a rule takes anything, and a default that is computed is unknown; the rest is read."""
     from cfglint.evaluate import Unknown
     from cfglint.frameworks.axolotl import FRAMEWORK
-    from cfglint.frameworks.axolotl.releases import top
+    from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
     from cfglint.frameworks.releases.history import DEFAULT, TYPE
 
     write_axolotl(tmp_path, AXOLOTL)
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
-    fields = top((99, 1, 0))
+    fields = RELEASES_OF_AXOLOTL.fields("", (99, 1, 0))
     assert list(fields) == ["base_model", "learning_rate", "micro_batches", "new_kind"]
     assert fields["micro_batches"][TYPE : DEFAULT + 1] == (("|", "int", "None"), 3)
     assert fields["new_kind"][TYPE] == "Any"
@@ -195,13 +195,13 @@ ANNOTATIONS = {  # as pydantic reads them: a name or annotation without a rule t
 
 def test_axolotl_annotations_of_another_release(tmp_path):
     from cfglint.frameworks.axolotl import FRAMEWORK
-    from cfglint.frameworks.axolotl.releases import top
+    from cfglint.frameworks.axolotl.releases import HISTORY as RELEASES_OF_AXOLOTL
     from cfglint.frameworks.releases.history import TYPE
 
     lines = [f"    field_{number}: {annotation} = None\n" for number, annotation in enumerate(ANNOTATIONS)]
     write_axolotl(tmp_path, f"class AxolotlInputConfig(BaseModel):\n{''.join(lines)}")
     assert FRAMEWORK.learn((99, 1, 0), str(tmp_path), lambda path: True)
-    read = [row[TYPE] for row in top((99, 1, 0)).values()]
+    read = [row[TYPE] for row in RELEASES_OF_AXOLOTL.fields("", (99, 1, 0)).values()]
     assert dict(zip(ANNOTATIONS, read, strict=True)) == ANNOTATIONS
 
 

@@ -7,7 +7,7 @@ import yaml
 
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.trl.classes import CLASSES
+from cfglint.frameworks.trl.releases import CLASSES
 from cfglint.launch.kinds import fields_of_class
 from cfglint.rules.catalogue import every_rule
 from cfglint.run.discovery import Discovery

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.remedy import remove_key
+from cfglint.findings.wording import described
 from cfglint.frameworks.huggingface import KIND
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version, dotted, parse_version
+from cfglint.frameworks.rows.evaluation import value_at
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable
@@ -20,6 +23,11 @@ CONFIG: Stage = "config"
 CLASS = "TrainingArguments"
 OWNER_LOOKED_FOR = (4, 32)  # from here on huggingface_hub looks for an owner in push_to_hub_model_id
 TRUE, FALSE = ("y", "yes", "t", "true", "on", "1"), ("n", "no", "f", "false", "off", "0")
+THERE = tuple(
+    f"is_{name}available"
+    for name in ("", "accelerate_", "safetensors_", "torch_", "torch_bf16_gpu_", "torch_bf16_cpu_", "torch_tf32_", "torch_cuda_")
+)
+NOT_THERE = ("is_kubeflow_available", *(f"is_torch_{name}_available" for name in ("xla", "tpu", "npu", "xpu", "hpu", "neuron", "mps")))
 # The keys at which findings are, where it is not the first one that the message names.
 PLACES = {
     "PRC200": ("fp16",),
@@ -30,6 +38,7 @@ PLACES = {
     "HFT009": ("lr_scheduler_type",),
 }
 # The pages for values on which Python fails.
+ORDER = "not supported between instances of"
 OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
 
 
@@ -57,6 +66,9 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
         if refusal.failed:
             endless = refusal.exception.startswith("OverflowError")  # a number of steps without end
             refusal.kind = "HFT005" if endless else OF_FIELDS.get(root, refusal.kind)
+            if ORDER in refusal.exception and len(refusal.paths[0]) > 1:
+                value = value_at(written, refusal.paths[0])
+                refusal.message, refusal.help = f"`{refusal.key}` is {described(value)}, not a number", [remove_key(refusal.key)]
         if root in OF_FIELDS and not isinstance(written.get(root), dict):  # one finding about the whole value
             refusal.paths = [(root,)]
             kept.setdefault(root, refusal)
@@ -66,41 +78,22 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
 
 
 def facts(config: TrainerConfig) -> Callable[..., Any]:
+    """What the environment answers: a CUDA device that can do everything, and packages that are installed."""
 
     def answer(name: str, *arguments: Any) -> Any:
         if name == "is_accelerate_available" and arguments:
             return config.has_accelerate(parse_version(arguments[0]))
         if name in ("str_to_bool", "strtobool"):
             return truth(*arguments)
-        if name.startswith("is_torch_greater_or_equal_than_"):
-            return True
-        if name == "path expanduser":
-            return os.path.expanduser(*arguments)
-        if name == "path join":
-            return os.path.join(*arguments)
+        if name in ("path expanduser", "path join"):
+            return getattr(os.path, name[5:])(*arguments)
         if name == "get_full_repo_name":
             return config.version < OWNER_LOOKED_FOR or arguments[1] is not None or "/" in arguments[0]
         if name == "version":
             return dotted(config.version) if arguments[0] == "transformers" else None
-        return {
-            "is_accelerate_available": True,
-            "is_torch_available": True,
-            "is_torch_bf16_gpu_available": True,
-            "is_torch_tf32_available": True,
-            "is_torch_cuda_available": True,
-            "is_torch_bf16_cpu_available": True,
-            "is_available": True,
-            "is_safetensors_available": True,
-            "is_torch_xla_available": False,
-            "is_torch_tpu_available": False,
-            "is_torch_npu_available": False,
-            "is_torch_xpu_available": False,
-            "is_torch_hpu_available": False,
-            "is_torch_neuron_available": False,
-            "is_torch_mps_available": False,
-            "is_kubeflow_available": False,
-            "device": {"type": "cuda"},
-        }.get(name)
+        if name == "device":
+            return {"type": "cuda"}
+        return True if name in THERE or name.startswith("is_torch_greater_or_equal_than_") else False if name in NOT_THERE else None
 
     return answer
 

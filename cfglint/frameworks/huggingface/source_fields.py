@@ -90,7 +90,7 @@ def constant(module: Module, node: ast.expr) -> Operand:
         raise
 
 
-def enum_of(module: Module, name: ast.Name) -> list[ConfigValue]:
+def enum_of(module: Module, name: Operand) -> list[ConfigValue]:
     enum = module.find(name.id)
     if enum is None or not isinstance(enum[1], ast.ClassDef):
         raise module.refuse(name, "an annotation without a rule")
@@ -136,14 +136,16 @@ def choices(name: str, raw: Raw) -> list[str]:
 
 
 def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
+    """The field by its name, or nothing when it is not among the constructor's arguments."""
     options = field_options(module, statement)
     if options is None:
         return {}
     try:
         raw = accepted(module, statement.annotation)
         values = listed(module, options.get("metadata"))
-        if values is not None:
-            raw = closed(raw, values)
+        if values is not None:  # the choices, and what the annotation takes beside texts
+            names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
+            raw = {"enum": [*values, *([None] if "null" in names else []), *([True, False] if "boolean" in names else [])]}
     except SourceError:
         if not module.tree.lenient:
             raise
@@ -180,17 +182,8 @@ def listed(module: Module, metadata: ast.expr | None) -> list[Operand] | None:
     return None
 
 
-def closed(raw: Raw, choices: list[ConfigValue]) -> Raw:
-    names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
-    values: list[ConfigValue] = list(choices)
-    if "null" in names:
-        values.append(None)
-    if "boolean" in names:
-        values += [True, False]
-    return {"enum": values}
-
-
 def accepted(module: Module, annotation: ast.expr) -> Raw:
+    """What a file should hold by the annotation of a field."""
     types: list[str] = []
     values: list[ConfigValue] = []
     extra: Raw = {}
@@ -202,15 +195,11 @@ def accepted(module: Module, annotation: ast.expr) -> Raw:
             continue
         types.append(json_type(module, part))
         if types[-1] == "array" and isinstance(part, ast.Subscript):
-            extra["items"] = items_of(module, part.slice)
+            item = part.slice
+            is_enum = isinstance(item, ast.Name) and item.id not in PLAIN
+            extra["items"] = {"enum": enum_of(module, item)} if is_enum else {"type": json_type(module, item)}
     raw: Raw = {"type": types[0] if len(types) == 1 else types, **extra}
     return {"anyOf": [raw, {"enum": values}]} if values else raw
-
-
-def items_of(module: Module, part: ast.expr) -> Raw:
-    if isinstance(part, ast.Name) and part.id not in PLAIN:
-        return {"enum": enum_of(module, part)}
-    return {"type": json_type(module, part)}
 
 
 def words(name: str, raw: Raw) -> str:

@@ -32,7 +32,12 @@ def adapters(config: LlamaFactoryConfig) -> list[Place]:
     place = Place(given, str(values.get(MODEL, "")), "", config.documents[0].path, config.version, own_code, None, KEYS, (), PEFT)
     asked = values.get("lora_target", ALL)
     names = listed(asked)
-    given["target_modules"] = every_linear(place) if names == [ALL] else names
+    given["target_modules"] = names
+    if names == [ALL]:  # every class with `Linear` in its name but the output layer
+        modules = place.modules()
+        linear = [name for name, kind in modules.kinds.items() if kind in ALL_LINEAR and kind != CONV1D] if modules is not None else []
+        last = dict.fromkeys(name.rpartition(".")[2] for name in linear)
+        given["target_modules"] = [name for name in last if name not in LEFT_OUT and not name.isdigit()] if modules is not None else None
     if values.get("additional_target"):
         given["modules_to_save"] = listed(values["additional_target"])
     for name in ("use_rslora", "use_dora"):
@@ -47,13 +52,3 @@ def adapters(config: LlamaFactoryConfig) -> list[Place]:
 def listed(text: ConfigValue) -> list[str]:
     """The names in a string, at commas."""
     return [name.strip() for name in text.split(",")] if isinstance(text, str) else []
-
-
-def every_linear(place: Place) -> list[str] | None:
-    """The names that `all` means: of every class with `Linear` in its name but the output layer; None if the model is unknown."""
-    modules = place.modules()
-    if modules is None:
-        return None
-    linear = (name for name, kind in modules.kinds.items() if kind in ALL_LINEAR and kind != CONV1D)
-    names = (name.rpartition(".")[2] for name in linear)
-    return list(dict.fromkeys(name for name in names if name not in LEFT_OUT and not name.isdigit()))

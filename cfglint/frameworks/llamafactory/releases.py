@@ -65,15 +65,8 @@ def ever(name: object) -> bool:
 
 def removed_in(name: Operand, release: Version) -> Version:
     """The first release without a field that an older release than the given one had; () for another name."""
-    if not ever(name):
-        return ()
-    return next((until for _, until in reversed(HISTORY.releases(ARGUMENTS, name)) if until and until <= release), ())
-
-
-def added_in(name: object, release: Version) -> Version:
-    """The first release with a field that only newer releases than the given one have; () for another name."""
-    since = HISTORY.since(ARGUMENTS, name) if isinstance(name, str) else None
-    return since if since and since > release else ()
+    spans = HISTORY.releases(ARGUMENTS, name) if ever(name) else []
+    return next((until for _, until in reversed(spans) if until and until <= release), ())
 
 
 def library(package: str, release: Version) -> str:

@@ -21,21 +21,19 @@ def failed(config: MegatronSwiftConfig) -> list[Refusal]:
     newest = libraries(config.own_version)
     releases = {name: config.facts.version(name, newest[name]) for name in (TRANSFORMERS, LIBRARY)}
     refusals = refused(config, (f"megatron-{config.command}",), config.facts.gpus, releases)
-    return [*refusals, *sizes(config), *former_batch(config)]
+    return [*refusals, *sizes(config)]
 
 
 def sizes(config: MegatronSwiftConfig) -> Iterator[Refusal]:
-    """The processes against the GPUs of one copy of the model, which Megatron-core checks."""
+    """The processes against the GPUs of one copy of the model, which Megatron-core checks; the global batch against one micro batch of all
+    copies, which Megatron-LM checks before ms-swift 4.0.
+    """
     gpus, model = config.facts.gpus, config.model_size
     if gpus and model and gpus % model:
         written = [name for name in SIZE_KEYS if name in config.values]
         message = f"{gpus} processes are not a multiple of tensor x pipeline x context parallel size ({model})"
         text = f"RuntimeError: world_size ({gpus}) is not divisible by {model}"
         yield Refusal(SIZES, written, message, text, ["choose sizes whose product divides the number of processes"])
-
-
-def former_batch(config: MegatronSwiftConfig) -> Iterator[Refusal]:
-    """The global batch against one micro batch of all copies, which Megatron-LM checks before ms-swift 4.0."""
     micro, total, replicas = config.integer("micro_batch_size"), config.integer("global_batch_size"), data_parallel(config)
     if config.own_version in OF_MEGATRON and micro and micro > 0 and total is not None and replicas and total % (micro * replicas):
         text = f"global batch size ({total}) is not divisible by micro batch size ({micro}) times data parallel size ({replicas})"

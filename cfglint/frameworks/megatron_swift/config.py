@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.arguments.parsing import INVALID
@@ -64,10 +66,5 @@ class MegatronSwiftConfig(CommandConfig):
     @property
     def model_size(self) -> int | None:
         """The GPUs of one copy of the model."""
-        sizes = [self.integer(f"{axis}_parallel_size") for axis in ("tensor_model", "pipeline_model", "context")]
-        product = 1
-        for size in sizes:
-            if size is None or size < 1:
-                return None
-            product *= size
-        return product
+        sizes = [self.integer(f"{axis}_parallel_size") or 0 for axis in ("tensor_model", "pipeline_model", "context")]
+        return prod(sizes) if min(sizes) > 0 else None

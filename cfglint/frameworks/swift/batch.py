@@ -12,8 +12,7 @@ from cfglint.findings.setting import Batch, Layout
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, generated_batches
-from cfglint.source.record import Record
+from cfglint.frameworks.training_data.generated import MOST_GENERATIONS, Generation, has_complete_groups, rule_of_groups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ GENERATING = ("grpo", "gkd")
 GRPO, KTO = "grpo", "kto"
 SIZE, STEPS = "generation_batch_size", "steps_per_generation"
 ONE_MICRO_BATCH = Releases((3, 1, 1), (3, 4))  # a generation is that of one micro batch
-MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
 
 
 def resolve(config: SwiftConfig) -> Batch:
@@ -50,41 +48,25 @@ def resolve(config: SwiftConfig) -> Batch:
     )
 
 
-class SwiftGeneration(Record):
-    """The sizes of a generation: completions, the micro batches made of them, completions per prompt, passes."""
-
-    size: int | None
-    steps: int | None
-    per_prompt: int = 1
-    passes: int = 1
-
-
-def generation(config: SwiftConfig) -> SwiftGeneration | None:
+def generation(config: SwiftConfig) -> Generation | None:
     """The sizes of a generation; None for a trainer that generates nothing, or that does so in another way."""
     if config.trainer not in GENERATING or (config.trainer != GRPO and SIZE not in config.known):
         return None
-    micro, world = config.batch.micro_batch.integer, config.world_size
-    at_once = micro * world if micro is not None and world is not None else None
-    size, steps_ = config.own(SIZE), config.own(STEPS)
-    if size is None and steps_ is None:
-        steps_ = 1 if config.own_version in ONE_MICRO_BATCH else config.batch.accumulation.integer
-    if size is None:
-        size = at_once * steps_ if at_once is not None and steps_ is not None else None
-    elif steps_ is None and at_once:
-        steps_ = size // at_once
-    if config.trainer != GRPO:
-        return SwiftGeneration(size, steps_)
-    per_prompt, passes = (value if isinstance(value := config.own(name), int) else 1 for name in ("num_generations", "num_iterations"))
-    return SwiftGeneration(size, steps_, per_prompt or 1, passes or 1)
+    usual = 1 if config.own_version in ONE_MICRO_BATCH else config.batch.accumulation.integer
+    sizes = Generation(config.own(SIZE), config.own(STEPS))
+    sizes.complete(config.batch.micro_batch.integer, config.world_size, usual)
+    if config.trainer == GRPO:
+        given = (config.own(name) for name in ("num_generations", "num_iterations"))
+        sizes.per_prompt, sizes.passes = ((isinstance(number, int) and number) or 1 for number in given)
+    return sizes
 
 
 def batches_because(config: SwiftConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
-    made, micro = generation(config), config.batch.micro_batch.integer
-    if made is None or made.size is None or config.facts.num_examples is None:
+    sizes = generation(config)
+    if sizes is None or sizes.size is None or config.facts.num_examples is None:
         return ""
-    whole = config.library_version >= DROPS_INCOMPLETE
-    return generated_batches(config.facts.num_examples, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
+    return sizes.because(config.facts.num_examples, config.batch.micro_batch.integer, config.library_version)
 
 
 def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
@@ -93,12 +75,8 @@ def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
     if examples is None or config.streams or config.packs or not config.arguments.known("streaming", "packing"):
         return None, micro
     if config.trainer in GENERATING:
-        made = generation(config)
-        if made is None or not made.size or not made.steps or made.size < made.per_prompt or micro is None:
-            return None, micro
-        prompts = made.size // made.per_prompt
-        seen = examples // prompts * prompts if config.library_version >= DROPS_INCOMPLETE else examples
-        return seen * made.per_prompt * made.passes * made.steps, micro * made.steps  # completions
+        sizes = generation(config)
+        return sizes.loaded(examples, micro, config.library_version) if sizes is not None else (None, micro)
     if not config.own_sampler or not world:
         return examples, micro
     return examples // max(world // config.sequence_parallel, 1) * world, micro
@@ -117,14 +95,8 @@ def split_rule(config: SwiftConfig) -> SplitRule | None:
 
     if config.trainer == KTO:
         return SplitRule(lambda micro, accumulation, processes: micro > 1, 2, "KTO requires a micro batch of 2")
-    made = generation(config)
-    if config.trainer != GRPO or made is None or not 1 < made.per_prompt < MOST_GENERATIONS:
+    sizes = generation(config)
+    if config.trainer != GRPO or sizes is None or not isinstance(sizes.per_prompt, int) or not 1 < sizes.per_prompt < MOST_GENERATIONS:
         return None
-    size, each, alone = config.own(SIZE), config.own(STEPS), config.own_version in ONE_MICRO_BATCH
-
-    def fits(micro: int, accumulation: int, processes: int) -> bool:
-        one = micro * processes
-        whole = size if size is not None else one * (1 if alone else each or accumulation)
-        return whole % made.per_prompt == 0 and whole >= made.per_prompt and (size is None or size % one == 0)
-
-    return SplitRule(fits, made.per_prompt, f"a generation has to be a multiple of num_generations ({made.per_prompt})")
+    steps = 1 if config.own_version in ONE_MICRO_BATCH else config.own(STEPS)
+    return rule_of_groups(sizes.per_prompt, has_complete_groups(sizes.per_prompt, config.own(SIZE), steps))

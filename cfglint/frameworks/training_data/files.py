@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from itertools import islice
 
 from cfglint.data.hub_cache import cached_rows
@@ -60,7 +61,10 @@ def files_of_split(folder: str, split: str) -> list[str]:
         and not any(part.startswith((".", "__")) for part in os.path.relpath(above, folder).split(os.sep)[1:])
         and name[0] != "."
     ]
-    if has_configs(folder) or len(names) > MOST_FILES:
+    page = ""  # of the data set, which may say which files belong to a split
+    with suppress(FileProblem):
+        page = read_bytes(os.path.join(folder, "README.md"), root=root_of(folder)).decode("utf-8", "replace")
+    if "configs:" in page or len(names) > MOST_FILES:
         return []
     for part in (os.path.dirname, os.path.basename):
         words = {name: {*SEPARATORS(part(name))} for name in names}
@@ -71,14 +75,6 @@ def files_of_split(folder: str, split: str) -> list[str]:
     else:
         names = names if split == "train" else []
     return [os.path.join(folder, name) for name in sorted(names)]
-
-
-def has_configs(folder: str) -> bool:
-    """Whether the page of a data set says which files belong to a split."""
-    try:
-        return "configs:" in read_bytes(os.path.join(folder, "README.md"), root=root_of(folder)).decode("utf-8", "replace")
-    except FileProblem:
-        return False
 
 
 def local(config: Config, name: ConfigValue) -> str | None:

@@ -60,7 +60,7 @@ class Trl(Framework):
     trainers = TRAINERS
     reads_arguments = True
     rule_families = {"TRL": title}
-    rules = "generation keys liger no_effect parsing preference sft trainers checks"
+    rules = "generation keys no_effect parsing preference sft trainers checks"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
@@ -119,33 +119,27 @@ class Trl(Framework):
         A release of TRL that nothing states is the newest that can be installed with the others. Of transformers all
         releases that TRL's requirements allow, up to the newest of its day, may be used.
         """
-        from cfglint.frameworks.releases.requirements import required
+        from cfglint.frameworks import modelled_releases
+        from cfglint.frameworks.releases.requirements import known_others, newest_with, required
 
         if PACKAGE not in facts.target:
-            facts = self.installable(facts)
+            releases = modelled_releases(PACKAGE)
+            newest = newest_with(PACKAGE, releases, known_others(facts, PACKAGE)) or releases[0]
+            if newest != NEWEST:
+                facts = facts.replace(target={**facts.target, PACKAGE: newest}, bounds={**facts.bounds, PACKAGE: (f"<={newest}",)})
         if TRANSFORMERS in facts.target or PACKAGE not in facts.target:
             return facts
-        from cfglint.frameworks.trl.releases import transformers_of
+        from cfglint.frameworks.trl._tables import TRANSFORMERS_OF_THE_DAY
 
         version = facts.version(PACKAGE, NEWEST)
-        newest = {} if version >= FIRST_WITH_NEWEST else {TRANSFORMERS: transformers_of(version)}
+        of_day = [release for since, release in TRANSFORMERS_OF_THE_DAY if since <= version][-1]
+        of_transformers = {} if version >= FIRST_WITH_NEWEST else {TRANSFORMERS: of_day}
         needed = {TRANSFORMERS: (required(PACKAGE, version, TRANSFORMERS),)} if facts.is_known(PACKAGE) else {}
-        return facts.replace(target={**facts.target, **newest}, bounds={**facts.bounds, **needed})
-
-    def installable(self, facts: LaunchFacts) -> LaunchFacts:
-        """The facts with the newest release of TRL that can be installed with the stated ones of transformers and accelerate."""
-        from cfglint.frameworks import modelled_releases
-        from cfglint.frameworks.releases.requirements import known_others, newest_with
-
-        every = modelled_releases(PACKAGE)
-        found = newest_with(PACKAGE, every, known_others(facts, PACKAGE)) or every[0]
-        if found == NEWEST:
-            return facts
-        return facts.replace(target={**facts.target, PACKAGE: found}, bounds={**facts.bounds, PACKAGE: (f"<={found}",)})
+        return facts.replace(target={**facts.target, **of_transformers}, bounds={**facts.bounds, **needed})
 
     def started_by(self, program: str, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the trainer of the program: by its configuration class, else by its name: `trl grpo`, `run_sft.py`."""
-        from cfglint.frameworks.trl.classes import CLASSES
+        from cfglint.frameworks.trl.releases import CLASSES
 
         arguments = facts.launch.program.arguments if facts.launch.program is not None else ""
         name = program.replace("\\", "/").rpartition("/")[2].removesuffix(".py").lower()
@@ -166,15 +160,15 @@ class Trl(Framework):
         return found
 
     def argument_classes(self) -> dict[str, str]:
-        from cfglint.frameworks.trl.classes import CLASSES
+        from cfglint.frameworks.trl.releases import CLASSES
 
         return CLASSES
 
     def has_class(self, name: str, facts: LaunchFacts) -> bool:
         """Whether a class that can be imported configures a trainer; before 0.12.0 `PPOConfig` is no subclass of `TrainingArguments`."""
         from cfglint.frameworks.releases.history import holds
-        from cfglint.frameworks.trl.classes import CLASSES
         from cfglint.frameworks.trl.fields import trainers_of
+        from cfglint.frameworks.trl.releases import CLASSES
 
         release = facts.version(PACKAGE, NEWEST)
         if name not in CLASSES or CLASSES[name] in trainers_of(release):
@@ -182,21 +176,20 @@ class Trl(Framework):
         return not any(holds(since, until, release) for since, until in self.importable(PACKAGE, name))
 
     def script_classes(self) -> Collection[str]:
-        from cfglint.frameworks.trl.classes import OTHER_CLASSES
+        from cfglint.frameworks.trl.releases import OTHER_CLASSES
 
         return OTHER_CLASSES
 
     def fields_of_class(self, name: str) -> set[str]:
         """The fields that one of TRL's classes has in any modelled release."""
-        from cfglint.frameworks.trl.classes import fields_of_class
+        from cfglint.frameworks.trl.releases import CLASSES, HISTORY, OTHER_CLASSES
 
-        return fields_of_class(name)
+        return set(HISTORY.names(CLASSES.get(name) or OTHER_CLASSES.get(name, "")))
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
         """The trainer's configuration class, and its field that has what a keyword was for."""
         from cfglint.frameworks.trl.arguments import OLD_NAMES
-        from cfglint.frameworks.trl.classes import CLASSES
-        from cfglint.frameworks.trl.releases import HISTORY
+        from cfglint.frameworks.trl.releases import CLASSES, HISTORY
 
         name = trainer.removesuffix("Trainer") + "Config"
         own = CLASSES.get(name, "")

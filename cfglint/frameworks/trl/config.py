@@ -61,7 +61,8 @@ class TrlConfig(TrainerConfig):
         self.refused: list[UncastString] = []
         self.env: Operand = {}
         super().__init__(documents, facts, kinds)
-        if self.starts_processes:
+        option = self.command.options.given.get(PROCESSES) if self.command is not None else None
+        if option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int):
             self.batch_keys = {**self.batch_keys, "gpus": PROCESSES}
         self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
@@ -159,12 +160,6 @@ class TrlConfig(TrainerConfig):
     def command_checks(self) -> bool:
         """Whether TRL's command builds the arguments itself, in one process, before it starts the others."""
         return self.command is not None and self.trl_version >= COMMAND_BUILDS
-
-    @property
-    def starts_processes(self) -> bool:
-        """Whether the number of processes of the launch is a key of the file."""
-        option = self.command.options.given.get(PROCESSES) if self.command is not None else None
-        return option is not None and option.in_file and isinstance(self.values.get(PROCESSES), int)
 
     def default(self, path: Path, missing: object) -> Operand:
         found = super().default(path, missing)

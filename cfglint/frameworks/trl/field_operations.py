@@ -12,7 +12,7 @@ from cfglint.frameworks.huggingface.field_operations import INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.source.annotations import Operand
+from cfglint.source.annotations import Any, Callable, Operand
 
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
 SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the data; before, in the first batch
@@ -94,11 +94,6 @@ def cache(value: object, config: TrlConfig) -> None:
         raise ValueError(f"Invalid `cache_implementation` ({value}). Choose one of: {CACHES[:-1]}")
 
 
-def generation_options(value: Operand, config: TrlConfig) -> None:
-    if value is not None and generates_itself(config):
-        {}.update(value)
-
-
 def preparing_processes(value: Operand, config: TrlConfig) -> None:
     """Compare and count the processes as the `map` of datasets 5.2.0 arrow_dataset.py does; a streamed data set has none."""
     if value is None or not config.only("sft", "dpo", "kto", "reward") or config.streams or (config.only("sft") and not prepares(config)):
@@ -116,7 +111,8 @@ def sample_length(value: Operand, config: TrlConfig) -> None:
     if value is None:
         return
     release, packs = config.trl_version, config.arguments["packing"]
-    if prepares(config) and release >= PACKS_IN_BINS and (packs or evaluates_packed(config)):
+    evaluates_packed = bool(config.arguments["eval_packing"]) and config.arguments.eval_strategy in ("steps", "epoch")
+    if prepares(config) and release >= PACKS_IN_BINS and (packs or evaluates_packed):
         packed_length(value, config.arguments["packing_strategy"], release)
     if prepares(config) and release >= SLICES and not packs:
         _ = [0][:value]
@@ -131,11 +127,6 @@ def sample_length(value: Operand, config: TrlConfig) -> None:
         _ = [0][:value]
     elif config.only(*(name for name, since in COMPARES.items() if since <= release)):
         _ = value > 1
-
-
-def evaluates_packed(config: TrlConfig) -> bool:
-    """Whether the evaluation set alone is packed."""
-    return bool(config.arguments["eval_packing"]) and config.arguments.eval_strategy in ("steps", "epoch")
 
 
 def packed_length(value: Operand, strategy: Operand, release: Version) -> None:
@@ -154,17 +145,6 @@ def packed_length(value: Operand, strategy: Operand, release: Version) -> None:
         raise AssertionError
 
 
-def prompt_length(value: Operand, config: TrlConfig) -> None:
-    """Cut prompts and completions as 0.17.0 trainer/dpo_trainer.py:604 does."""
-    if config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None:
-        _ = [0][:value]
-
-
-def preparation(value: Operand, config: TrlConfig) -> None:
-    if config.only("sft") and value is not None:
-        value.get("skip_prepare_dataset")
-
-
 def rank(value: Operand, config: TrlConfig) -> None:
     """Check the rank as peft tuners/lora/layer.py (update_layer) does."""
     if not adapters(config):
@@ -176,30 +156,15 @@ def rank(value: Operand, config: TrlConfig) -> None:
         raise TypeError(f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0")
 
 
-def scale(value: Operand, config: TrlConfig) -> None:
-    if adapters(config):
-        _ = value / 1
-
-
 def dropout(value: Operand, config: TrlConfig) -> None:
     """Check the dropout as peft tuners/lora/layer.py (update_layer) and torch 2.13 nn/modules/dropout.py do."""
     if adapters(config) and value > 0.0 and value > 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
 
 
-def modules(value: Operand, config: TrlConfig) -> None:
-    if adapters(config) and value is not None and not isinstance(value, str):
-        iter(value)
-
-
 def task(value: object, config: TrlConfig) -> None:
     if adapters(config) and value is not None and value not in TASKS:
         raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
-
-
-def loading(value: Operand, config: TrlConfig) -> None:
-    if config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value:
-        dict(value)
 
 
 def reference_batch(value: object, config: TrlConfig) -> None:
@@ -212,31 +177,58 @@ def reference_batch(value: object, config: TrlConfig) -> None:
         raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")
 
 
-def text_field(value: object, config: TrlConfig) -> None:
-    """Look up the column of the text as trl 0.15.2 trainer/sft_trainer.py:430 does, also for conversations."""
-    if value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config):
-        raise KeyError(value)
+def where(holds: Callable[[Any, TrlConfig], object], act: Callable[[Any], object]) -> Callable[[Any, TrlConfig], None]:
+    """A single operation on a value where a condition holds."""
+
+    def operation(value: Any, config: TrlConfig) -> None:
+        if holds(value, config):
+            act(value)
+
+    return operation
 
 
+def missing(value: object) -> None:
+    raise KeyError(value)
+
+
+# PEFT converts a list to a set (tuners/lora/config.py, __post_init__).
+MODULES = where(lambda value, config: adapters(config) and value is not None and not isinstance(value, str), iter)
+# DPO cuts prompts and completions (0.17.0 trainer/dpo_trainer.py:604).
+CUT_PROMPTS = where(
+    lambda value, config: config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None, lambda value: [0][:value]
+)
 OPERATIONS = (
-    Operation("dataset_text_field", INIT, text_field),
+    # The column of the text is looked up, also for conversations (0.15.2 trainer/sft_trainer.py:430).
+    Operation(
+        "dataset_text_field",
+        INIT,
+        where(lambda value, config: value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config), missing),
+    ),
     Operation("precompute_ref_batch_size", INIT, reference_batch),
     Operation("num_generations", INIT, repeats),
     Operation("cache_implementation", INIT, cache),
-    Operation("generation_kwargs", INIT, generation_options),
+    Operation(  # trainer/grpo_trainer.py:1172
+        "generation_kwargs", INIT, where(lambda value, config: value is not None and generates_itself(config), dict)
+    ),
     Operation("dataset_num_proc", INIT, preparing_processes),
-    Operation("model_init_kwargs", INIT, loading),
+    Operation(  # trainer/rloo_trainer.py:269
+        "model_init_kwargs", INIT, where(lambda value, config: config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value, dict)
+    ),
     Operation("lora_r", INIT, rank),
-    Operation("lora_alpha", INIT, scale),
+    Operation("lora_alpha", INIT, where(lambda _, config: adapters(config), lambda value: value / 1)),  # divided by r, as in `rank`
     Operation("lora_dropout", INIT, dropout),
-    Operation("lora_target_modules", INIT, modules),
-    Operation("lora_modules_to_save", INIT, modules),
+    Operation("lora_target_modules", INIT, MODULES),
+    Operation("lora_modules_to_save", INIT, MODULES),
     Operation("lora_task_type", INIT, task),
-    Operation("dataset_kwargs", INIT, preparation),
+    Operation(  # trainer/sft_trainer.py:1008
+        "dataset_kwargs",
+        INIT,
+        where(lambda value, config: config.only("sft") and value is not None, lambda value: value.get("skip_prepare_dataset")),
+    ),
     Operation("max_length", INIT, sample_length),
     Operation("max_seq_length", INIT, sample_length),
-    Operation("max_prompt_length", INIT, prompt_length),
-    Operation("max_completion_length", INIT, prompt_length),
+    Operation("max_prompt_length", INIT, CUT_PROMPTS),
+    Operation("max_completion_length", INIT, CUT_PROMPTS),
     Operation("max_completion_length", INIT, completion_length),
     Operation("reward_weights", INIT, weights),
     Operation("num_iterations", INIT, passes),

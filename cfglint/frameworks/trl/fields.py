@@ -6,6 +6,8 @@ arguments and `ModelConfig`.
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.batch.steps import RATIO_TAKEN
 from cfglint.evaluate import Reason, Unknown
 from cfglint.frameworks.huggingface.fields import FIELDS as ARGUMENTS
@@ -13,8 +15,7 @@ from cfglint.frameworks.huggingface.fields import PARSED
 from cfglint.frameworks.huggingface.fields import defaults as argument_defaults
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.trl.classes import CLASSES
-from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
+from cfglint.frameworks.trl.releases import CLASSES, ENTRY, HISTORY, OTHER_CLASSES, is_experimental
 from cfglint.source.annotations import Callable
 
 TYPE_CHECKING = False
@@ -37,8 +38,6 @@ SFT = "sft"
 ALWAYS = ("sft", "dpo", "reward")  # trainers that are older than their classes and took plain TrainingArguments
 
 TRAINER = Reason("program", "the trainer of the file", "`--trainer` names it")
-
-_fields: dict[tuple[Version, tuple[str, ...], Version], Fields] = {}
 
 
 class Fields:
@@ -69,8 +68,6 @@ class Fields:
 
     def of_program(self, program: ProgramFacts, release: Version) -> Fields:
         """The fields of the classes that a program parses, and the fields that it defines itself."""
-        from cfglint.frameworks.trl.classes import OTHER_CLASSES
-
         other_classes = tuple(OTHER_CLASSES[name] for name in program.classes) if program.complete else None
         found = Fields(release, self.trainers, self.transformers, other_classes)
         for name, field in program.fields.items():
@@ -92,12 +89,10 @@ def beside(release: Version, trainers: tuple[str, ...]) -> tuple[str, ...]:
     return (*own, *(each for each in BESIDE if each != "script")) if len(own) == len(trainers) else (*BESIDE, *own)
 
 
+@functools.cache
 def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -> Fields:
     """The fields of a modelled release of TRL with a release of transformers, for the trainers that the file may be for."""
-    key = (release, trainers, transformers)
-    if key not in _fields:
-        _fields[key] = Fields(release, trainers, transformers)
-    return _fields[key]
+    return Fields(release, trainers, transformers)
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
@@ -107,8 +102,8 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
     found = learned(folder, opens)
     ENTRY.learn(release, {DATASET_SECTION: found.pop(DATASET_SECTION, {})})
     HISTORY.learn(release, found)
-    _fields.clear()
-    _trainers.clear()
+    fields.cache_clear()
+    trainers_of.cache_clear()
     return bool(found)
 
 
@@ -131,21 +126,15 @@ def differing(release: Version, trainers: tuple[str, ...], transformers: Version
     return found
 
 
+@functools.cache
 def trainers_of(release: Version) -> tuple[str, ...]:
-    if release not in _trainers:
-        _trainers[release] = tuple(name for name in CLASSES.values() if name in ALWAYS or HISTORY.has_section(name, release))
-    return _trainers[release]
+    return tuple(name for name in CLASSES.values() if name in ALWAYS or HISTORY.has_section(name, release))
 
 
-_trainers: dict[Version, tuple[str, ...]] = {}
-_names_of_trainers: dict[Version, frozenset[str]] = {}
-
-
+@functools.cache
 def names_of_trainers(release: Version) -> frozenset[str]:
     """The fields that the classes of a release's trainers define themselves."""
-    if release not in _names_of_trainers:
-        _names_of_trainers[release] = frozenset(name for trainer in trainers_of(release) for name in HISTORY.fields(trainer, release))
-    return _names_of_trainers[release]
+    return frozenset(name for trainer in trainers_of(release) for name in HISTORY.fields(trainer, release))
 
 
 def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:

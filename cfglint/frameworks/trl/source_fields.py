@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import constant, listed, made
-from cfglint.source.annotations import Any, Callable, ConfigValue, Operand, Sequence
+from cfglint.frameworks.trl.releases import CLASSES
+from cfglint.source.annotations import Any, Callable, Operand, Sequence
 from cfglint.source.python.package import Module, Tree, annotated, finder
 
 TYPE_CHECKING = False
@@ -19,24 +20,7 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 
-CONFIGS = {
-    "sft": "SFTConfig",
-    "dpo": "DPOConfig",
-    "kto": "KTOConfig",
-    "reward": "RewardConfig",
-    "grpo": "GRPOConfig",
-    "rloo": "RLOOConfig",
-    "distillation": "DistillationConfig",
-    "orpo": "ORPOConfig",
-    "cpo": "CPOConfig",
-    "gkd": "GKDConfig",
-    "bco": "BCOConfig",
-    "prm": "PRMConfig",
-    "ppo": "PPOConfig",
-    "online_dpo": "OnlineDPOConfig",
-    "nash_md": "NashMDConfig",
-    "xpo": "XPOConfig",
-}
+CONFIGS = {section: name for name, section in CLASSES.items()}
 # What the scripts parse beside the trainer's own class, with the places where the releases have it, the newest first; the names
 # with a trainer in front are of its script alone, in the place of `script`.
 BESIDE = {
@@ -77,7 +61,7 @@ def classes(tree: Tree, experimental: bool = False) -> dict[str, dict[str, Raw]]
     found: dict[str, dict[str, Raw]] = {}
     for name in CONFIGS:
         source = _located(tree, places(name) if experimental else places(name)[:1])
-        if source is not None and is_trainers(*source):
+        if source is not None and TRAINING_ARGUMENTS in source[0].bases(source[1]):  # the PPOConfig of old releases is not derived from it
             found[name] = fields(*source)
     for name, places_beside in BESIDE.items():
         source = _located(tree, places_beside)
@@ -101,11 +85,6 @@ def _located(tree: Tree, places: Sequence[tuple[str, str]]) -> tuple[Module, ast
             if isinstance(definition, ast.ClassDef):
                 return tree.file(file), definition
     return None
-
-
-def is_trainers(module: Module, definition: ast.ClassDef) -> bool:
-    """Whether a class is derived from TrainingArguments: the PPOConfig of old releases is not."""
-    return TRAINING_ARGUMENTS in module.bases(definition)
 
 
 def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
@@ -134,7 +113,9 @@ def _field(module: Module, statement: ast.AnnAssign) -> Raw:
     if not (isinstance(call, ast.Call) and ast.unparse(call.func) == "field"):
         return {**raw, "default": _default(module, call)}
     options = {keyword.arg: keyword.value for keyword in call.keywords}
-    choices = listed(module, options.get("metadata")) or _literal(module, annotation)
+    subscripts = (part for part in ast.walk(annotation) if isinstance(part, ast.Subscript))
+    literals = (module.literal_values(part) for part in subscripts if ast.unparse(part.value) == "Literal")
+    choices = listed(module, options.get("metadata")) or next(literals, None)
     if choices is not None:
         raw["choices"] = choices
     if "default" in options:
@@ -160,13 +141,6 @@ def _default(module: Module, node: ast.expr) -> Operand:
     if isinstance(node, ast.Subscript | ast.Call):
         return None  # taken from the environment or the name of the script
     return constant(module, node)
-
-
-def _literal(module: Module, annotation: ast.expr) -> list[ConfigValue] | None:
-    for part in ast.walk(annotation):
-        if isinstance(part, ast.Subscript) and ast.unparse(part.value) == "Literal":
-            return module.literal_values(part)
-    return None
 
 
 def parser_type(annotation: ast.expr) -> str:

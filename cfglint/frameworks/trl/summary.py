@@ -6,7 +6,6 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH, Summary
-from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.document import Written
@@ -29,9 +28,10 @@ def account(config: TrlConfig) -> Summary:
         summary.add(LENGTH, "longest sample", setting)
     if config.own_sampler:
         made = generation(config)
+        prompts = as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
         summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
-        summary.derive(BATCH, "prompts", "prompts", prompts(config), "of one generation: generation batch / generations")
+        summary.derive(BATCH, "prompts", "prompts", prompts, "of one generation: generation batch / generations")
         summary.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
     summary.assumed.append(
         f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER
@@ -39,17 +39,11 @@ def account(config: TrlConfig) -> Summary:
     return summary
 
 
-def prompts(config: TrlConfig) -> int | None:
-    made = generation(config)
-    return as_integer(made.size // made.per_prompt) if made.size and made.per_prompt else None
-
-
 def batches_because(config: TrlConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
     if not config.own_sampler:
         return ""
-    made, micro, whole = generation(config), config.batch.micro_batch.integer, config.trl_version >= DROPS_INCOMPLETE
-    return generated_batches(config.facts.num_examples or 0, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
+    return generation(config).because(config.facts.num_examples or 0, config.batch.micro_batch.integer, config.trl_version)
 
 
 FEW = 3

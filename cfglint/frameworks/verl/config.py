@@ -13,7 +13,7 @@ from cfglint.frameworks.base import FORK_KEYS, Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.verl import FRAMEWORK
-from cfglint.frameworks.verl.own_copy import OF_ENGINE_WORKERS, OwnCopy
+from cfglint.frameworks.verl.own_copy import ENGINE_WORKERS, OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import (
     RELEASES_OF_PROGRAMS,
     Location,
@@ -32,8 +32,7 @@ from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import CompositionError
-from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, parse_override
-from cfglint.source.hydra.values import Sweep
+from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, Sweep, parse_override
 from cfglint.source.record import Record
 from cfglint.source.root import places_of
 from cfglint.source.shell import is_markdown
@@ -220,7 +219,7 @@ class VerlConfig(Config):
         value = self.value(failed.key)
         if failed.kind == CHOICES and isinstance(value, str) and self.copy.names(value):
             return False
-        if (failed.kind, failed.exception) in OF_ENGINE_WORKERS and not self.copy.has_engine_workers:
+        if (failed.kind, failed.exception) in OF_ENGINE_WORKERS and not self.copy.has(ENGINE_WORKERS):
             return False
         return self.copy.raises(failed.exception)
 

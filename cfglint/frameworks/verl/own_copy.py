@@ -58,10 +58,8 @@ class OwnCopy:
         words = fixed_words(exception) if not exception.startswith(OF_PYTHON) else ""
         return words in self._source if words else None
 
-    @property
-    def has_engine_workers(self) -> bool:
-        """Whether it has the workers that train and generate with engines."""
-        return self._read(os.path.join(self.folder, ENGINE_WORKERS)) is not None
+    def has(self, file: str) -> bool:
+        return self._read(os.path.join(self.folder, file)) is not None
 
     def names(self, value: str) -> bool:
         """Whether its code has a string, so that it may accept it as a choice."""

@@ -46,7 +46,10 @@ class Sizes:
         if self.engine and self.sequence_parallel == 1:
             self.sequence_parallel = integer(f"{ACTOR}.fsdp_config.ulysses_sequence_parallel_size", 1)
         # The GPUs that share one sample; None for strategies that are not modelled.
-        self.replica = self.sequence_parallel if self.is_fsdp else megatron_size(tree) if self.is_megatron else None
+        self.replica = self.sequence_parallel if self.is_fsdp else None
+        if self.is_megatron and value(f"{ACTOR}.megatron.dynamic_context_parallel", False) is False:  # else it hangs on each batch
+            names = (f"{ACTOR}.megatron.{name}_parallel_size" for name in MEGATRON_SIZES.values())
+            self.replica = product(*(integer(name, 1) or None for name in names))
         fits = self.gpus and self.replica and self.gpus >= self.replica
         self.data_parallel = quotient(self.gpus, self.replica) if fits else None
         self.step_samples = product(self.batch, self.samples)
@@ -108,13 +111,6 @@ def product(*factors: int | None) -> int | None:
 def quotient(number: int | None, divisor: int | None) -> int | None:
     """A number divided and rounded down; None if one of them is unknown, or the divisor is 0."""
     return number // divisor if number is not None and divisor else None
-
-
-def megatron_size(tree: ComposedConfig) -> int | None:
-    """The GPUs of one replica under Megatron-LM; None if it is unknown, or hangs on each batch."""
-    if tree.value(f"{ACTOR}.megatron.dynamic_context_parallel", False) is not False:
-        return None
-    return product(*(tree.integer(f"{ACTOR}.megatron.{name}_parallel_size", 1) or None for name in MEGATRON_SIZES.values()))
 
 
 def uses_critic(tree: ComposedConfig) -> bool | None:

@@ -20,15 +20,11 @@ STAGE_3_ONLY = tuple(
     """.split()
 )
 BELOW_3_ONLY = ("round_robin_gradients", "parameter_alignment")
-TRUTHY = (  # keys that DeepSpeed uses as `if value`, without converting them to a boolean
-    "managed_gradient_accumulation",
-    "prescale_gradients",
-    "zero_allow_untested_optimizer",
-    "zero_force_ds_cpu_optimizer",
-    "memory_breakdown",
-    "dump_state",
-    "disable_python_gc",
-    "use_data_before_expert_parallelism",
+TRUTHY = tuple(  # keys that DeepSpeed uses as `if value`, without converting them to a boolean
+    """
+    managed_gradient_accumulation prescale_gradients zero_allow_untested_optimizer zero_force_ds_cpu_optimizer memory_breakdown
+    dump_state disable_python_gc use_data_before_expert_parallelism
+    """.split()
 )
 OFF_WORDS = ("false", "no", "off", "0", "none", "null")
 

@@ -10,7 +10,6 @@ from cfglint.source.annotations import Iterator
 SECTIONS = {"optimizer": "optimizer", "scheduler": "lr_scheduler"}
 OPTIMIZERS = ("torch.optim.", "deepspeed.ops.", "apex.optimizers.", "bitsandbytes.optim.")
 LION = (0, 17, 6)  # from here on the engine accepts DeepSpeedCPULion, too
-LIONS, OLDER = "deepspeed.ops.lion.DeepSpeedCPULion", {"deepspeed": "0.17.5"}
 RAISED = "ZeRORuntimeException: You are using ZeRO-Offload with a client provided optimizer (<class '{}'>)"
 
 

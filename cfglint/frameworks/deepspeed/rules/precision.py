@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
-from cfglint.frameworks.deepspeed.rules.values import dtype
+from cfglint.frameworks.deepspeed.rules.values import SHORT_NAMES, dtype
 from cfglint.frameworks.remedies import remove
 from cfglint.source.annotations import Iterator, Operand
 
@@ -24,7 +24,6 @@ def data_type(config: DeepSpeedConfig, key: str) -> Operand:
     return section.get(key) if isinstance(section, dict) else None
 
 
-SHORT_NAMES = ("fp32", "fp16", "bf16", "int8")  # of the data types; each has longer ones
 OLD_MASTER_WEIGHTS = (
     "AssertionError: fp16_master_and_gradients requires optimizer to support keeping fp16 master and gradients while keeping the optimizer"
     " states in fp32."

@@ -34,23 +34,18 @@ def invalid_removed_section(config: DeepSpeedConfig) -> Iterator[Finding]:
                 yield Finding(config.setting(key, "mode"), text, exception=raised, help=remedy)
 
 
+PRUNINGS = ("sparse_pruning", "row_pruning", "head_pruning", "channel_pruning")
 METHODS = {  # the parts of `compression_training`, each with the required keys in the `params` of every group
     "weight_quantization": ("start_bits", "target_bits"),
     "activation_quantization": ("bits",),
-    "sparse_pruning": ("dense_ratio",),
-    "row_pruning": ("dense_ratio",),
-    "head_pruning": ("dense_ratio",),
-    "channel_pruning": ("dense_ratio",),
+    **dict.fromkeys(PRUNINGS, ("dense_ratio",)),
 }
-PRUNING = ("l1", "topk")
 SYMMETRY = ("symmetric", "asymmetric")
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # the valid values in `shared_parameters`
     "weight_quantization": {"quantization_type": SYMMETRY, "rounding": ("nearest", "stochastic")},
     "activation_quantization": {"quantization_type": SYMMETRY, "range_calibration": ("dynamic", "static")},
-    "sparse_pruning": {"method": (*PRUNING, "snip_momentum")},
-    "row_pruning": {"method": PRUNING},
-    "head_pruning": {"method": PRUNING},
-    "channel_pruning": {"method": PRUNING},
+    **{name: {"method": ("l1", "topk")} for name in PRUNINGS},
+    "sparse_pruning": {"method": ("l1", "topk", "snip_momentum")},
 }
 
 

@@ -27,6 +27,7 @@ LOOKED_UP = {
     "data_efficiency": "get",
     "checkpoint": "get",
     "data_types": "get",
+    "elasticity": "get",
     "aio": "get",
     "tensor_parallel": "get",
 }

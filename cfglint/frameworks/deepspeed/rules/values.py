@@ -6,32 +6,29 @@ from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import described, spelled
-from cfglint.frameworks.deepspeed._tables import CHOICES
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.optimizers import NATIVE
 from cfglint.frameworks.remedies import mistyped, not_attribute, raised_by, replace
 from cfglint.source.annotations import Iterator
 
-COMMUNICATION = CHOICES["communication_data_type",]
-COMMUNICATION_EARLIER = ("fp16", "bfp16", "fp32")  # before BF16_SINCE
-BF16_SINCE = (0, 14, 1)
-COMMUNICATION_KEYS = ("communication_data_type", "seq_parallel_communication_data_type", "seq_parallel_comm_data_type")
-ALLREDUCE_OPS = CHOICES["gradient_allreduce_op",]
-DTYPES = {
-    "fp16": "fp16",
-    "float16": "fp16",
-    "half": "fp16",
-    "torch.float16": "fp16",
-    "fp32": "fp32",
-    "float32": "fp32",
-    "float": "fp32",
-    "torch.float32": "fp32",
-    "bf16": "bf16",
-    "bfloat16": "bf16",
-    "torch.bfloat16": "bf16",
-    "int8": "int8",
-    "torch.int8": "int8",
+SHORT_NAMES = {  # of the data types -> their longer ones
+    "fp32": ("float32", "float", "torch.float32"),
+    "fp16": ("float16", "half", "torch.float16"),
+    "bf16": ("bfloat16", "torch.bfloat16"),
+    "int8": ("torch.int8",),
 }
+DTYPES = {name: short for short, names in SHORT_NAMES.items() for name in (short, *names)}
+NUMBERS = ("lr", "eps", "weight_decay")
+RANDOM_LTD = ("data_efficiency", "data_routing", "random_ltd")
+SECTIONS = (
+    ("data_efficiency", "data_sampling"),
+    ("data_efficiency", "data_routing"),
+    ("data_efficiency", "data_sampling", "curriculum_learning"),
+    ("data_efficiency", "data_sampling", "dynamic_batching"),
+    ("data_efficiency", "data_routing", "random_ltd"),
+)
+LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
+LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
 
 
 def dtype(value: object) -> str | None:
@@ -112,9 +109,6 @@ def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
 
 
-NUMBERS = ("lr", "eps", "weight_decay")
-
-
 @rule("DSP080")
 def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
     value = config.values.get("gradient_clipping", 1.0)
@@ -181,17 +175,6 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
             raised = f"TypeError: {call}: incompatible function arguments."
             note = "the compiled optimizer does not accept a string: it fails at the first step"
             yield Finding(setting, text, exception=raised, note=note, fix=unquoted(config, "optimizer", "params", key))
-
-
-SECTIONS = (
-    ("data_efficiency", "data_sampling"),
-    ("data_efficiency", "data_routing"),
-    ("data_efficiency", "data_sampling", "curriculum_learning"),
-    ("data_efficiency", "data_sampling", "dynamic_batching"),
-    ("data_efficiency", "data_routing", "random_ltd"),
-)
-LTD_KEYS = ("total_layer_num", "random_ltd_layer_num", "random_ltd_schedule")
-LTD_SCHEDULE_KEYS = ("min_value", "max_value", "schedule_config", "schedule_type")
 
 
 @rule("TYP113")

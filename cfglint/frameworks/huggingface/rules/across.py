@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import DEFAULT, Setting
@@ -10,7 +9,7 @@ from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import shown
 from cfglint.frameworks.remedies import remove, replace
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -19,23 +18,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.refusal import Refusal
 
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
-SCHEDULES = {
-    "WarmupDecayLR": ("linear",),
-    "WarmupLR": ("constant_with_warmup",),
-    "WarmupCosineLR": ("cosine",),
-}
-WITHOUT_SECTION = "remove the `{}` section of the DeepSpeed config to use the Trainer's"
-FILLED = "set `{}: auto` in the DeepSpeed config"
-OPTIMIZERS = {"adamw": ("adamw_torch", "adamw_torch_fused", "adamw_hf"), "adam": ("adamw_torch", "adamw_torch_fused", "adamw_hf")}
-
-
-def filled(launch: HfDeepSpeedConfig, name: str) -> Fix | None:
-    from cfglint.findings.fix_builders import inserted, several
-
-    return several([inserted(launch.document, (*launch.prefix, name), "auto")], FILLED.format(name), False)
+SCHEDULES = {"WarmupDecayLR": ("linear",), "WarmupLR": ("constant_with_warmup",), "WarmupCosineLR": ("cosine",)}
+OPTIMIZERS = dict.fromkeys(("adamw", "adam"), ("adamw_torch", "adamw_torch_fused", "adamw_hf"))
 
 
 def refusal(config: TrainerConfig) -> Refusal | None:
+    """The exception that stops the Trainer between loading the DeepSpeed config and building the engine."""
     return config.deepspeed.refusal if config.deepspeed is not None else None
 
 
@@ -103,17 +91,32 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(setting, found.message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
+def overridden(config: TrainerConfig, name: str, section: str, matches: Callable[[str], bool]) -> Iterator[Finding]:
+    """The finding about a field that the type of a section overrides, unless both are known to be the same."""
+    launch = config.deepspeed
+    if launch is None or section not in launch.written or name not in config.arguments or matches(str(type_of(launch, section))):
+        return
+    place, remedy = launch.setting(f"{section}.type"), f"remove the `{section}` section of the DeepSpeed config to use the Trainer's"
+    message = f"`{name}` is overridden by `{section}.type` of the DeepSpeed config, {type_of(launch, section)}"
+    fix = remove(launch.setting(section), remedy, safe=False)
+    yield Finding(of(config, name), message, related=(place,), help=remedy, fix=fix)
+
+
+def type_of(launch: HfDeepSpeedConfig, section: str) -> object:
+    value = launch.written[section]
+    return value.get("type") if isinstance(value, dict) else value
+
+
 @rule("RUN005")
 def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
-    if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" not in config.arguments:
-        return
-    theirs, ours = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
-    if ours not in SCHEDULES.get(str(theirs), ()):
-        message = f"`lr_scheduler_type` is overridden by `scheduler.type` of the DeepSpeed config, {theirs}"
-        remedy = WITHOUT_SECTION.format("scheduler")
-        fix = remove(launch.setting("scheduler"), WITHOUT_SECTION.format("scheduler"), safe=False)
-        yield Finding(of(config, "lr_scheduler_type"), message, related=(launch.setting("scheduler.type"),), help=remedy, fix=fix)
+    ours = config.arguments["lr_scheduler_type"]
+    yield from overridden(config, "lr_scheduler_type", "scheduler", lambda theirs: ours in SCHEDULES.get(theirs, ()))
+
+
+@rule("RUN006")
+def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
+    ours = config.arguments.optimizer
+    yield from overridden(config, "optim", "optimizer", lambda theirs: ours in OPTIMIZERS.get(theirs.lower(), ()))
 
 
 @rule("RUN013")
@@ -130,29 +133,20 @@ def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
     launch = config.deepspeed
     if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" in config.arguments:
         return
-    theirs, default = _type(launch, "scheduler"), config.arguments["lr_scheduler_type"]
+    theirs, default = type_of(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if theirs is not None and default not in SCHEDULES.get(str(theirs), ()):
         text = f"`scheduler.type` is {theirs}, which replaces the Trainer's default schedule ({default})"
         remedy = "set `lr_scheduler_type` as well, or remove the `scheduler` section to use the Trainer's"
         yield Finding(launch.setting("scheduler.type"), text, help=remedy)
 
 
-def _type(launch: HfDeepSpeedConfig, section: str) -> object:
-    value = launch.written[section]
-    return value.get("type") if isinstance(value, dict) else value
+def unfilled(launch: HfDeepSpeedConfig, setting: Setting, message: str, key: str, note: str | None = None) -> Finding:
+    """The finding about a field for which the DeepSpeed config lacks the key; the fix leaves that to the Trainer."""
+    from cfglint.findings.fix_builders import inserted, several
 
-
-@rule("RUN006")
-def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
-    if launch is None or "optimizer" not in launch.written or "optim" not in config.arguments:
-        return
-    theirs, ours = _type(launch, "optimizer"), config.arguments.optimizer
-    if ours not in OPTIMIZERS.get(str(theirs).lower(), ()):
-        related = (launch.setting("optimizer.type"),)
-        message = f"`optim` is overridden by `optimizer.type` of the DeepSpeed config, {theirs}"
-        fix = remove(launch.setting("optimizer"), WITHOUT_SECTION.format("optimizer"), safe=False)
-        yield Finding(of(config, "optim"), message, related=related, help=WITHOUT_SECTION.format("optimizer"), fix=fix)
+    remedy, related = f"set `{key}: auto` in the DeepSpeed config", (launch.setting(key),)
+    fix = several([inserted(launch.document, (*launch.prefix, key), "auto")], remedy, False)
+    return Finding(setting, message, related=related, note=note, help=remedy, fix=fix)
 
 
 @rule("RUN007")
@@ -168,10 +162,8 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
     actual = default_of_key("gradient_clipping", version)
     if "max_grad_norm" in config.arguments and norm != actual:
         clips = f"clips at {actual}" if actual else "does not clip"
-        setting = of(config, "max_grad_norm")
         message = f"`max_grad_norm` is {norm}, which is ignored: without `gradient_clipping` in its config DeepSpeed {clips}"
-        related = (launch.setting("gradient_clipping"),)
-        yield Finding(setting, message, related=related, help=FILLED.format("gradient_clipping"), fix=filled(launch, "gradient_clipping"))
+        yield unfilled(launch, of(config, "max_grad_norm"), message, "gradient_clipping")
 
 
 @rule("RUN008")
@@ -184,7 +176,5 @@ def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
         release = config.facts.target["accelerate"]
         ignored = f"`{setting.name}` is {setting.value}, which accelerate {release} ignores"
         message = f"{ignored}: the DeepSpeed config lacks the key, so DeepSpeed uses 1"
-        related = (launch.setting("gradient_accumulation_steps"),)
         note = "DeepSpeed takes an optimizer step for every micro batch"
-        remedy = FILLED.format("gradient_accumulation_steps")
-        yield Finding(setting, message, related=related, note=note, help=remedy, fix=filled(launch, "gradient_accumulation_steps"))
+        yield unfilled(launch, setting, message, "gradient_accumulation_steps", note)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, choices, has_field
 from cfglint.frameworks.huggingface.rules import lost_strategy, of, place, refusals_of, refused, shown, strategy
 from cfglint.frameworks.remedies import choice, replace
-from cfglint.source.annotations import Iterator, Operand
+from cfglint.source.annotations import Iterator
 
 NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
 
@@ -40,32 +39,23 @@ def missing_output_dir(config: TrainerConfig) -> Iterator[Finding]:
 def invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
     for refusal in refusals_of(config, "HFT003"):
         setting = place(config, refusal.paths[0])
-        value, allowed = setting.value, choices(refusal.key, config.version)[1]
+        name, value, allowed = setting.name, setting.value, choices(refusal.key, config.version)[1]
         if refusal.key == "debug" and isinstance(value, str):
             value = next((word for word in value.split() if word not in allowed), value)
         if not has_field(refusal.key, config.version) or (isinstance(value, str) and value in allowed):
             continue  # an installed release has other fields and values than the newest modelled one, whose rows these are
-        fix = _choice_fix(setting, value, allowed)
-        remedy = None if fix else choice(setting.name, value, allowed)
-        yield Finding(setting, _message(setting.name, value), exception=refusal.exception, fix=fix, help=remedy)
-
-
-def _message(name: str, value: object) -> str:
-    if value is None:
-        return f"`{name}` is empty (null); a name is required"
-    if isinstance(value, bool):
-        word = "on" if value else "no"
-        return f'`{name}` is the boolean {shown(value)}, because YAML parses an unquoted {word} as a boolean; write "{word}"'
-    return f"`{name}` is {shown(value)}, which is not a valid choice"
-
-
-def _choice_fix(setting: Setting, value: object, allowed: tuple[str, ...]) -> Operand:
-    if value is False and "no" in allowed:
-        return replace(setting, "no", "quote the value", safe=True)
-    word = str(value).strip().lower()
-    if isinstance(value, str) and word in allowed and setting.name != "debug":
-        return replace(setting, word, f"change to {word}", safe=True)
-    return None
+        fix, lower = None, str(value).strip().lower()
+        message = f"`{name}` is {shown(value)}, which is not a valid choice"
+        if value is None:
+            message = f"`{name}` is empty (null); a name is required"
+        elif isinstance(value, bool):
+            word = "on" if value else "no"
+            message = f'`{name}` is the boolean {shown(value)}, because YAML parses an unquoted {word} as a boolean; write "{word}"'
+        if value is False and "no" in allowed:
+            fix = replace(setting, "no", "quote the value", safe=True)
+        elif isinstance(value, str) and lower in allowed and name != "debug":
+            fix = replace(setting, lower, f"change to {lower}", safe=True)
+        yield Finding(setting, message, exception=refusal.exception, fix=fix, help=None if fix else choice(name, value, allowed))
 
 
 @rule("HFT006")

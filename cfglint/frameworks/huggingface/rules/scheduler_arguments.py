@@ -16,41 +16,25 @@ from cfglint.source.numbers import is_number
 MINIMAL_RATE = ("cosine_with_min_lr", "cosine_warmup_with_min_lr")
 MIN_RATE = set_key("lr_scheduler_kwargs", {"min_lr_rate": 0.1}) | "a `min_lr`"
 INVERSE_SQRT_ARGUMENTS = (5, 4)  # inverse_sqrt gets lr_scheduler_kwargs from here on
-COMMON = ("last_epoch",)
-# Keywords of the functions that build each schedule: transformers 5.23.0 and 4.42.4 optimization.py.
-KEYWORDS: dict[str, tuple[str, ...]] = {
-    "linear": COMMON,
-    "cosine": ("num_cycles", *COMMON),
-    "cosine_with_restarts": ("num_cycles", *COMMON),
-    "polynomial": ("lr_end", "power", *COMMON),
-    "inverse_sqrt": ("timescale", *COMMON),
-    "reduce_lr_on_plateau": ("mode", "factor", "patience", "threshold", "threshold_mode", "cooldown", "min_lr", "eps"),
-    "cosine_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", *COMMON),
-    "cosine_warmup_with_min_lr": ("num_cycles", "min_lr", "min_lr_rate", "warmup_lr_rate", *COMMON),
+PLATEAU = "mode factor patience threshold threshold_mode cooldown"
+# The functions that build each schedule, and their keywords: transformers 5.23.0 and 4.42.4 optimization.py.
+SCHEDULES = {
+    "linear": ("get_linear_schedule_with_warmup", "last_epoch"),
+    "cosine": ("get_cosine_schedule_with_warmup", "num_cycles last_epoch"),
+    "cosine_with_restarts": ("get_cosine_with_hard_restarts_schedule_with_warmup", "num_cycles last_epoch"),
+    "polynomial": ("get_polynomial_decay_schedule_with_warmup", "lr_end power last_epoch"),
+    "inverse_sqrt": ("get_inverse_sqrt_schedule", "timescale last_epoch"),
+    "reduce_lr_on_plateau": ("ReduceLROnPlateau.__init__", f"{PLATEAU} min_lr eps"),
+    "cosine_with_min_lr": ("get_cosine_with_min_lr_schedule_with_warmup", "num_cycles min_lr min_lr_rate last_epoch"),
+    "cosine_warmup_with_min_lr": (
+        "get_cosine_with_min_lr_schedule_with_warmup_lr_rate",
+        "num_cycles min_lr min_lr_rate warmup_lr_rate last_epoch",
+    ),
     "warmup_stable_decay": (
-        "num_decay_steps",
-        "num_stable_steps",
-        "warmup_type",
-        "decay_type",
-        "min_lr_ratio",
-        "num_cycles",
-        *COMMON,
+        "get_wsd_schedule",
+        "num_decay_steps num_stable_steps warmup_type decay_type min_lr_ratio num_cycles last_epoch",
     ),
-    "greedy": tuple(
-        "mode factor patience threshold threshold_mode cooldown warmup min_lr max_lr eps verbose smooth window_size reset_start".split()
-    ),
-}
-BUILDERS = {
-    "linear": "get_linear_schedule_with_warmup",
-    "cosine": "get_cosine_schedule_with_warmup",
-    "cosine_with_restarts": "get_cosine_with_hard_restarts_schedule_with_warmup",
-    "polynomial": "get_polynomial_decay_schedule_with_warmup",
-    "inverse_sqrt": "get_inverse_sqrt_schedule",
-    "reduce_lr_on_plateau": "ReduceLROnPlateau.__init__",
-    "cosine_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup",
-    "cosine_warmup_with_min_lr": "get_cosine_with_min_lr_schedule_with_warmup_lr_rate",
-    "warmup_stable_decay": "get_wsd_schedule",
-    "greedy": "GreedyLR.__init__",
+    "greedy": ("GreedyLR.__init__", f"{PLATEAU} warmup min_lr max_lr eps verbose smooth window_size reset_start"),
 }
 DIVIDED = "unsupported operand type(s) for /: '{}' and 'float'"
 COMPARED = "'>' not supported between instances of 'float' and '{}'"
@@ -83,12 +67,14 @@ OWN = ("optimizer", "num_warmup_steps", "num_training_steps")  # arguments that 
 @rule("STP003")
 def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     kind, given, launch = config.arguments["lr_scheduler_type"], config.arguments["lr_scheduler_kwargs"], config.deepspeed
-    if not config.parsed or kind not in choices("lr_scheduler_type", config.version)[1] or kind not in KEYWORDS:
+    if not config.parsed or kind not in choices("lr_scheduler_type", config.version)[1] or kind not in SCHEDULES:
         return
     if (launch is not None and "scheduler" in launch.written) or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return  # no function receives the arguments
     if given is not None and not isinstance(given, dict):
-        text = f"TypeError: transformers.optimization.{BUILDERS[kind]}() argument after ** must be a mapping, not {type(given).__name__}"
+        text = (
+            f"TypeError: transformers.optimization.{SCHEDULES[kind][0]}() argument after ** must be a mapping, not {type(given).__name__}"
+        )
         message, remedy = f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", remove_key("lr_scheduler_kwargs")
         yield Finding(of(config, "lr_scheduler_kwargs"), message, exception=text, help=remedy)
         return
@@ -102,7 +88,7 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
 
 def refused_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig) -> Iterator[Finding]:
     """The arguments that the function of a schedule does not take, and those that it computes with although they are not numbers."""
-    taken = [key for key in KEYWORDS[kind] if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
+    taken = [key for key in SCHEDULES[kind][1].split() if config.version >= STABLE_STEPS_OPTIONAL or key not in SHAPE_KEYS]
     for key in keywords:
         if key in OWN:
             text = "got multiple values for keyword argument"
@@ -112,7 +98,7 @@ def refused_arguments(kind: str, keywords: ConfigMapping, config: TrainerConfig)
             message = f"`lr_scheduler_type: {kind}` has no parameter `{key}` (valid: {', '.join(taken)})"
         else:
             continue
-        text, remedy = f"TypeError: {BUILDERS[kind]}() {text} {key!r}", remove_key(f"lr_scheduler_kwargs.{key}")
+        text, remedy = f"TypeError: {SCHEDULES[kind][0]}() {text} {key!r}", remove_key(f"lr_scheduler_kwargs.{key}")
         yield Finding(config.setting("lr_scheduler_kwargs", key), message, exception=text, on_key=True, help=remedy)
     for key, operation in NUMBERS_NEEDED.get(kind, ()):
         value = keywords.get(key)

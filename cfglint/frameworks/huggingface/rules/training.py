@@ -26,17 +26,7 @@ COMPILERS = tuple(
     """.split()
 )
 TRACKERS: dict[str, Version] = {  # name: the first release with it
-    "azure_ml": (),
-    "comet_ml": (),
-    "mlflow": (),
-    "neptune": (),
-    "tensorboard": (),
-    "wandb": (),
-    "codecarbon": (),
-    "clearml": (),
-    "dagshub": (),
-    "flyte": (),
-    "dvclive": (),
+    **dict.fromkeys("azure_ml comet_ml mlflow neptune tensorboard wandb codecarbon clearml dagshub flyte dvclive".split(), ()),
     "swanlab": (4, 50),
     "trackio": (4, 54),
     "kubeflow": (5, 4),

@@ -10,7 +10,7 @@ from cfglint.findings.wording import counted
 from cfglint.frameworks import is_added
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.releases import added_in, arguments, ever, is_required, removed_in
+from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments, ever, is_required, removed_in
 from cfglint.frameworks.llamafactory.rules import refused
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import rename
@@ -102,10 +102,10 @@ def known(key: object, config: LlamaFactoryConfig) -> bool:
 
 def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] | None:
     """(message, fix) for a field that another release of LLaMA-Factory or an older one of transformers has; None for another key."""
-    gone, coming = removed_in(key, config.own_version), added_in(key, config.own_version)
+    gone, coming = removed_in(key, config.own_version), HISTORY.since(ARGUMENTS, key) if isinstance(key, str) else None
     if gone:
         return f"`{key}` was removed in LLaMA-Factory {dotted(gone)}", None
-    if coming:
+    if coming and coming > config.own_version:
         return f"`{key}` requires LLaMA-Factory {dotted(coming)}, but the release is {dotted(config.own_version)}", None
     if key not in TRAINER_FIELDS or not TRAINER_FIELDS[key][3]:
         return None
@@ -130,12 +130,8 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for finding in refused(config, "LLF002"):
         yield changed(finding, setting=config.absent(*finding.setting.path))
     if config.readable and is_required("model_name_or_path", config.own_version) and "model_name_or_path" not in config.values:
-        yield Finding(
-            config.absent("model_name_or_path"),
-            "`model_name_or_path` is required",
-            exception=NO_ARGUMENT,
-            help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
-        )
+        remedy = "set `model_name_or_path` to a folder or a name on the Hugging Face Hub"
+        yield Finding(config.absent("model_name_or_path"), "`model_name_or_path` is required", exception=NO_ARGUMENT, help=remedy)
     if config.readable and config.arguments.lacks("output_dir"):
         owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
         message = "`output_dir` is required before transformers 4.49"

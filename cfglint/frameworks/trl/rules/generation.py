@@ -16,10 +16,6 @@ from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.rules import NEW_ENGINE, of, refused
 from cfglint.source.annotations import Iterator
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 MICRO = "per_device_train_batch_size"
 GENERATIONS = "num_generations"
 LISTS_VALID = Releases((0, 18, 0), (0, 20, 0), "the same with `steps_per_generation`, by the configuration class")
@@ -28,11 +24,6 @@ LISTS_VALID = Releases((0, 18, 0), (0, 20, 0), "the same with `steps_per_generat
 def has_valid_sizes(config: TrlConfig) -> bool:
     """Whether the trainer generates and its sizes are numbers: otherwise the batch or the parser fails first."""
     return config.parsed and config.own_sampler and config.batch.problem is None
-
-
-def sizes_conflict(config: TrlConfig) -> bool:
-    """Whether the sizes of a generation contradict each other, for which the exception is raised first."""
-    return any(refusal.kind in ("TRL031", "TRL032") for refusal in config.refusals)
 
 
 @rule("TRL038")
@@ -51,7 +42,8 @@ def vllm_tensor_parallel_size(config: TrlConfig) -> Iterator[Finding]:
 
 @rule("TRL039")
 def invalid_generation_size(config: TrlConfig) -> Iterator[Finding]:
-    if not has_valid_sizes(config) or sizes_conflict(config):
+    # The exception about sizes that contradict each other is raised first.
+    if not has_valid_sizes(config) or any(refusal.kind in ("TRL031", "TRL032") for refusal in config.refusals):
         return
     sizes = {name: config.arguments[name] for name in (GENERATION, GENERATION_STEPS)}
     accumulation = config.arguments["gradient_accumulation_steps"]

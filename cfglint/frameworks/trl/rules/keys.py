@@ -63,7 +63,7 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
         if not strict and not near:
             continue
         setting = config.setting(key)
-        fix = renamed(setting, near, safe=False) if near else None
+        fix = rename(setting, near, f"rename to {near}", safe=False) if near else None
         if refuses(config):
             message = f"unknown key `{key}`{meant}"
             exception = refusal(key, value, config)
@@ -154,14 +154,6 @@ def deciding_classes(key: str, config: TrlConfig) -> Sequence[str]:
     return config.trainers if is_decided else having
 
 
-def when_removed(key: str, config: TrlConfig) -> str:
-    """The release that removed a field, in words; the first and the last one if the trainers differ."""
-    if key in ARGUMENTS:
-        return f"in transformers {dotted(ARGUMENTS[key][3])}"
-    first, *others = removed_in(key, config)
-    return f"in TRL {dotted(first)}" + (f" to {dotted(others[-1])}, depending on the trainer" if others else "")
-
-
 def before(release: Version) -> Version:
     return RELEASES[RELEASES.index(release) - 1]
 
@@ -179,24 +171,29 @@ def nearest(key: str, config: TrlConfig, most: int) -> str | None:
     return close[0] if close else None
 
 
-def renamed(setting: Setting, name: str, safe: bool) -> Fix | None:
-    return rename(setting, name, f"rename to {name}", safe=safe)
-
-
-NAMES = "SFT|DPO|KTO|ORPO|CPO|Reward|PPO|GRPO|RLOO|OnlineDPO|Model"
-
-
 @rule("TRL011")
 def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
-    known = config.arguments.fields.types
+    args = config.arguments
     for key, value in () if config.lacks_class else config.values.items():
-        if not isinstance(key, str) or key in known or not is_removed(key, config) or may_be_own(key, config):
+        if not isinstance(key, str) or key in args.fields.types or not is_removed(key, config) or may_be_own(key, config):
             continue
-        if not (config.facts.strict_keys or config.hands_on) and no_loss(key, value):
+        from cfglint.frameworks.huggingface.rules.migrations import has_no_effect
+
+        # Whether it only sets its former default, or switches nothing on.
+        needless = has_no_effect(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
+        if needless and not (config.facts.strict_keys or config.hands_on):
             continue
         successor, fix = replacement(key, config)
-        message = f"`{key}` was removed {when_removed(key, config)}" + (f"; use {successor}" if successor else "")
-        effect = effect_of_removal(key, value, config)
+        if key in ARGUMENTS:
+            when = f"in transformers {dotted(ARGUMENTS[key][3])}"
+        else:  # the first and the last release if the trainers differ
+            first, *others = removed_in(key, config)
+            when = f"in TRL {dotted(first)}" + (f" to {dotted(others[-1])}, depending on the trainer" if others else "")
+        message, effect = f"`{key}` was removed {when}" + (f"; use {successor}" if successor else ""), ""
+        if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
+            effect = f": samples are cut at {args['max_length']} tokens, the default of `max_length`"
+        elif key == "warmup_ratio" and value and args.known("warmup_steps") and not args["warmup_steps"]:
+            effect = ": the run has no warm-up"
         if refuses(config):
             remedy = None if fix else remove_key(key)
             yield Finding(config.setting(key), message, exception=refusal(key, value, config), fix=fix, on_key=True, help=remedy)
@@ -204,23 +201,6 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
             note = f"{REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else 'it is ignored'}{effect}"
             remedy = None if fix else remove_key(key)
             yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True, note=note, help=remedy)
-
-
-def effect_of_removal(key: str, value: object, config: TrlConfig) -> str:
-    """The behaviour of the run without a removed key, if it is easily overlooked."""
-    args = config.arguments
-    if key == "max_seq_length" and args.known("max_length") and args["max_length"] not in (None, value):
-        return f": samples are cut at {args['max_length']} tokens, the default of `max_length`"
-    if key == "warmup_ratio" and value and args.known("warmup_steps") and not args["warmup_steps"]:
-        return ": the run has no warm-up"
-    return ""
-
-
-def no_loss(key: str, value: object) -> bool:
-    """Whether a removed key only sets its former default, or switches nothing on."""
-    from cfglint.frameworks.huggingface.rules.migrations import has_no_effect
-
-    return has_no_effect(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
 
 
 def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
@@ -236,7 +216,7 @@ def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
     if new is None or new not in config.arguments.fields.types:
         return REPLACED.get(key, ""), remove(setting, f"remove {key}", safe=key in HARMLESS)
     if new not in config.values:
-        return f"`{new}`", renamed(setting, new, safe=True)
+        return f"`{new}`", rename(setting, new, f"rename to {new}")
     return f"`{new}`", remove(setting, f"remove {key}", safe=config.values[new] == setting.value)
 
 

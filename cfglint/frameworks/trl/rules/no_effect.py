@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.remedies import either
 from cfglint.frameworks.trl.config import TrlConfig
@@ -36,7 +35,9 @@ DEPRECATED: dict[tuple[str, object], tuple[str, Releases]] = {
 @rule("TRL070")
 def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
-    if not config.own_sampler or args["use_vllm"] or not args.known("use_vllm") or has_own_program(config):
+    strangers = [key for key in config.values if key not in args.fields.types]
+    own_program = not config.facts.complete and "use_vllm" not in args and len(strangers) >= FORK_KEYS  # not that of TRL
+    if not config.own_sampler or args["use_vllm"] or not args.known("use_vllm") or own_program:
         return
     given = [name for name in args.given if name.startswith("vllm_") and name in args.fields.own]
     if given:
@@ -45,12 +46,6 @@ def vllm_option_unused(config: TrlConfig) -> Iterator[Finding]:
         message = f"`{given[0]}`{others} has no effect without `use_vllm: true`"
         remedy = set_key("use_vllm", True) | "remove the `vllm_` options"
         yield Finding(of(config, given[0]), message, on_key=True, related=related, help=remedy)
-
-
-def has_own_program(config: TrlConfig) -> bool:
-    """Whether a file that is not declared as a complete run has several keys of another program than TRL's."""
-    strangers = [key for key in config.values if key not in config.arguments.fields.types]
-    return not config.facts.complete and "use_vllm" not in config.arguments and len(strangers) >= FORK_KEYS
 
 
 @rule("TRL071")
@@ -124,12 +119,6 @@ def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
         )
 
 
-def zero_setting(config: TrlConfig) -> tuple[Setting, ...]:
-    """The ZeRO stage in the DeepSpeed config of the run."""
-    launch = config.deepspeed
-    return (launch.setting("zero_optimization.stage"),) if launch is not None else ()
-
-
 REENTRANT = Releases((1, 9, 0))
 
 
@@ -138,10 +127,11 @@ def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     given = args["gradient_checkpointing_kwargs"]
     written = isinstance(given, dict) and given.get("use_reentrant") is False
+    stage = (config.deepspeed.setting("zero_optimization.stage"),) if config.deepspeed is not None else ()
     forced = config.trl_version in REENTRANT or config.only("sft")
     if forced and written and peft(config) and args.checkpointing and zero_stage(config) == 3:
         message = "`use_reentrant: false` is overridden by true, which LoRA with ZeRO stage 3 requires"
-        related = (of(config, "use_peft"), *zero_setting(config))
+        related = (of(config, "use_peft"), *stage)
         remedy = remove_key("gradient_checkpointing_kwargs.use_reentrant")
         yield Finding(of(config, "gradient_checkpointing_kwargs"), message, related=related, help=remedy)
 

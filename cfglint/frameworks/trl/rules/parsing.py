@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.frameworks.trl.parser import UncastString
 from cfglint.frameworks.trl.releases import ENTRY
 from cfglint.frameworks.trl.rules import of, shown
 from cfglint.source.annotations import Iterator
 
+NEEDED = {"bool": "a boolean", "int": "an integer", "float": "a number", "dict": "a mapping"}
 MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
 
 
@@ -41,54 +40,33 @@ def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
 def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
     if not isinstance(config.env, dict):
         message = f"`env` is {shown(config.env)}; it must be a mapping of names to values"
-        yield Finding(written(config, "env"), message, help="write names and values, such as `env: {WANDB_PROJECT: name}`")
-
-
-def written(config: TrlConfig, name: str) -> Setting:
-    """A key of the file with its place, whether or not the parser accepted it."""
-    document = config.documents[0]
-    key, node = document.find((name,))
-    return Setting((name,), config.root.get(name) if isinstance(config.root, dict) else None, WRITTEN, document, node, key)
+        document = config.documents[0]
+        key, node = document.find(("env",))
+        setting = Setting(("env",), config.env, WRITTEN, document, node, key)
+        yield Finding(setting, message, help="write names and values, such as `env: {WANDB_PROJECT: name}`")
 
 
 @rule("TRL003")
 def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
-    for uncast_string in config.refused:
-        setting = config.setting(uncast_string.name)
-        need = (
-            "a boolean"
-            if uncast_string.kind == "bool"
-            else {"int": "an integer", "float": "a number", "dict": "a mapping"}.get(uncast_string.kind, uncast_string.kind)
-        )
-        message = f"`{uncast_string.name}` is the string {shown(uncast_string.value)}, which cannot be converted to {need}"
-        text, others = f"SystemExit: 2 ({uncast_string.text})", config.other_parsers if config.has_own_keys else ()
-        yield Finding(setting, message, exception=text, fix=meant_number(setting, uncast_string), help=f"write {need}", depends_on=others)
-
-
-def meant_number(setting: Setting, refused: UncastString) -> Fix | None:
-    """The integer that a string such as `1e3` spells."""
     from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
 
-    return spelled_as_number(setting, "int") if refused.kind == "int" else None
+    for string in config.refused:
+        setting, need = config.setting(string.name), NEEDED.get(string.kind, string.kind)
+        message = f"`{string.name}` is the string {shown(string.value)}, which cannot be converted to {need}"
+        text, others = f"SystemExit: 2 ({string.text})", config.other_parsers if config.has_own_keys else ()
+        fix = spelled_as_number(setting, "int") if string.kind == "int" else None
+        yield Finding(setting, message, exception=text, fix=fix, help=f"write {need}", depends_on=others)
 
 
 @rule("TRL004")
 def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
-    if (
-        config.parsed
-        and config.facts.strict_keys
-        and config.facts.complete
-        and parses_script_arguments(config)
-        and "dataset_name" not in config.arguments
-    ):
+    program = (
+        config.facts.launch.program
+    )  # one of TRL's own scripts fills the class of script arguments, another program if its code says so
+    fills = program is None or "ScriptArguments" in program.classes or "GRPOScriptArguments" in program.classes
+    if config.parsed and config.facts.strict_keys and config.facts.complete and fills and "dataset_name" not in config.arguments:
         message = "`dataset_name` is missing; the scripts of this release require it"
         yield Finding(config.setting("dataset_name"), message, help="set `dataset_name` to a name on the Hugging Face Hub or a path")
-
-
-def parses_script_arguments(config: TrlConfig) -> bool:
-    """Whether a parser fills TRL's class of script arguments: one of TRL's own scripts does, another program only if its code says so."""
-    program = config.facts.launch.program
-    return program is None or "ScriptArguments" in program.classes or "GRPOScriptArguments" in program.classes
 
 
 @rule("TRL006")

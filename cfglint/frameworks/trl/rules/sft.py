@@ -40,13 +40,8 @@ def packing_without_length(config: TrlConfig) -> Iterator[Finding]:
         text = "TypeError: unsupported operand type(s) for *: 'NoneType' and 'float'"
     else:
         text = f"ValueError: When packing is enabled, `{name}` can't be `None`."
-    if (
-        config.only("sft", "gkd")
-        and args["packing"]
-        and args[name] is None
-        and not skips_preparation(config)
-        and args.known(name, "packing")
-    ):
+    packs = config.only("sft", "gkd") and args["packing"] and not skips_preparation(config)
+    if packs and args[name] is None and args.known(name, "packing"):
         remedy = set_key(name, 1024) | set_key("packing", False)
         yield Finding(of(config, name), f"`packing` requires `{name}`", related=(of(config, "packing"),), exception=text, help=remedy)
 
@@ -73,7 +68,7 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
     if skips_preparation(config) or not args.known("packing", "max_length"):
         return
     packs = args["packing"] or (args["eval_packing"] and args.eval_strategy in ("steps", "epoch"))
-    known = valid(STRATEGIES, release)
+    known = next((values for releases, values in STRATEGIES if release in releases), ())
     renamed = strategy == REQUEUE and release >= REQUEUE_RENAMED
     if packs and known and strategy not in known and not renamed and args["max_length"] is not None:
         message = f"`packing_strategy` is {shown(strategy)}; it must be one of {', '.join(known)}"
@@ -87,11 +82,6 @@ def invalid_sft_choice(config: TrlConfig) -> Iterator[Finding]:
         finding = Finding(of(config, "truncation_mode"), message, exception=text, depends_on=reasons, help=remedy)
         finding.fails_at = "first-step" if collated else None
         yield finding
-
-
-def valid(history: tuple[tuple[Releases, tuple[str, ...]], ...], release: Version) -> tuple[str, ...]:
-    """The valid values of a release; empty if it has no such field."""
-    return next((values for releases, values in history if release in releases), ())
 
 
 def strategy_exception(strategy: object, known: tuple[str, ...], release: Version) -> str:
@@ -110,15 +100,12 @@ def chunked_loss(config: TrlConfig) -> Iterator[Finding]:
     if not config.only("sft") or args["use_liger_kernel"] or not args.known("loss_type", "use_liger_kernel"):
         return
     chunked = args["loss_type"] == CHUNKED or (args["loss_type"] is None and config.trl_version >= CHUNKED_BY_DEFAULT)
-    if chunked and peft(config) and adapts_head(args["lora_target_modules"]):
+    modules = args["lora_target_modules"]
+    if chunked and peft(config) and isinstance(modules, list) and "lm_head" in modules:
         text = "ValueError: `loss_type='chunked_nll'` is not supported when `lm_head` is wrapped by a PEFT adapter"
         message = "`lora_target_modules` contains lm_head, which the loss chunked_nll does not support"
         related, remedy = (of(config, "loss_type"),), set_key("loss_type", "nll") | "remove lm_head from `lora_target_modules`"
         yield Finding(of(config, "lora_target_modules"), message, related=related, exception=text, help=remedy)
-
-
-def adapts_head(modules: object) -> bool:
-    return isinstance(modules, list) and "lm_head" in modules
 
 
 @rule("TRL045")
