@@ -205,18 +205,14 @@ class Arguments:
         return value if isinstance(value, list) else [value]
 
 
-def converted(section: ConfigMapping) -> ConfigMapping:
+def converted(value: object) -> Operand:
     """Inline JSON whose strings are converted to booleans and numbers, as `_convert_str_dict` does.
 
     Only digits and one point count as a number: `1e-6` stays a string (transformers 5.23.0
     training_args.py:161-175).
     """
-    return {key: _converted(value) for key, value in section.items()}
-
-
-def _converted(value: object) -> Operand:
     if isinstance(value, dict):
-        return converted(value)
+        return {key: converted(each) for key, each in value.items()}
     if not isinstance(value, str):
         return value
     if value.lower() in ("true", "false"):

@@ -172,7 +172,9 @@ class TrainerMemory(Record):
         settings = self.sharded(settings)
         if settings.sharded in (ZERO, FSDP) and not ranks:
             self.unread.append(f"1 GPU ({GPUS_FLAG})")
-        self.unread += [*self.doubts(), *about_model(self.model)]
+        self.unread += [*self.doubts(), *filter(None, (self.model.assumption,))]
+        self.unread += ["the quantised checkpoint is like nf4"] if self.model.quantised else []
+        self.unread += ["images, video, sound and their encoder are not counted"] if shape.architecture.text_only else []
         unmeasured = self.lora_by_name or self.call is not None
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True, unmeasured=unmeasured)
         others, assumed = tuple(self.alternatives(settings)), tuple(dict.fromkeys([*self.unread, *self.assumed]))
@@ -448,15 +450,6 @@ def uses(program: ProgramFacts, names: Collection[str]) -> bool:
     return any(
         (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names) for node in nodes
     )
-
-
-def about_model(model: Model) -> Iterator[str]:
-    if model.assumption:
-        yield model.assumption
-    if model.quantised:
-        yield "the quantised checkpoint is like nf4"
-    if model.shape.architecture.text_only:
-        yield "images, video, sound and their encoder are not counted"
 
 
 def inputs(config: TrainerConfig, model: Model) -> Inputs | None:

@@ -9,7 +9,7 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules import of, shown
-from cfglint.frameworks.remedies import replace
+from cfglint.frameworks.remedies import raised_by, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.sections import Section
 
@@ -72,24 +72,15 @@ def unpointed_exponent(text: str) -> bool:
     """Whether a string is a number to Python but not to YAML 1.1, for lack of a decimal point or of the exponent's sign."""
     from cfglint.source.numbers import is_yaml_float
 
-    if "e" not in text.lower() or is_yaml_float(text):
-        return False
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return "e" in text.lower() and not is_yaml_float(text) and not raised_by(float, text)
 
 
 def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     from math import isfinite
 
-    if not isinstance(setting.value, str) or kind not in NUMERIC:
+    if not isinstance(setting.value, str) or kind not in NUMERIC or raised_by(float, setting.value):
         return None
-    try:
-        value: float = float(setting.value)
-    except ValueError:
-        return None
+    value: float = float(setting.value)
     if not isfinite(value):
         return None
     if kind == "int" or setting.value.strip().lstrip("+-").isdigit():
