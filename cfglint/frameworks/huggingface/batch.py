@@ -46,16 +46,11 @@ def resolve(config: TrainerConfig) -> Batch:
     else:
         takers = shards(config, world, tensor) // axis(config, "sp") if world is not None else None
         consumed = product(micro.value, steps, takers)
-    return Batch(
-        Layout(world, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp")),
-        micro,
-        accumulation,
-        derived("data_parallel", parallel, "processes that take different samples"),
-        derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size"),
-        consumed if isinstance(consumed, int) else None,
-        problem_of(config, micro, accumulation) if config.parsed else None,
-        replica,
-    )
+    layout = Layout(world, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp"))
+    replicas = derived("data_parallel", parallel, "processes that take different samples")
+    total = derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size")
+    problem = problem_of(config, micro, accumulation) if config.parsed else None
+    return Batch(layout, micro, accumulation, replicas, total, consumed if isinstance(consumed, int) else None, problem, replica)
 
 
 def of(config: TrainerConfig, name: str) -> Setting:

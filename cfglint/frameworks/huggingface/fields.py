@@ -30,9 +30,7 @@ PARSED: dict[str, str] = {
     "parallelism_config": "ParallelismConfig",
 }
 CLASSES = {  # the Enum classes that exceptions name
-    "eval_strategy": "IntervalStrategy",
-    "evaluation_strategy": "IntervalStrategy",
-    "logging_strategy": "IntervalStrategy",
+    **dict.fromkeys(("eval_strategy", "evaluation_strategy", "logging_strategy"), "IntervalStrategy"),
     "save_strategy": "SaveStrategy",
     "hub_strategy": "HubStrategy",
     "lr_scheduler_type": "SchedulerType",

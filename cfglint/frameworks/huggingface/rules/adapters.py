@@ -46,15 +46,8 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
         is_named = found.modules is not None and place.is_named_model(config.facts.here)
         published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_named else ()
         older = () if found.is_certain else (Reason("release", "the release of peft", "older ones accept it"),)
-        yield Finding(
-            place.setting(config, refused.key),
-            refused.message,
-            exception=refused.exception,
-            fails_at=refused.fails_at,
-            depends_on=(*place.depends_on, *published, *older),
-            help=refused.help_for(config.values),
-            for_any_parser=True,
-        )
+        places, doubted = (place.setting(config, refused.key),), (*place.depends_on, *published, *older)
+        yield refused.finding(places, config.values, depends_on=doubted, for_any_parser=True)
 
 
 @rule("PFT002")
