@@ -23,24 +23,16 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
         return
     for failure in type_failures(config):
         setting = of(config, failure.field)
-        if cast_by_script(config, setting.value):
+        # A script may parse the file itself and cast its strings. `HfArgumentParser` takes all arguments from a file that it parses, and
+        # releases before 4.49 require `output_dir`. A program's YAML parser of a section may be of YAML 1.2, to which 5e-5 is a number.
+        may_cast = not config.facts.complete and config.other_parsers and isinstance(setting.value, str)
+        is_section = isinstance(config.documents[0], Section)
+        if may_cast and ("output_dir" not in config.values or (is_section and unpointed_exponent(setting.value))):
             continue
         if failure.field == config.arguments.written(failure.field) or setting.written:
             message = f"`{setting.name}` is {described(setting.value)}{required(setting, config.arguments.kind_of(setting.name))}"
             fix = spelled_as_number(setting, config.arguments.kind_of(setting.name))
             yield Finding(setting, message, exception=failure.text, fails_at=failure.fails_at, fix=fix, depends_on=config.other_parsers)
-
-
-def cast_by_script(config: TrainerConfig, value: object) -> bool:
-    """Whether a script may parse the file itself and cast its strings.
-
-    `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`. A section is
-    loaded by a program, whose YAML parser may be one of YAML 1.2, to which `5e-5` is a number.
-    """
-    known = config.facts.complete or not config.other_parsers
-    if not known and isinstance(config.documents[0], Section) and isinstance(value, str) and unpointed_exponent(value):
-        return True
-    return isinstance(value, str) and not known and "output_dir" not in config.values
 
 
 def described(value: object) -> str:
@@ -99,10 +91,11 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 continue
             setting = config.setting(name)
             if word in FALSE_WORDS:
-                fix = replace(setting, False, "change to false", safe=False)
-                yield Finding(
-                    setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, depends_on=config.other_parsers
+                message, fix = (
+                    f"`{name}` is the string {shown(value)}, which counts as true",
+                    replace(setting, False, "change to false", safe=False),
                 )
+                yield Finding(setting, message, fix=fix, depends_on=config.other_parsers)
 
 
 @rule("TYP202")
