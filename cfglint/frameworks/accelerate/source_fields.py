@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
-
 FILE = "commands/config/config_args.py"
 LAUNCH = "commands/launch.py"
 PARSER = "launch_command_parser"

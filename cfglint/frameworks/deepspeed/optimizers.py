@@ -15,7 +15,6 @@ from cfglint.source.record import Record
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
 ONE_BIT_REMOVED = OPTIMIZERS[ONE_BIT[0]][-1][1]
 NOT_CLASSES = ("lr_scheduler", "swa_utils")  # attributes of torch.optim that pass the check of names and cannot be called
-
 ADAM_KEYS = "lr bias_correction betas eps weight_decay amsgrad"
 TORCH_COMMON = "maximize foreach differentiable"
 PARAMETERS = {

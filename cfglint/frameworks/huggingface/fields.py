@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
-
 OPTIMIZERS = CHOICES["optim"]
 DTYPE_KEYS = ("dtype", "torch_dtype")  # arguments of programs: the type in which they load the weights
 # The types that HfArgumentParser derives from the annotations of TrainingArguments, if they differ from the type in `FIELDS`.

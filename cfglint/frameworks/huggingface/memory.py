@@ -75,8 +75,6 @@ OFF = (False, None, "", "full", "none", "None", "False", "false")
 WIDE = (16, 32)  # bits of weights that are not quantised
 CASTS = "prepare_model_for_kbit_training"
 CALLS = frozenset(("get_peft_model", "LoraConfig", "BitsAndBytesConfig", CASTS, "requires_grad_"))
-
-
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"
 FUSED_EXPERTS = (5,)  # from here on the experts of a layer are two parameters, which bitsandbytes leaves alone

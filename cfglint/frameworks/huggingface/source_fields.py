@@ -14,11 +14,9 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
-
 COMPUTED = Reason("release", "the source of the package")  # why a default is unknown
 PLAIN = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "None": "null"}
 PLAIN |= dict.fromkeys(("dict", "Dict", "ParallelismConfig"), "object") | dict.fromkeys(("list", "List"), "array")
-
 # transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
 SEQ2SEQ: dict[str, tuple[Any, ...]] = {
     "sortish_sampler": ("bool", False),

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cfglint.source.python.call import CallDocument
 
 __all__ = ["FsdpSection", "keyword", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
-
 PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 

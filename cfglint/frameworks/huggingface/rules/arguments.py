@@ -11,7 +11,6 @@ from cfglint.frameworks.remedies import choice, not_attribute, replace
 from cfglint.source.annotations import Iterator
 
 NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
-
 ARTICLES = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 

@@ -15,7 +15,6 @@ from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.numbers import is_number
 
 Conversions = dict[str, Callable[[str], float]]
-
 LOW_RANK = ("galore", "apollo")
 APOLLO = (4, 49)  # from here on the exceptions name the optimizer, not only GaLore
 TORCH_ARGUMENTS = (5, 3)  # sgd, adagrad and rmsprop read optim_args from here on

@@ -91,10 +91,8 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 continue
             setting = config.setting(name)
             if word in FALSE_WORDS:
-                message, fix = (
-                    f"`{name}` is the string {shown(value)}, which counts as true",
-                    replace(setting, False, "change to false", safe=False),
-                )
+                message = f"`{name}` is the string {shown(value)}, which counts as true"
+                fix = replace(setting, False, "change to false", safe=False)
                 yield Finding(setting, message, fix=fix, depends_on=config.other_parsers)
 
 
