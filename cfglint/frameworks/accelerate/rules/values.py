@@ -7,8 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.checks import OF_LAUNCHER
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning, types
-from cfglint.frameworks.accelerate.rules import KEYS_COMPARED, SAGEMAKER
+from cfglint.frameworks.accelerate.releases import HISTORY, KEYS_COMPARED, REQUIRED, SAGEMAKER, spawning, types
 from cfglint.frameworks.accelerate.rules.refused import finding
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 from cfglint.source.annotations import Iterator
