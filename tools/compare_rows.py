@@ -3,8 +3,11 @@
     python tools/compare_rows.py KIND FOLDER [--release VERSION ...] [--count N] [--seed N] [--show N]
 
 FOLDER has a folder for each release, as for `tools/rebuild_tables.py`. The modules of the package run with stand-ins for everything
-outside of it. A case is equal if exception, message and the resulting values are. Functions that ask the environment are left out.
-Exits 1 when fewer than 99.5 % are equal.
+outside of it. A case is equal if exception, message and the values of the fields that rows read or set are. The environment answers both
+what `ANSWERS` of `rows_KIND.py` has. Where it has `INSTALLED`, its functions need torch and are those of the installed package: run the
+tool in an environment with the release (and PyYAML, packaging, the checkout of cfglint in PYTHONPATH). A case that rows do not decide,
+because they ask the environment something else, is not compared, nor is a function that `METHODS` does not name. Exits 1 when fewer than
+99.5 % are equal.
 """
 
 from __future__ import annotations
@@ -12,12 +15,16 @@ from __future__ import annotations
 import argparse
 import builtins
 import copy
+import enum
 import importlib
+import importlib.metadata
+import os
 import random
+import re
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,12 +32,14 @@ import rebuild_tables
 from row_expressions import walk
 from row_table_text import every
 
+from cfglint.evaluate import Unknown
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import WHOLE, Raised
 
 ENOUGH = 0.995
-OF_SEVERAL = {"accelerate", "verl"}  # whose rows are those of several functions on the values of one config
+LEFT_OUT = {"accelerate", "swift", "verl"}  # several functions on the values of one config, or functions that ask for the model
 SOME: tuple[Any, ...] = (None, True, False, 0, 1, 2, 3.5, -1, "", "2", "auto", [], [1], ["a", 2], {}, {"a": 1})
+OF_STAND_IN = re.compile(r"AttributeError: __\w+__|.*StandIn.*")  # what only something in the place of another package raises
 Row = dict[str, Any]
 
 
@@ -43,7 +52,7 @@ class StandIn(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Base if name == "BaseModel" else decorator if name.endswith("validator") else StandIn(name)
+        return Base if name == "BaseModel" else decorator if name.endswith(("validator", "computed_field")) else StandIn(name)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         return self
@@ -93,9 +102,9 @@ class Other(Base):
         return StandIn(name)
 
 
-def decorator(*names: Any, **keywords: Any) -> Callable[[Any], Any]:
-    """In the place of pydantic's decorators."""
-    return lambda function: function
+def decorator(*names: Any, **keywords: Any) -> Any:
+    """In the place of pydantic's decorators, with and without arguments."""
+    return names[0] if names and not isinstance(names[0], str) else lambda function: function
 
 
 class Section(dict):  # type: ignore[type-arg]
@@ -133,6 +142,16 @@ class Sources:
             made.__dict__["problem"] = problem
         return made
 
+    def answer(self, owner: Any, answers: dict[str, Any]) -> None:
+        """Let functions of the package, and attributes of a class, be what the environment answers."""
+        for name, known in answers.items():
+            if not callable(known):
+                for module in self.modules.values():
+                    if callable(vars(module).get(name)):
+                        setattr(module, name, lambda *arguments, known=known, **keywords: known)
+                if isinstance(owner, type) and hasattr(owner, name):
+                    setattr(owner, name, Section(known) if isinstance(known, dict) else known)
+
     def imported(self, name: str, frame: Any = None, scope: Any = None, names: Any = (), level: int = 0) -> Any:
         """In the place of `__import__`: modules of the package and of the standard library, else a stand-in."""
         if level:
@@ -145,14 +164,30 @@ class Sources:
                 if not hasattr(found, each):
                     setattr(found, each, self.module(f"{name}.{each}") or StandIn(each))
             return found if names else self.module(top) or StandIn(top)
-        if (top in sys.stdlib_module_names and top not in ("importlib", "logging", "warnings")) or top == "yaml":
+        if (top in sys.stdlib_module_names and top not in ("importlib", "logging", "warnings")) or top in ("yaml", "packaging"):
             return importlib.import_module(name) if names else importlib.import_module(top)
         return StandIn(name)
 
 
+class Installed(Sources):
+    """The modules of an installed package."""
+
+    def module(self, name: str) -> Any:
+        self.modules[name] = importlib.import_module(name)
+        return self.modules[name]
+
+
+def installed(package: str) -> str:
+    """The release of a package that is installed; empty if it is not."""
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("kind", choices=sorted(rebuild_tables.WITH_ROWS - OF_SEVERAL))
+    parser.add_argument("kind", choices=sorted(rebuild_tables.WITH_ROWS - LEFT_OUT))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--release", nargs="*", default=())
     parser.add_argument("--count", type=int, default=50, help="cases of a function")
@@ -163,7 +198,9 @@ def main() -> int:
     folders = rebuild_tables.release_folders(importlib.import_module(f"tables_{options.kind}"), options.folder)
     for version, folder in folders.items():
         name = ".".join(map(str, version))
-        if not options.release or name in options.release:
+        if hasattr(source, "INSTALLED") and name != installed(source.PACKAGE):
+            rows["releases that are not installed"] += 1
+        elif not options.release or name in options.release:
             compare(source, folder, options, name, rows)
     print(*(f"{what}: {number}" for what, number in rows.items()), sep="\n")
     total = rows["equal"] + rows["different"]
@@ -172,50 +209,79 @@ def main() -> int:
 
 def compare(source: Any, folder: Path, options: argparse.Namespace, release: str, counts: Counter[str]) -> None:
     """Compare the functions of a release."""
-    sources = Sources(source.find(folder).root.parent, source.PACKAGE)
+    kind = Installed if hasattr(source, "INSTALLED") else Sources
+    sources = kind(source.find(folder).root.parent if hasattr(source, "find") else folder, source.PACKAGE)
+    answers: dict[str, Any] = getattr(source, "ANSWERS", {})
     for function in source.functions(folder):
         owner = source.original(sources, function.name, folder)
         name = getattr(source, "METHODS", {}).get(function.stage, function.name.rpartition(".")[2])
-        is_object = function.stage != "before"
-        expressions = [part for row in every(function.rows) for part in row.values()]
-        asked = any(isinstance(each, list) and each[:1] in (["fact"], ["?"]) for part in expressions for each in walk(part))
-        if not hasattr(owner, name) or asked or function.field or any("todo" in row or "hand" in row for row in every(function.rows)):
-            counts["left out"] += 1
+        if not name or not hasattr(owner, name) or function.field:
+            counts["functions left out"] += 1
             continue
+        sources.answer(owner, answers)
         chance = random.Random(f"{options.seed} {release} {function.name}")
+        defaults = source.defaults(function.name, release) if hasattr(source, "defaults") else {}
         for _ in range(options.count):
-            values = drawn(function.rows, chance, every_field=is_object)
-            ours, theirs = by_rows(function.rows, copy.deepcopy(values)), by_function(owner, name, copy.deepcopy(values), is_object)
+            values = drawn(function.rows, chance, defaults, every_field=function.stage != "before")
+            values |= {name: defaults.get(name) for name in getattr(source, "FIXED", ())}
+            values |= {name: None for name in getattr(source, "NAME_FILES", ()) if isinstance(values.get(name), str)}
+            ours = by_rows(function.rows, copy.deepcopy(values), answers)
+            if ours is None:
+                counts["not decided"] += 1
+                continue
+            theirs = by_function(owner, name, copy.deepcopy(values), function.stage != "before")
+            if isinstance(theirs, str) and OF_STAND_IN.fullmatch(theirs):
+                counts["not decided"] += 1
+                continue
+            if isinstance(ours, dict) and isinstance(theirs, dict):
+                known = {key for key, value in (values | ours).items() if not isinstance(value, Unknown)} & (
+                    defaults or ours | values
+                ).keys()
+                ours, theirs = ({key: part[key] for key in known & part.keys()} for part in (ours, theirs))
             counts["equal" if ours == theirs else "different"] += 1
             if ours != theirs and counts["different"] <= options.show:
-                print(f"{release} {function.name} {values}\n  rows:     {ours}\n  function: {theirs}")
+                written = {key: value for key, value in values.items() if key not in defaults or defaults[key] != value}
+                if isinstance(ours, dict) and isinstance(theirs, dict):  # only what differs
+                    other = [key for key in ours | theirs if ours.get(key) != theirs.get(key)]
+                    ours, theirs = ({key: part.get(key) for key in other} for part in (ours, theirs))
+                print(f"{release} {function.name} {written}\n  rows:     {ours}\n  function: {theirs}")
 
 
-def drawn(rows: list[Row], chance: random.Random, every_field: bool) -> dict[str, Any]:
-    """Values of the fields that rows read, from those that they compare with and some others; an object has every field."""
+def drawn(rows: list[Row], chance: random.Random, defaults: dict[str, Any], every_field: bool) -> dict[str, Any]:
+    """Values of the fields that rows read, from those that they compare with and some others; an object has every field. With defaults, few
+    fields have another value.
+    """
     nodes = [each for row in every(rows) for part in row.values() for each in walk(part)]
     lists = [node for node in nodes if isinstance(node, list) and node]
     names = {each[1] for each in lists if each[0] in ("f", "f?", "f!", "has") and isinstance(each[1], str)}
     inner = {each[2] for each in lists if each[0] in ("get", "attr", "getattr") and len(each) > 2 and isinstance(each[2], str)}
     constants = [part for each in lists if each[0] in ("==", "!=", "in", "not in") for part in walk(each[2]) if isinstance(part, str | int)]
     pool = [*SOME, *(constant for constant in constants if constant not in ("tuple", "list", "f", "dict"))]
-    values: dict[str, Any] = dict.fromkeys(names) if every_field else {}
-    for name in sorted(names):
-        if chance.random() < 0.75:
+    values: dict[str, Any] = {**dict.fromkeys(names if every_field else ()), **copy.deepcopy(defaults)}
+    chosen = chance.sample(sorted(names), min(len(names), chance.randint(1, 4))) if defaults else sorted(names)
+    for name in chosen:
+        if defaults or chance.random() < 0.75:
             values[name] = copy.deepcopy(chance.choice(pool))
         if inner and chance.random() < 0.3:
             values[name] = {each: copy.deepcopy(chance.choice(pool)) for each in sorted(inner) if chance.random() < 0.6}
     return values
 
 
-def by_rows(rows: list[Row], values: dict[str, Any]) -> Any:
-    """What the rows do."""
-    run = Evaluation(values, lambda name, *arguments: None)
+def by_rows(rows: list[Row], values: dict[str, Any], answers: dict[str, Any]) -> Any:
+    """What the rows do; None where they do not decide it."""
+
+    def answer(name: str, *arguments: Any) -> Any:
+        if name.startswith("path "):
+            return getattr(os.path, name.removeprefix("path "))(*arguments)
+        known = answers.get(name)
+        return known(*arguments) if callable(known) else known
+
+    run = Evaluation(values, answer)
     try:
         run.run(rows)
     except Raised as raised:
-        return f"{raised.kind}: {raised.message}"
-    return plain(run.values)
+        return None if run.undecided else text_of(raised.kind, raised.message)
+    return None if run.undecided else plain(run.values)
 
 
 def by_function(owner: type, name: str, values: dict[str, Any], is_object: bool) -> Any:
@@ -226,12 +292,21 @@ def by_function(owner: type, name: str, values: dict[str, Any], is_object: bool)
     try:
         result = getattr(holder, name)() if is_object else getattr(owner, name)(values)
     except Exception as error:
-        return f"{type(error).__name__}: {error}".replace("'Section'", "'dict'")
+        return text_of(type(error).__name__, str(error).replace("Section", "dict"))
     return plain((vars(holder) if result is None else vars(result)) if is_object else result)
+
+
+def text_of(kind: str, message: str) -> str:
+    """An exception; the entries of a set are in any order."""
+    return re.sub(r"\{([^{}:]*)\}", lambda found: str(sorted(found[1].split(", "))), f"{kind}: {message}")
 
 
 def plain(values: Any) -> Any:
     """Values without the difference between what is missing and what is not set."""
+    if isinstance(values, enum.Enum):
+        return values.value
+    if not isinstance(values, dict) and callable(getattr(values, "to_dict", None)):
+        return plain(values.to_dict())
     if not isinstance(values, dict):
         return values
     return {key: plain(value) for key, value in values.items() if value is not None and key != WHOLE}

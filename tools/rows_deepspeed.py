@@ -46,6 +46,7 @@ SECTIONS: dict[str, Any] = {  # what makes the models of sections
         )
     ),
 }
+METHODS = {"keys": "", "batch": STAGES["batch"], "sanity": ""}  # what `compare_rows.py` calls: the others read the objects of sections
 FILE = ["f", "_param_dict"]  # the values of the file, as a field of the object
 
 
@@ -130,3 +131,11 @@ def validator(package: Package, module: Any, definition: ast.ClassDef, method: a
 def raises(rows: list[Row]) -> bool:
     """Whether some of the rows refuse something."""
     return any("raise" in row for row in every(rows))
+
+
+def original(sources: Any, name: str, folder: Path) -> Any:
+    """The class of the constructor, or of a validator."""
+    label = name.partition(".")[0]
+    paths = ("runtime.config",) if label == CONSTRUCTOR else MODULES
+    modules = (sources.module(f"{PACKAGE}.{path}") for path in paths)
+    return next((found for module in modules if isinstance(found := getattr(module, label, None), type)), None)

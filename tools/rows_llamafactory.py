@@ -82,5 +82,5 @@ def original(sources: Any, name: str, folder: Path) -> Any:
     """The class with `__post_init__`, or the module with the function."""
     if name == TRAIN:
         return sources.module(f"{PACKAGE}.hparams.parser")
-    file = next(file for file, label in CLASSES if label == name)
+    file = next((file for file, label in CLASSES if label == name), "")
     return getattr(sources.module(f"{PACKAGE}.{file.removesuffix('.py').replace('/', '.')}"), name, None)

@@ -52,6 +52,10 @@ PARTS: dict[str, tuple[str, ...]] = {
         "integrations/",
         "utils/quantization_config",
     ),
+    "verl": (  # what `rows_verl.py` reads; engines and servers check their own state, and what the model is
+        *("trainer/", "utils/config", "utils/profiler/config", "workers/config", "workers/engine_workers.py", "workers/fsdp_workers"),
+        *("workers/megatron_workers", "workers/reward_manager"),
+    ),
     "deepspeed": (
         *("__init__", "runtime/", "launcher/", "elasticity/", "monitor/", "profiling/config", "autotuning/", "comm/", "compression/"),
         *("nebula/", "pydantic_v1", "linear/", "ops/adam", "ops/lamb", "ops/lion", "ops/adagrad", "module_inject/auto_tp"),

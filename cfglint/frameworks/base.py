@@ -618,7 +618,7 @@ class Framework:
             __import__(f"cfglint.frameworks.{name if '.' in name else f'{self.kind}.rules.{name}'}")
 
     def words(self, facts: LaunchFacts) -> Loader:
-        from cfglint.source.shell.words import WORDS
+        from cfglint.source.shell.command import WORDS
 
         return self.part("words", WORDS)
 

@@ -61,23 +61,12 @@ class NeoXShape(Record):
         return 12 * self.layers * self.hidden * self.hidden
 
 
-def of_checkpoint(
-    name: str,
-    rate: float,
-    micro_batch: int,
-    source: str,
-    *,
-    family: str = PYTHIA,
-    kv_heads: int | None = None,
-    intermediate: int | None = None,
-) -> NeoXShape:
+def of_checkpoint(name: str, rate: float, micro_batch: int, source: str, family: str = PYTHIA, **more: int) -> NeoXShape:
     """The sizes of a checkpoint in `cfglint.batch.shapes`, with the settings of its training; rows of Llama have 4096 tokens."""
     config = config_of(name)
     layers, hidden, heads = (config[key] for key in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
     length = LLAMA_LENGTH if family == LLAMA else SEQ_LENGTH
-    return NeoXShape(
-        layers, hidden, heads, rate, micro_batch, source, family=family, seq_length=length, kv_heads=kv_heads, intermediate=intermediate
-    )
+    return NeoXShape(layers, hidden, heads, rate, micro_batch, source, family, length, **more)
 
 
 SHAPES = {

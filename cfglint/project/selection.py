@@ -40,12 +40,12 @@ class Selection:
                 diagnostic.suppressed = CONFIGURATION
 
     def _suppressed(self, diagnostic: Diagnostic) -> bool:
-        if (self.select is not None and not matches(diagnostic.code, self.select)) or matches(diagnostic.code, self.ignore):
+        code, file = diagnostic.code, diagnostic.place.file  # the selected ones are codes and families
+        if (self.select is not None and not code.startswith(tuple(self.select))) or code.startswith(tuple(self.ignore)):
             return True
-        file = diagnostic.place.file
         if self.per_file and file not in self._in_file:
-            self._in_file[file] = [code for glob, chosen in self.per_file if matches_glob(file, glob) for code in chosen]
-        return bool(self.per_file) and matches(diagnostic.code, self._in_file[file])
+            self._in_file[file] = [chosen for glob, codes in self.per_file if matches_glob(file, glob) for chosen in codes]
+        return bool(self.per_file) and code.startswith(tuple(self._in_file[file]))
 
     def status(self, outcomes: list[Outcome]) -> int:
         """The exit status: 1 for findings at or above `fail_on`, 2 for an internal error."""
@@ -83,11 +83,6 @@ def suppress(outcomes: list[Outcome], selection: Selection) -> None:
         merge_unused(outcomes)
     for outcome in outcomes:
         selection.suppress(outcome.diagnostics)
-
-
-def matches(code: str, chosen: list[str]) -> bool:
-    """Whether a code is in a list of codes and families."""
-    return any(code.startswith(each) for each in chosen)
 
 
 def with_codes(chosen: list[str]) -> list[str]:

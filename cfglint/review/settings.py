@@ -92,7 +92,12 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
             seen.add((change.before.span, change.after.span))
             changes.append(change)
     unseen = {kind for side in (old, new) for _, kind, *_ in side.missing_files}
-    for former, kind in kinds_of_both(old.run, new.run):
+    # The configs of the same kind are compared, and those of a run that got another trainer.
+    olds, news = ({config.kind: None for config in side.run.configs} for side in (old, new))
+    former_trainers = [kind for kind in olds if is_trainer(kind) and kind not in news]
+    trainers = dict(zip([kind for kind in news if is_trainer(kind) and kind not in olds], former_trainers, strict=False))
+    for kind in [kind for kind in {**news, **olds} if kind not in {*trainers.values()}]:
+        former = trainers.get(kind, kind)
         differ = Differ(former, kind, old.run, new.run)
         lacking = next((side for side, config in zip((old, new), differ.configs, strict=True) if config is None), None)
         if lacking is not None and (kind in unseen or lacking.run.not_read):
@@ -103,15 +108,6 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
                 seen.add(spans)
                 changes.append(change)
     return changes
-
-
-def kinds_of_both(before: CheckedRun, after: CheckedRun) -> Iterator[tuple[Kind, Kind]]:
-    """The kinds of configs that are compared, before and after: those of the same kind, and those of a run that got another trainer."""
-    olds, news = ({config.kind: None for config in run.configs} for run in (before, after))
-    former, present = ([kind for kind in own if is_trainer(kind) and kind not in others] for own, others in ((olds, news), (news, olds)))
-    others = dict(zip(present, former, strict=False))
-    paired = {*others.values()}
-    yield from ((others.get(kind, kind), kind) for kind in {**news, **olds} if kind not in paired)
 
 
 def launch_changes(old: Side, new: Side) -> Iterator[SettingChange]:

@@ -14,6 +14,7 @@ from cfglint.source.annotations import Sequence
 from cfglint.source.document import MAPPING, SCALAR, Document, Path
 from cfglint.source.file_source import FileSource, missing
 from cfglint.source.limits import MAX_SIZE
+from cfglint.source.sections import found as in_section
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -287,10 +288,3 @@ def may_write(document: Document, name: str) -> bool:
     """Whether a program may write a file that it names: it names the file elsewhere, too, and writes files."""
     text = document.text if document.is_call else ""
     return text.count(name.rpartition("/")[2]) > 1 and any(mark in text for mark in WRITES)
-
-
-def in_section(document: Document, section: tuple[str, ...]) -> Document:
-    """The document with the mapping under a key as its root; without a root if there is none."""
-    from cfglint.source.sections import found
-
-    return found(document, section)

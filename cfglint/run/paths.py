@@ -56,8 +56,8 @@ def is_one_of(path: str, globs: list[str]) -> bool:
 class UnknownKindError(CfglintError):
     """The kind of a file of a run is unknown, and none was specified."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(f"{path}: could not determine the kind of this file; pass --kind {'|'.join(file_kinds())}")
+    def __init__(self, path: str, text: str = "") -> None:
+        super().__init__(text or f"{path}: could not determine the kind of this file; pass --kind {'|'.join(file_kinds())}")
         self.path = path
 
 
@@ -66,23 +66,21 @@ class LaunchChoiceError(UnknownKindError):
 
     def __init__(self, path: str, launches: list[int]) -> None:
         lines = sorted({*launches})
-        name = line_of(path)[0]
-        text = f"{path}: no training launch was found in this script"
-        if is_program(path):
-            text = f"{path}: this program builds no trainer's arguments in code; name the script that launches it"
         if lines:
-            shown = ", ".join(f"{name}:{line}" for line in lines[:10])
-            text = f"{path}: {len(launches)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"
-        Exception.__init__(self, text)
-        self.path = path
+            shown = ", ".join(f"{line_of(path)[0]}:{line}" for line in lines[:10])
+            text = f"{len(launches)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"
+        elif is_program(path):
+            text = "this program builds no trainer's arguments in code; name the script that launches it"
+        else:
+            text = "no training launch was found in this script"
+        super().__init__(path, f"{path}: {text}")
 
 
 class MissingSectionError(UnknownKindError):
     """A file has no mapping under the key of `--section`."""
 
     def __init__(self, path: str, section: tuple[str, ...]) -> None:
-        Exception.__init__(self, f"{path}: there is no `{'.'.join(section)}` in this file (--section)")
-        self.path = path
+        super().__init__(path, f"{path}: there is no `{'.'.join(section)}` in this file (--section)")
 
 
 class Request:

@@ -81,7 +81,7 @@ def fields_of_text(text: str) -> dict[str, str]:
     except (ValueError, RecursionError, MemoryError):
         return {}
     for node in ast.walk(module):
-        if isinstance(node, ast.ClassDef) and is_dataclass(node):
+        if isinstance(node, ast.ClassDef) and any("dataclass" in ast.dump(line) for line in node.decorator_list):
             fields.update((name, ast.unparse(line.annotation)) for name, line in annotated(node))
     return fields
 
@@ -99,10 +99,6 @@ def parsed(text: str) -> ast.Module | None:
         return tree_of(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-
-
-def is_dataclass(node: ast.ClassDef) -> bool:
-    return any("dataclass" in ast.dump(each) for each in node.decorator_list)
 
 
 def annotated(node: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:

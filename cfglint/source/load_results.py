@@ -58,7 +58,7 @@ def copied(value: Copy, made: dict[int, Any] | None = None) -> Copy:
         return copy  # type: ignore[no-any-return]  # of the type of the value
     if isinstance(value, list):
         copy = made[id(value)] = []
-        copy.extend([copied(each, made) for each in value])
+        copy.extend([copied(each, made) if isinstance(each, (dict, list)) else each for each in value])
     else:
         copy = made[id(value)] = {}
         for key, each in value.items():

@@ -28,9 +28,12 @@ class Loader:
     """A mirror of one library call that loads values from a file. `name` is that call."""
 
     name = ""
-    refusals: Callable[[Document], list[Problem]]  # the problems for which the library raises before it constructs values
     construct: Callable[[Document], ConfigValue]  # the value of a document that parses; raises Unloadable
     value_of: Callable[[Node], ConfigValue]  # the value of a scalar; raises Unloadable
+
+    def refusals(self, document: Document) -> list[Problem]:
+        """The problems for which the library raises before it constructs values."""
+        return document.problems
 
     def read(self, document: Document) -> LoadResult:
         """The value of a document and the problems that the library would raise for."""
@@ -291,9 +294,6 @@ class HjsonLoader(Loader):
     """DeepSpeed's loader: `hjson.load` with a hook that rejects duplicate keys (deepspeed 0.19.8, `runtime/config_utils.py:205`)."""
 
     name = "hjson.load"
-
-    def refusals(self, document: Document) -> list[Problem]:
-        return document.problems
 
     def read(self, document: Document) -> LoadResult:
         if any(what == "constant" for _, _, what in document.relaxations):

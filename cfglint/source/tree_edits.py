@@ -31,16 +31,14 @@ def shape(node: Node | None) -> Shape:
     return [node.kind, node.tag, node.anchor, node.raw, node.style]
 
 
-class Step:
+class Step(Whitespace):
     """One change computed for one document: its edits, the expected tree, the removed comments.
 
     `amend` changes the shape of the collection that the change refers to; `indices` lead there from the root.
     """
 
     def __init__(self, document: Document, change: Change) -> None:
-        self.document = document
-        self.text = document.text
-        self.layout = Whitespace(document)
+        super().__init__(document)
         self.edits: list[Edit] = []
         self.may_lose: list[tuple[int, int]] = []
         self.place = 0
@@ -179,7 +177,7 @@ class Step:
             name = spell_key(key, self.document)  # the first key, after the comments of the file
             added = [MAPPING, None, None, [[self.key_shape(name), self.when_partial(text)]]]
             self.amend = lambda part: part.extend(added)
-            line_break, end = self.layout.line_break(), len(self.text)
+            line_break, end = self.line_break(), len(self.text)
             is_open = bool(self.text) and self.text[-1] not in "\r\n"
             self.edits.append(Edit(end, end, f"{line_break}{name}: {text}" if is_open else f"{name}: {text}{line_break}"))
             return
@@ -205,14 +203,14 @@ class Step:
             indent = self.text[line_start(self.text, first.head) : first.head]
         last = deepest(container)
         end = last.end
-        line_break = self.layout.line_break()
-        member = f"{indent}{name}{self.layout.colon(container)}{text}"
+        line_break = self.line_break()
+        member = f"{indent}{name}{self.colon(container)}{text}"
         if last.style and last.style in "|>" and self.text[end - 1 : end] in ("\n", "\r"):
             if "+" in self.text[last.start : last.start + 3]:
                 self.edits.append(Edit(end, end, member + line_break))
                 return
             end = len(self.text[:end].rstrip("\r\n"))
-        end = self.layout.line_end(end)
+        end = self.line_end(end)
         self.edits.append(Edit(end, end, line_break + member))
 
     def insert_flow(self, container: Node, name: str, text: str) -> None:
@@ -225,15 +223,15 @@ class Step:
             self.edits.append(Edit(container.start, container.end, f"{{{name}: {text}}}"))
             return
         key, value = container.children[-1]
-        member = f"{name}{self.layout.colon(container)}{text}"
-        comma = self.layout.comma(value.end, container.end - 1)
+        member = f"{name}{self.colon(container)}{text}"
+        comma = self.comma(value.end, container.end - 1)
         after = comma + 1 if comma >= 0 else value.end
-        needs_comma = self.layout.has_commas(container) and comma < 0
-        if self.layout.owns_line(key):
-            lead = self.layout.line_break() + self.text[line_start(self.text, key.head) : key.head]
-            after = self.layout.comment_end(after)
+        needs_comma = self.has_commas(container) and comma < 0
+        if self.owns_line(key):
+            lead = self.line_break() + self.text[line_start(self.text, key.head) : key.head]
+            after = self.comment_end(after)
         else:
-            lead = self.layout.gap(container)
+            lead = self.gap(container)
         member = f"{lead}{member}{',' if comma >= 0 else ''}"
         if not needs_comma:
             self.edits.append(Edit(after, after, member))
@@ -254,17 +252,17 @@ class Step:
             raise self.refuse("without its only key the mapping would be null", key)
         else:
             self.delete_line(container, index)
-        end = self.layout.value_end(value)
-        own_line = self.layout.comment_end(end) if end == value.end else end
-        comma = self.layout.comma(end, len(self.text)) if container.style == "flow" else -1
+        end = self.value_end(value)
+        own_line = self.comment_end(end) if end == value.end else end
+        comma = self.comma(end, len(self.text)) if container.style == "flow" else -1
         if comma >= 0:
-            own_line = max(own_line, self.layout.comment_end(comma + 1))
+            own_line = max(own_line, self.comment_end(comma + 1))
         self.may_lose = [span for span in self.document.comments if key.head <= span[0] and span[1] <= own_line]
 
     def delete_line(self, container: Node, index: int) -> None:
         key, value = container.children[index]
         start = line_start(self.text, key.head)
-        end = self.layout.value_end(value)
+        end = self.value_end(value)
         if self.text[start : key.head].strip(" \t"):
             # The key is on the line of a list's dash: the next key moves up to that line.
             if index + 1 == len(container.children):
@@ -272,10 +270,10 @@ class Step:
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
         if self.text[end - 1 : end] not in ("\n", "\r"):  # the end is after the line break of a block scalar
-            comma = self.layout.comma(end, self.layout.line_end(end))
-            if not self.layout.ends_line(self.layout.comment_end(max(end, comma + 1))):
+            comma = self.comma(end, self.line_end(end))
+            if not self.ends_line(self.comment_end(max(end, comma + 1))):
                 raise self.refuse("this key is on one line with others", key)
-            end = self.layout.line_end(end)
+            end = self.line_end(end)
         self.remove_lines(start, end)
 
     def remove_lines(self, start: int, end: int) -> None:
@@ -283,7 +281,7 @@ class Step:
         if self.text[end - 1 : end] in ("\n", "\r") and end > start:
             self.edits.append(Edit(start, end, ""))
             return
-        following = self.layout.after_break(end)
+        following = self.after_break(end)
         if following > end or start == 0:
             self.edits.append(Edit(start, following, ""))
         else:
@@ -295,24 +293,24 @@ class Step:
         if len(container.children) == 1:
             self.edits.append(Edit(container.start + 1, container.end - 1, ""))
             return
-        comma = self.layout.comma(value.end, container.end - 1)
+        comma = self.comma(value.end, container.end - 1)
         after = comma + 1 if comma >= 0 else value.end
-        end = self.layout.comment_end(after)
+        end = self.comment_end(after)
         if index + 1 == len(container.children) and comma < 0:
-            previous = self.layout.comma(container.children[index - 1][1].end, key.head)
+            previous = self.comma(container.children[index - 1][1].end, key.head)
             if previous < 0:
                 previous = key.head
-            elif not (self.layout.owns_line(key) and self.layout.ends_line(end)) and not any(
+            elif not (self.owns_line(key) and self.ends_line(end)) and not any(
                 previous <= begin < key.head for begin, _ in self.document.comments
             ):
                 self.edits.append(Edit(previous, value.end, ""))
                 return
             else:
                 self.edits.append(Edit(previous, previous + 1, ""))
-        if self.layout.owns_line(key) and self.layout.ends_line(end):
-            self.remove_lines(line_start(self.text, key.head), self.layout.line_end(end))
+        if self.owns_line(key) and self.ends_line(end):
+            self.remove_lines(line_start(self.text, key.head), self.line_end(end))
         elif index + 1 < len(container.children):
-            self.edits.append(Edit(key.head, self.layout.next_on_line(after), ""))
+            self.edits.append(Edit(key.head, self.next_on_line(after), ""))
         else:
             self.edits.append(Edit(key.head, after, ""))
 

@@ -10,8 +10,7 @@ from cases import each_case
 from cfglint.source.hydra.composition import compose as ours
 from cfglint.source.hydra.defaults_list import CompositionError
 from cfglint.source.hydra.folders import ConfigFolder
-from cfglint.source.hydra.overrides import OverrideError, parse_override
-from cfglint.source.hydra.values import Call
+from cfglint.source.hydra.overrides import Call, OverrideError, parse_override
 
 pytest.importorskip("hydra", reason="hydra-core is not installed: nothing to compare with")
 

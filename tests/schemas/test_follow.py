@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -214,3 +215,11 @@ for checks in ([validator, raised], [validator], [validator, raised._replace(whe
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["['TRL041']", "[]", "[]"]
+
+
+def test_the_tests_that_write_records_are_where_it_looks(root):
+    named = re.findall(r'"(tests(?:/\w+)+(?:\.py)?)(?:::(\w+))?"', (root / "tools" / "follow.py").read_text(encoding="utf-8"))
+    assert len(named) > 10
+    missing = [path for path, _ in named if not (root / path).exists()]
+    missing += [test for path, test in named if test and f"def {test}(" not in (root / path).read_text(encoding="utf-8")]
+    assert missing == []

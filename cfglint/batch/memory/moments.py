@@ -101,26 +101,14 @@ class TrainingStep:
         moments = [
             self.moment(FORWARD_END, state.from_start, kept + head_input, logits=self.loss_forward, buffers=cached),
             # Usually 12 bytes per logit.
-            self.moment(
-                LOSS_BACKWARD,
-                gradients=state.from_start,
-                activations=kept,
-                logits=self.loss_backward,
-                buffers=casts_kept + self.head_cast,
-            ),
+            self.moment(LOSS_BACKWARD, state.from_start, kept, logits=self.loss_backward, buffers=casts_kept + self.head_cast),
         ]
         if self.full and run.loss not in (LOSS_FUSED, LOSS_CHUNKED, LOSS_NONE):
             # The gradient of the head's weight is computed while the gradient of the logits is still allocated.
             copies = widths.products + (self.trained_width if self.trained_width != widths.products else 0)
-            moments.append(
-                self.moment(
-                    HEAD_GRADIENT,
-                    gradients=state.from_start + copies * shape.head_matrix,
-                    activations=kept + head_input,
-                    logits=widths.products * shape.vocabulary * run.tokens,
-                    buffers=casts_kept + self.head_cast,
-                )
-            )
+            gradients, logits = state.from_start + copies * shape.head_matrix, widths.products * shape.vocabulary * run.tokens
+            buffers = casts_kept + self.head_cast
+            moments.append(self.moment(HEAD_GRADIENT, gradients, kept + head_input, logits=logits, buffers=buffers))
         # The gradients of head and last norm; that of a tied head is kept until the embedding's is added.
         head = (shape.head_matrix if shape.tied else shape.head) + shape.final_norm
         head_kept = head * self.trained_width * state.fraction
@@ -133,21 +121,12 @@ class TrainingStep:
         embedding = 0.0
         if state.from_start or shape.tied:
             embedding = (2 if shape.tied else 1) * shape.embedding * self.trained_width
+        top_casts = self.layer_cast if run.checkpointing else casts
         return [
             *moments,
-            self.moment(
-                BACKWARD_TOP,
-                top,
-                activations=self.saved + self.recomputed + self.transient,
-                buffers=self.layer_cast if run.checkpointing else casts,
-            ),
-            self.moment(
-                BACKWARD_BOTTOM,
-                gradients=bottom,
-                activations=stream + (self.recomputed or self.layer) + self.transient,
-                buffers=self.layer_cast,
-            ),
-            self.moment(BACKWARD_END, gradients=max(state.from_start, state.gradients) + embedding, activations=self.stream),
+            self.moment(BACKWARD_TOP, top, self.saved + self.recomputed + self.transient, buffers=top_casts),
+            self.moment(BACKWARD_BOTTOM, bottom, stream + (self.recomputed or self.layer) + self.transient, buffers=self.layer_cast),
+            self.moment(BACKWARD_END, max(state.from_start, state.gradients) + embedding, self.stream),
             # No activations; what the step allocates counts as the optimizer's.
             Moment(STEP, state.weights, state.step_gradients, state.optimizer + state.step, buffers=state.step_buffers),
         ]

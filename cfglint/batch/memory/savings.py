@@ -27,6 +27,7 @@ CHECKPOINTING, ATTENTION, LOSS = "gradient checkpointing", "flash or sdpa attent
 MICRO_BATCH, EIGHT_BIT, FUSED_ADAM, PARTITIONED = "micro batch", "an 8-bit optimizer", "the fused AdamW", "ZeRO stage 3 or FSDP"
 STAGE_3 = "ZeRO stage 3"
 MOST_TOGETHER = 4
+ADAMS = (*UNFUSED, ADAM_FUSED)
 
 
 def changes(run: Settings) -> Iterator[tuple[str, Settings]]:
@@ -93,25 +94,14 @@ def partitioned(run: Settings) -> Settings:
     return changed(run, strategy=ZERO, zero=changed(run.zero, stage=3) if run.zero is not None else Zero(3))
 
 
-def smallest(run: Settings) -> Settings:
-    """The settings with a micro batch of one row and the same number of rows per step."""
-    return changed(run, micro_batch=1, accumulation=run.accumulation * run.micro_batch) if run.micro_batch > 1 else run
-
-
-def eight_bit(run: Settings) -> Settings:
-    """The settings with 8-bit states of the optimizer."""
-    eligible = run.optimizer in (*UNFUSED, ADAM_FUSED) and run.strategy != ZERO and run.lora is None
-    return changed(run, optimizer=ADAM_8BIT) if eligible else run
-
-
 # By name, the one that changes the least first; a change that is made already returns the same settings.
 CHANGES: dict[str, Callable[[Settings], Settings]] = {
     CHECKPOINTING: lambda run: run if run.checkpointing else changed(run, checkpointing=True),
     ATTENTION: lambda run: changed(run, attention=FUSED) if run.attention in (EAGER, MASKED) else run,
     LOSS: lambda run: run if run.loss == LOSS_FUSED else changed(run, loss=LOSS_FUSED, fused_kernels=True),
     FUSED_ADAM: lambda run: changed(run, optimizer=ADAM_FUSED) if run.optimizer in UNFUSED and run.strategy != ZERO else run,
-    MICRO_BATCH: smallest,
+    MICRO_BATCH: lambda run: changed(run, micro_batch=1, accumulation=run.accumulation * run.micro_batch) if run.micro_batch > 1 else run,
     PARTITIONED: partitioned,
-    EIGHT_BIT: eight_bit,
+    EIGHT_BIT: lambda run: changed(run, optimizer=ADAM_8BIT) if run.optimizer in ADAMS and run.strategy != ZERO and not run.lora else run,
 }
 BY_THEMSELVES = (CHECKPOINTING, ATTENTION, LOSS, FUSED_ADAM, EIGHT_BIT)  # those of them that are offered alone, too

@@ -10,8 +10,7 @@ from cfglint.launch.argparse_types import converted, invalid_choice, invalid_val
 from cfglint.source.annotations import Any, Callable, ConfigTable, Mapping, Operand, TypeAlias
 from cfglint.source.document import Document
 from cfglint.source.record import Record
-from cfglint.source.shell.command import CommandDocument
-from cfglint.source.shell.words import Words
+from cfglint.source.shell.command import CommandDocument, Words
 
 OptionWords = list[str] | Unknown
 Spelled: TypeAlias = Callable[[str], str]

@@ -71,7 +71,7 @@ def megatron(config: DeepSpeedConfig) -> MegatronConfig | None:
 
 
 def arguments(config: DeepSpeedConfig) -> dict[str, str | None]:
-    from cfglint.source.shell.words import WORDS
+    from cfglint.source.shell.command import WORDS
 
     command = config.facts.launch.command
     return WORDS.construct(command) if command is not None else {}

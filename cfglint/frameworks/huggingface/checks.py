@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.remedy import remove_key
+from cfglint.findings.wording import described
 from cfglint.frameworks.huggingface import KIND
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version, dotted, parse_version
+from cfglint.frameworks.rows.evaluation import value_at
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Any, Callable
@@ -35,6 +38,7 @@ PLACES = {
     "HFT009": ("lr_scheduler_type",),
 }
 # The pages for values on which Python fails.
+ORDER = "not supported between instances of"
 OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
 _plans: dict[Version, Plan] = {}
 
@@ -60,6 +64,9 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
         if refusal.failed:
             endless = refusal.exception.startswith("OverflowError")  # a number of steps without end
             refusal.kind = "HFT005" if endless else OF_FIELDS.get(root, refusal.kind)
+            if ORDER in refusal.exception and len(refusal.paths[0]) > 1:
+                value = value_at(written, refusal.paths[0])
+                refusal.message, refusal.help = f"`{refusal.key}` is {described(value)}, not a number", [remove_key(refusal.key)]
         if root in OF_FIELDS and not isinstance(written.get(root), dict):  # one finding about the whole value
             refusal.paths = [(root,)]
             kept.setdefault(root, refusal)

@@ -13,8 +13,7 @@ from cfglint.launch.argparse_types import NUMERIC, converted
 from cfglint.launch.program import Field
 from cfglint.source.annotations import ConfigTable, Operand
 from cfglint.source.document import Document
-from cfglint.source.shell.command import CommandDocument
-from cfglint.source.shell.words import Words
+from cfglint.source.shell.command import CommandDocument, Words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron import FRAMEWORK
 from cfglint.source.annotations import Sequence
 from cfglint.source.document import Document
-from cfglint.source.shell.command import CommandDocument
-from cfglint.source.shell.words import WORDS
+from cfglint.source.shell.command import WORDS, CommandDocument
 
 
 class MegatronConfig(Config):

@@ -6,61 +6,30 @@ from cfglint.frameworks.releases.versions import Version
 
 NEWEST = "0.21.2"
 RELEASES = (
-    *(
-        "0.5.0",
-        "0.6.2",
-        "0.7.1",
-        "0.8.2",
-        "0.9.0",
-        "0.10.0",
-        "0.11.1",
-        "0.12.0",
-        "0.13.2",
-        "0.14.0",
-        "0.15.2",
-        "0.16.0",
-        "0.17.1",
-        "0.18.1",
-    ),
-    *("0.19.1", "0.20.0", NEWEST),
+    *"0.5.0 0.6.2 0.7.1 0.8.2 0.9.0 0.10.0 0.11.1 0.12.0 0.13.2 0.14.0 0.15.2 0.16.0 0.17.1 0.18.1 0.19.1 0.20.0".split(),
+    NEWEST,
 )
-# Field -> the release that added it.
-FIELDS: dict[str, Version] = {
-    **dict.fromkeys(
-        (
-            *("r", "target_modules", "lora_alpha", "lora_dropout", "fan_in_fan_out", "bias", "modules_to_save", "init_lora_weights"),
-            *("layers_to_transform", "layers_pattern", "task_type", "auto_mapping", "base_model_name_or_path", "revision"),
-            *("inference_mode", "peft_type"),
-        ),
-        (0,),
-    ),
-    "rank_pattern": (0, 6),
-    "alpha_pattern": (0, 6),
-    "loftq_config": (0, 7),
-    "megatron_core": (0, 7),
-    "megatron_config": (0, 7),
-    "use_rslora": (0, 8),
-    "use_dora": (0, 9),
-    "layer_replication": (0, 10),
-    "runtime_config": (0, 12),
-    "exclude_modules": (0, 14),
-    "eva_config": (0, 14),
-    "lora_bias": (0, 14),
-    "corda_config": (0, 15),
-    "trainable_token_indices": (0, 15),
-    "use_qalora": (0, 16),
-    "qalora_group_size": (0, 16),
-    "target_parameters": (0, 17),
-    "alora_invocation_tokens": (0, 18),
-    "arrow_config": (0, 18),
-    "peft_version": (0, 18),
-    "ensure_weight_tying": (0, 18),
-    "lora_ga_config": (0, 19),
-    "use_bdlora": (0, 19),
-    "velora_config": (0, 20),
-    "monteclora_config": (0, 20),
-    "kasa_config": (0, 21),
+ADDED = {  # the fields by the release that added them
+    (
+        0,
+    ): "r target_modules lora_alpha lora_dropout fan_in_fan_out bias modules_to_save init_lora_weights layers_to_transform layers_pattern"
+    " task_type auto_mapping base_model_name_or_path revision inference_mode peft_type",
+    (0, 6): "rank_pattern alpha_pattern",
+    (0, 7): "loftq_config megatron_core megatron_config",
+    (0, 8): "use_rslora",
+    (0, 9): "use_dora",
+    (0, 10): "layer_replication",
+    (0, 12): "runtime_config",
+    (0, 14): "exclude_modules eva_config lora_bias",
+    (0, 15): "corda_config trainable_token_indices",
+    (0, 16): "use_qalora qalora_group_size",
+    (0, 17): "target_parameters",
+    (0, 18): "alora_invocation_tokens arrow_config peft_version ensure_weight_tying",
+    (0, 19): "lora_ga_config use_bdlora",
+    (0, 20): "velora_config monteclora_config",
+    (0, 21): "kasa_config",
 }
+FIELDS: dict[str, Version] = {name: release for release, names in ADDED.items() for name in names.split()}
 # Model type -> PEFT's own targets, and the release that added them (utils/constants.py).
 DEFAULTS: dict[str, tuple[str | tuple[str, ...], Version]] = {
     **dict.fromkeys(("t5", "mt5"), (("q", "v"), (0,))),

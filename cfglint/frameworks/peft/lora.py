@@ -9,17 +9,13 @@ from __future__ import annotations
 import re
 
 from cfglint.evaluate import Unknown
-from cfglint.findings.remedy import remove_key, set_key
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.peft import fields
 from cfglint.frameworks.peft.modules import SUPPORTED, Modules
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigTable, Iterator
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.refusal import Steps
 
 TARGETS, SAVED, EXCLUDED, PARAMETERS, LAYERS, PATTERN = (
     *("target_modules", "modules_to_save", "exclude_modules", "target_parameters"),
@@ -32,9 +28,14 @@ PEFT = "peft"  # the kind of its refusals
 FIRST_OF_5 = (5, 0)
 
 
-def model_refusal(keys: Collection[str], message: str, exception: str = "", help: Steps = ()) -> Refusal:  # noqa: A002
+def model_refusal(key: str, message: str, exception: str = "", *steps: Remedy | str) -> Refusal:
     """What PEFT or the loader of the model refuses when the model is built."""
-    return Refusal(PEFT, [*keys], message, exception, help, fails_at="init")
+    return Refusal(PEFT, [key], message, exception, steps, fails_at="init")
+
+
+def config_refusal(key: str, message: str, exception: str, *steps: Remedy | str) -> Refusal:
+    """What the constructor of `LoraConfig` refuses."""
+    return Refusal(PEFT, [key], message, exception, steps)
 
 
 class Attached(Record):
@@ -59,42 +60,34 @@ def checked(values: ConfigMapping, peft: Version, unknown: Collection[str] = ())
             added = f", which peft {'.'.join(map(str, since))} added" if since is not None else ""
             message = f"`{name}` is not a field of LoraConfig{added}"
             text = f"TypeError: LoraConfig.__init__() got an unexpected keyword argument {name!r}"
-            raise Refusal(PEFT, [name], message, text, [remove_key(name)], fails_at="config")
+            raise config_refusal(name, message, text, remove_key(name))
     get = values.get
     task = get("task_type")
     if isinstance(task, str) and task.rpartition(".")[2] not in fields.TASKS and peft >= fields.CHECKS_TASK:
         text = f"ValueError: Invalid task type: {task!r}. Must be one of the following task types: {', '.join(fields.TASKS)}."
         near = task.upper() if task.upper() in fields.TASKS else "CAUSAL_LM"
         words = f'`task_type` is "{task}", which is not a task of PEFT'
-        raise Refusal(PEFT, ["task_type"], words, text, [set_key("task_type", near)], fails_at="config")
+        raise config_refusal("task_type", words, text, set_key("task_type", near))
     if isinstance(get(PARAMETERS), str):
         text = "TypeError: `target_parameters` must be a list of strings or None."
-        raise Refusal(
-            PEFT, [PARAMETERS], f"`{PARAMETERS}` is a string, not a list", text, [set_key(PARAMETERS, [get(PARAMETERS)])], fails_at="config"
-        )
+        raise config_refusal(PARAMETERS, f"`{PARAMETERS}` is a string, not a list", text, set_key(PARAMETERS, [get(PARAMETERS)]))
     for name in (LAYERS, PATTERN):
         if isinstance(get(TARGETS), str) and get(name) is not None:
             text = f"ValueError: `{name}` cannot be used when `target_modules` is a str."
-            raise Refusal(PEFT, [name], f"`{name}` requires a list as `{TARGETS}`", text, [remove_key(name)], fails_at="config")
+            raise config_refusal(name, f"`{name}` requires a list as `{TARGETS}`", text, remove_key(name))
     if get(PATTERN) and get(LAYERS) is None and LAYERS not in unknown and peft >= fields.CHECKS_PATTERN:
         text = "ValueError: When `layers_pattern` is specified, `layers_to_transform` must also be specified. "
-        raise Refusal(
-            PEFT, [PATTERN], f"`{PATTERN}` requires `{LAYERS}`", text, [f"set `{LAYERS}`" | remove_key(PATTERN)], fails_at="config"
-        )
+        raise config_refusal(PATTERN, f"`{PATTERN}` requires `{LAYERS}`", text, f"set `{LAYERS}`" | remove_key(PATTERN))
     if get("use_dora") and get("megatron_config"):
         text = "ValueError: DoRA does not support megatron_core, please set `use_dora=False`."
-        raise Refusal(
-            PEFT, ["use_dora"], "`use_dora` is incompatible with `megatron_config`", text, [set_key("use_dora", False)], fails_at="config"
-        )
+        raise config_refusal("use_dora", "`use_dora` is incompatible with `megatron_config`", text, set_key("use_dora", False))
     if get("init_lora_weights") == "loftq" and not get("loftq_config") and "loftq_config" not in unknown:
         text = "ValueError: `loftq_config` must be specified when `init_lora_weights` is 'loftq'."
         words = "`init_lora_weights: loftq` requires `loftq_config`"
-        raise Refusal(PEFT, ["init_lora_weights"], words, text, ["set `loftq_config`"], fails_at="config")
+        raise config_refusal("init_lora_weights", words, text, "set `loftq_config`")
     if get("lora_bias") and get("use_dora"):
         text = "ValueError: The argument lora_bias=True is not supported for DoRA, please pass use_dora=False"
-        raise Refusal(
-            PEFT, ["lora_bias"], "`lora_bias` is incompatible with `use_dora`", text, [set_key("use_dora", False)], fails_at="config"
-        )
+        raise config_refusal("lora_bias", "`lora_bias` is incompatible with `use_dora`", text, set_key("use_dora", False))
 
 
 def layer_values(values: ConfigMapping, peft: Version) -> None:
@@ -104,7 +97,7 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
         whole = name == "r"
         if type(value) not in ((int,) if whole else (int, float)):
             raise model_refusal(
-                [name], f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}", "TypeError: " + of_type(name, value)
+                name, f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}", "TypeError: " + of_type(name, value)
             )
     rank, dropout, bias, start = (
         values.get("r", 8),
@@ -114,30 +107,26 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
     )
     if rank <= 0:
         text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
-        raise model_refusal(["r"], f"`r` is {rank}, and must be positive", text, [set_key("r", 16)])
+        raise model_refusal("r", f"`r` is {rank}, and must be positive", text, set_key("r", 16))
     if dropout > 1:
         text = f"ValueError: dropout probability has to be between 0 and 1, but got {dropout}"
-        raise model_refusal(["lora_dropout"], f"`lora_dropout` is {dropout}, and must be at most 1", text, [set_key("lora_dropout", 0.05)])
+        raise model_refusal("lora_dropout", f"`lora_dropout` is {dropout}, and must be at most 1", text, set_key("lora_dropout", 0.05))
     if bias not in fields.BIASES:
         text = f"NotImplementedError: Requested bias: {bias}, is not implemented."
         if not isinstance(bias, str) and peft >= (0, 18):
             text = f"AttributeError: '{type(bias).__name__}' object has no attribute 'endswith'"
-        raise model_refusal(["bias"], f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, [set_key("bias", "none")])
-    if isinstance(start, str) and not is_initialization(start, peft):
+        raise model_refusal("bias", f"`bias` is {shown(bias)}, and must be none, all or lora_only", text, set_key("bias", "none"))
+    known = {name for name, since in fields.INITIALIZATIONS.items() if since <= peft}
+    is_pissa = isinstance(start, str) and start.startswith(fields.PISSA) and start.removeprefix(fields.PISSA).isdigit()
+    if isinstance(start, str) and start.lower() not in known and not is_pissa:
         text = f"ValueError: Unknown initialization init_lora_weights={start!r}"
         message = f'`init_lora_weights` is "{start}", which this release does not have'
-        raise model_refusal(["init_lora_weights"], message, text, [remove_key("init_lora_weights")])
+        raise model_refusal("init_lora_weights", message, text, remove_key("init_lora_weights"))
     if start == "corda":
         text = "ValueError: `eigens` attribute not found for layer, please run `preprocess_corda` first."
         raise model_refusal(
-            ["init_lora_weights"], "`init_lora_weights: corda` requires `preprocess_corda` before", text, [remove_key("init_lora_weights")]
+            "init_lora_weights", "`init_lora_weights: corda` requires `preprocess_corda` before", text, remove_key("init_lora_weights")
         )
-
-
-def is_initialization(name: str, peft: Version) -> bool:
-    """Whether a release knows a value of `init_lora_weights`."""
-    known = {each for each, since in fields.INITIALIZATIONS.items() if since <= peft}
-    return name.lower() in known or (name.startswith(fields.PISSA) and name.removeprefix(fields.PISSA).isdigit())
 
 
 def of_type(name: str, value: object) -> str:
@@ -171,12 +160,12 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     if isinstance(values.get(SAVED), str) and peft < fields.TAKES_LETTERS:
         saved = values[SAVED]
         text = "AttributeError: 'str' object has no attribute 'copy'" if peft >= (0, 15) else "TypeError: unsupported operand"
-        raise model_refusal([SAVED], f"`{SAVED}` is a string, not a list", text, [set_key(SAVED, [saved])])
+        raise model_refusal(SAVED, f"`{SAVED}` is a string, not a list", text, set_key(SAVED, [saved]))
     found, excluded = matched(values, modules)
     for name in found:
         refuse_module(name, modules, peft)
     parameters = (
-        [parameter for parameter in modules.parameters if is_parameter(parameter, values.get(PARAMETERS))]
+        [parameter for parameter in modules.parameters if ends(parameter, values.get(PARAMETERS) or ())]
         if peft >= fields.HAS_PARAMETERS
         else []
     )
@@ -190,7 +179,7 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
         found,
         parameters,
         [] if isinstance(value, str) or value is None else [entry for entry in entries(value) if not is_hit(entry, found, converted)],
-        unsaved(values, modules),
+        [entry for entry in entries(values.get(SAVED)) if not any(name.endswith(entry) for name in modules.kinds)],
         [each for name in ("rank_pattern", "alpha_pattern") for each in values.get(name) or () if not fits(each, found)],
         converted,
         isinstance(values.get(SAVED), str) and bool(values[SAVED]),
@@ -204,11 +193,6 @@ def entries(given: object) -> list[str]:
 def is_hit(entry: str, found: list[str], converted: list[str]) -> bool:
     """Whether an entry of the list fits a module that has an adapter, or became a parameter of the experts."""
     return entry in converted or any(name == entry or name.endswith(f".{entry}") for name in found)
-
-
-def unsaved(values: ConfigMapping, modules: Modules) -> list[str]:
-    """The entries of `modules_to_save` that no module ends with."""
-    return [entry for entry in entries(values.get(SAVED)) if not any(name.endswith(entry) for name in modules.kinds)]
 
 
 def fits(pattern: object, found: list[str]) -> bool:
@@ -229,7 +213,7 @@ def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str
             else "Please specify `target_modules` in `peft_config`"
         )
         message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
-        raise model_refusal([TARGETS], message, f"ValueError: {text}", [set_key(TARGETS, "all-linear")])
+        raise model_refusal(TARGETS, message, f"ValueError: {text}", set_key(TARGETS, "all-linear"))
     return known if isinstance(known, str) else list(known)
 
 
@@ -240,7 +224,7 @@ def matched(values: ConfigMapping, modules: Modules) -> tuple[list[str], list[st
     left_out: list[str] = []
     ends_of_targets = suffixes(targets)
     for name in modules.kinds:
-        if excluded and (re.fullmatch(excluded, name) if isinstance(excluded, str) else is_hit(name, [], []) or ends(name, excluded)):
+        if excluded and (re.fullmatch(excluded, name) if isinstance(excluded, str) else ends(name, excluded)):
             left_out.append(name)
         elif saved and any(re.match(rf"(^|.*\.){re.escape(entry)}($|\..*)", name) for entry in entries(list(saved))):
             left_out.append(name)
@@ -271,15 +255,10 @@ def is_target(name: str, targets: Any, ends_of_targets: tuple[str, ...], values:
     layers, pattern = values.get(LAYERS), values.get(PATTERN)
     if layers is None or layers == []:
         return True
-    index = layer_of(name, pattern)
-    return index is not None and (index == layers if isinstance(layers, int) else index in layers)
-
-
-def layer_of(name: str, pattern: Any) -> int | None:
     patterns = [pattern] if isinstance(pattern, str) and pattern else pattern or []
     asked = [rf"(?:^|.*?\.){each}\.(?P<idx>\d+)\." for each in patterns] or [r".*?\.[^.]*\.(?P<idx>\d+)\."]
-    found = next((match for each in asked if (match := re.match(each, name))), None)
-    return int(found["idx"]) if found is not None else None
+    match = next((match for each in asked if (match := re.match(each, name))), None)
+    return match is not None and (int(match["idx"]) == layers if isinstance(layers, int) else int(match["idx"]) in layers)
 
 
 def refuse_module(name: str, modules: Modules, peft: Version) -> None:
@@ -292,15 +271,11 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
             "Incompatible modules: {'out_proj', 'conv1d'}."
         )
         others = [leave for leave in modules.leaves() if leave not in fields.MAMBA_MODULES]
-        raise model_refusal([TARGETS], f"`{last}` of {modules.model_type} cannot have an adapter", text, [set_key(TARGETS, [*others])])
+        raise model_refusal(TARGETS, f"`{last}` of {modules.model_type} cannot have an adapter", text, set_key(TARGETS, [*others]))
     if kind not in SUPPORTED:
         text = "Currently, only the following modules are supported: `torch.nn.Linear`, `torch.nn.Embedding`, `torch.nn.Conv1d`, ..."
         message = f"`{last}` of {modules.model_type} is not a layer that can have an adapter"
-        raise model_refusal([TARGETS], message, f"ValueError: Target module {last} is not supported. {text}", [instead(modules)])
-
-
-def is_parameter(name: str, asked: Any) -> bool:
-    return bool(asked) and ends(name, asked)
+        raise model_refusal(TARGETS, message, f"ValueError: Target module {last} is not supported. {text}", instead(modules))
 
 
 def refuse_for_parameters(values: ConfigMapping) -> None:
@@ -314,12 +289,12 @@ def refuse_for_parameters(values: ConfigMapping) -> None:
         if values.get(name):
             off = "0.0" if name == "lora_dropout" else "false"
             message = f"`{name}` is {shown(values[name])}, and the targets contain experts, whose parameters do not support it"
-            raise model_refusal([name], message, f"ValueError: {NO_PARAMETERS} {word}.", [set_key(name, off)])
+            raise model_refusal(name, message, f"ValueError: {NO_PARAMETERS} {word}.", set_key(name, off))
     start = values.get("init_lora_weights")
     if isinstance(start, str) and start.startswith(("pissa", "olora", "corda", "orthogonal", "loftq")):
         text = "AttributeError: experts object has no attribute 'weight'"
         message = f"`init_lora_weights: {start}` does not support experts, whose weights are parameters"
-        raise model_refusal(["init_lora_weights"], message, text, [remove_key("init_lora_weights")])
+        raise model_refusal("init_lora_weights", message, text, remove_key("init_lora_weights"))
 
 
 def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool, peft: Version) -> Refusal:
@@ -329,10 +304,10 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
     if not targets and not excluded and peft >= (0, 17):
         text = "No `target_modules` passed but also no `target_parameters` found. Please check the values for these arguments."
         message = f"`{TARGETS}` leaves no module of {modules.model_type} with an adapter"
-        return model_refusal([TARGETS], message, f"ValueError: {text}", [instead(modules)])
+        return model_refusal(TARGETS, message, f"ValueError: {text}", instead(modules))
     if excluded and peft >= fields.FIELDS[EXCLUDED]:
         text = "ValueError: No modules were targeted for adaptation."
-        return model_refusal([TARGETS], f"`{TARGETS}` matches only modules that are excluded or saved", text, [instead(modules)])
+        return model_refusal(TARGETS, f"`{TARGETS}` matches only modules that are excluded or saved", text, instead(modules))
     listed = sorted(targets) if isinstance(targets, (list, tuple)) else targets
     names = "{" + ", ".join(map(repr, listed[:8])) + (", ..." if len(listed) > 8 else "") + "}" if isinstance(listed, list) else str(listed)
     text = f"ValueError: Target modules {names} not found in the base model. {AGAIN}"
@@ -340,9 +315,9 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
         message = (
             f"`{LAYERS}` and `{PATTERN}` leave no layer"
             if values.get(PATTERN)
-            else f"`{LAYERS}` is {shown_list(values[LAYERS])}, and there is no such layer"
+            else f"`{LAYERS}` is {values[LAYERS]}, and there is no such layer"
         )
-        return model_refusal([LAYERS], message, f"{text} Note: You specified 'layers_to_transform'", [remove_key(LAYERS)])
+        return model_refusal(LAYERS, message, f"{text} Note: You specified 'layers_to_transform'", remove_key(LAYERS))
     if isinstance(given, str):
         what = f'"{given}" is a pattern for the whole path of a module, and' if given.lower() != ALL_LINEAR else ""
         message = f"`{TARGETS}`: {what} no module of {modules.model_type} matches".replace(":  ", ": ")
@@ -352,11 +327,7 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
             if "entries" in what
             else f"`{TARGETS}`: no module of {modules.model_type} matches"
         )
-    return model_refusal([TARGETS], message, text, [instead(modules)])
-
-
-def shown_list(value: object) -> str:
-    return str(value)
+    return model_refusal(TARGETS, message, text, instead(modules))
 
 
 def instead(modules: Modules) -> str:
@@ -395,7 +366,7 @@ def convert(values: ConfigTable, modules: Modules, mapping: dict[str, str], peft
         because = f"because they are fused into {fields.FUSED}."
         text = f"Cannot convert PEFT target(s) {', '.join(present)} without also targeting {missing} {because}"
         message = f"`{TARGETS}` has {', '.join(present)} without {missing}, and the experts have both in one parameter"
-        raise model_refusal([TARGETS], message, f"ValueError: {text}", [f"add {missing} to `{TARGETS}`"])
+        raise model_refusal(TARGETS, message, f"ValueError: {text}", f"add {missing} to `{TARGETS}`")
     values[TARGETS], values[PARAMETERS] = kept, parameters
     return converted
 

@@ -33,22 +33,22 @@ def checked(values: ConfigMapping) -> None:
     """Construct the `BitsAndBytesConfig`; raises Refusal."""
     if all(values.get(each) is True for each in BITS):
         text = "ValueError: load_in_4bit and load_in_8bit are both True, but only one can be used at the same time"
-        raise model_refusal(["load_in_8bit"], "`load_in_8bit` is incompatible with `load_in_4bit`", text, [set_key("load_in_8bit", False)])
+        raise model_refusal("load_in_8bit", "`load_in_8bit` is incompatible with `load_in_4bit`", text, set_key("load_in_8bit", False))
     compute, storage, kind = values.get(COMPUTE), values.get(STORAGE), values.get(KIND)
     if isinstance(compute, str) and compute not in DTYPES:
         text = f"AttributeError: module 'torch' has no attribute '{compute}'"
-        raise model_refusal([COMPUTE], f'`{COMPUTE}` is "{compute}", which is not a type of torch', text, [set_key(COMPUTE, "bfloat16")])
+        raise model_refusal(COMPUTE, f'`{COMPUTE}` is "{compute}", which is not a type of torch', text, set_key(COMPUTE, "bfloat16"))
     if isinstance(storage, str) and storage not in STORED:
         text = f"ValueError: `{STORAGE}` must be a valid string (one of {', '.join(map(repr, STORED))}) "
-        raise model_refusal([STORAGE], f'`{STORAGE}` is "{storage}", which is not a type for storage', text, [set_key(STORAGE, "bfloat16")])
+        raise model_refusal(STORAGE, f'`{STORAGE}` is "{storage}", which is not a type for storage', text, set_key(STORAGE, "bfloat16"))
     for name in BITS:
         value = values.get(name, False)
         if not isinstance(value, bool):
             text = f"TypeError: {name} must be a boolean"
-            raise model_refusal([name], f"`{name}` is {shown(value)}, not a boolean", text, [set_key(name, True)])
+            raise model_refusal(name, f"`{name}` is {shown(value)}, not a boolean", text, set_key(name, True))
     if values.get("load_in_4bit") and isinstance(kind, str) and kind not in KINDS:
         text = f"RuntimeError: bitsandbytes has no 4-bit quantization type {kind}"
-        raise model_refusal([KIND], f'`{KIND}` is "{kind}", and must be nf4 or fp4', text, [set_key(KIND, "nf4")])
+        raise model_refusal(KIND, f'`{KIND}` is "{kind}", and must be nf4 or fp4', text, set_key(KIND, "nf4"))
 
 
 def attached(adapter: ConfigMapping, modules: Modules | None) -> None:
@@ -56,20 +56,20 @@ def attached(adapter: ConfigMapping, modules: Modules | None) -> None:
     start = adapter.get(START)
     if isinstance(start, str) and start.startswith("pissa"):
         text = "TypeError: Please initialize PiSSA under float32, float16, or bfloat16."
-        raise model_refusal([START], f"`{START}: {start}` requires a model that is not quantised", text, [remove_key(START)])
+        raise model_refusal(START, f"`{START}: {start}` requires a model that is not quantised", text, remove_key(START))
     if start == "orthogonal":
         text = "RuntimeError: Only Tensors of floating point and complex dtype can require gradients"
-        raise model_refusal([START], f"`{START}: {start}` requires a model that is not quantised", text, [remove_key(START)])
+        raise model_refusal(START, f"`{START}: {start}` requires a model that is not quantised", text, remove_key(START))
     for each in entries(adapter.get(SAVED)) if modules is not None else ():
         hit = [name for name, kind in modules.kinds.items() if name.endswith(each) and kind == LINEAR] if modules is not None else []
         if hit and any(name != modules.output for name in hit if modules is not None):
             text = "RuntimeError: only Tensors of floating point dtype can require gradients"
             raise model_refusal(
-                [SAVED], f"`{SAVED}` has {each}, which is quantised and cannot be trained in full", text, [f"remove {each} from `{SAVED}`"]
+                SAVED, f"`{SAVED}` has {each}, which is quantised and cannot be trained in full", text, f"remove {each} from `{SAVED}`"
             )
 
 
 def trained(name: str) -> Refusal:
     """The refusal of the Trainer for a quantised model without an adapter."""
     text = "ValueError: You cannot perform fine-tuning on purely quantized models. Please attach trainable adapters on top of the model"
-    return model_refusal([name], "the model is quantised and has no adapter", text, ["put an adapter on the model with `get_peft_model`"])
+    return model_refusal(name, "the model is quantised and has no adapter", text, "put an adapter on the model with `get_peft_model`")

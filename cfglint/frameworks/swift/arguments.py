@@ -25,6 +25,7 @@ GRPO = "grpo"
 EVALUATION = ("dataset", "split_dataset_ratio", "val_dataset", "cached_val_dataset", "eval_dataset", "streaming")
 PLUGINS = ("external_plugins", "custom_register_path")
 FORCED_OFF = (3, 6)  # from here on there is no evaluation without an evaluation set
+ONE_STEP = (3, 7)  # from here on GRPO accumulates nothing, if it is not set
 NO_WORKERS = (4, 6)  # from here on there are no persistent workers without workers
 
 
@@ -104,7 +105,7 @@ class SwiftArguments(Arguments):
         name, micro = "gradient_accumulation_steps", self["per_device_train_batch_size"]
         if self.defaults[name] is not None:
             pass
-        elif self.is_grpo:
+        elif self.is_grpo and self.own_version >= ONE_STEP:
             self.derive(name, 1, "GRPO")
         elif not self.known("per_device_train_batch_size", "rlhf_type") or world is None or not isinstance(micro, int):
             self.derive(name, OF_CHECKPOINT, "the processes")

@@ -6,6 +6,8 @@ template/register.py, pipelines/train/tuner.py, trainers/mixin.py, utils/env.py;
 
 from __future__ import annotations
 
+import re
+
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
@@ -25,6 +27,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
+MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
+REPAIRED = (3, 9)  # from here on what is not JSON is repaired
+NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
 TEMPLATE_CHECKED = Releases((4,))  # before, its look-up raises
 LABELS = Releases((3, 0, 2))
@@ -82,14 +87,14 @@ def per_process(seen: int, local: int) -> list[Remedy | str]:
 
 def values(config: SwiftConfig) -> Iterator[Refusal]:
     """A classifier without a number of classes, which the model may have; GPUs that the processes cannot share evenly; a value of
-    `--deepspeed` or `--fsdp` that is neither a name, a file, nor JSON; streamed data without a number of steps.
+    an argument that is neither a name, a file, nor JSON; streamed data without a number of steps.
     """
     if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version in LABELS:
         text = "AssertionError: Please pass the parameter `num_labels`."
         remedy = ["set `--num_labels` to the number of classes"]
         yield Refusal(VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, remedy)
     yield from names(config)
-    if config.devices is not None and config.devices[0] % config.devices[1]:
+    if config.shares_devices and config.devices is not None and config.devices[0] % config.devices[1]:
         seen, local = config.devices
         message = f"{seen} visible GPUs are not a multiple of {local} processes"
         text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
@@ -102,6 +107,11 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
             remedy = [f"use one of {files}"] if files else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
+    for name in MAPPINGS if config.own_version < REPAIRED else ():
+        value = config.values.get(name)
+        if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
+            text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
+            yield Refusal(JSON, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
     steps = config.own("max_steps")
     if config.streams and isinstance(steps, int) and steps <= 0 and config.trainer != "ppo":
         text = no_length(config.facts.version(TRANSFORMERS, ""))

@@ -101,17 +101,18 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         return self.arguments
 
     @property
-    def devices(self) -> tuple[int, int] | None:
+    def shares_devices(self) -> bool:
+        """Where an engine generates the completions, some GPUs may be left to it."""
         engines = [name for name in ("use_vllm", "use_lmdeploy") if name in self.known]
         infers = any(self.arguments[name] or not self.arguments.known(name) for name in engines)
-        if self.trainer == "grpo" and infers and self.own_version in FAST_INFERENCE:
-            return None
-        return super().devices
+        return not (self.trainer == "grpo" and infers and self.own_version in FAST_INFERENCE)
 
     @property
     def is_spread(self) -> bool:
         """Whether a process sees several GPUs, over which the model is spread (`device_map`)."""
-        return self.devices is not None and self.devices[0] % self.devices[1] == 0 and self.devices[0] // self.devices[1] > 1
+        return (
+            self.shares_devices and self.devices is not None and not self.devices[0] % self.devices[1] and self.devices[0] > self.devices[1]
+        )
 
     @property
     def trainer(self) -> str:

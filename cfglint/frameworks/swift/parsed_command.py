@@ -76,6 +76,11 @@ class CommandConfig(OptionsConfig):
         return Setting((VISIBLE[0],), word.string, WRITTEN, document, Node(SCALAR, start, end, word.string))
 
     @property
+    def shares_devices(self) -> bool:
+        """Whether the processes share the GPUs that they see."""
+        return True
+
+    @property
     def devices(self) -> tuple[int, int] | None:
         """(visible GPUs, processes) of a node, as `swift.utils.is_mp` compares them; None if unknown, or if it does not compare them."""
         line = self.facts.launch.line

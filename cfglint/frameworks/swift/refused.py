@@ -152,7 +152,7 @@ def facts(config: CommandConfig, processes: int | None, releases: Mapping[str, V
         if name in ("get_device_count", "device_count"):
             return devices[0] if devices else None
         if name == "is_mp":
-            return devices[0] // devices[1] > 1 if devices else None
+            return (devices[0] // devices[1] > 1 if devices else None) if config.shares_devices else False
         if name == "_hf_has_field":
             return has_field(arguments[0], releases[TRANSFORMERS])
         if name == "version":

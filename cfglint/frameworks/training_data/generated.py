@@ -79,7 +79,3 @@ def rule_of_groups(per_prompt: int, fits: Callable[[int, int, int], bool]) -> Sp
     from cfglint.batch.solver import SplitRule
 
     return SplitRule(fits, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
-
-
-def generated_batches(examples: int, size: Number, steps_: Number, per_prompt: Number, passes: Number, micro: object, whole: bool) -> str:
-    return Generation(size, steps_, per_prompt, passes).because(examples, micro, DROPS_INCOMPLETE if whole else ())

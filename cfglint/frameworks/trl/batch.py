@@ -15,11 +15,18 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.batch import as_integer, steps
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, EVALUATION_CHECKED, OWN_EVALUATION, Number
+from cfglint.frameworks.training_data.generated import (
+    EVALUATION_CHECKED,
+    MOST_GENERATIONS,
+    OWN_EVALUATION,
+    Generation,
+    Number,
+    has_complete_groups,
+    rule_of_groups,
+)
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.config import REPEATS, TrlConfig
 from cfglint.frameworks.trl.fields import SAME_LOOP
-from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,16 +39,6 @@ GENERATION = "generation_batch_size"
 GENERATION_STEPS = "steps_per_generation"
 WITHOUT_KL = "apo_zero_unpaired"  # the loss of KTO that does not compare samples
 SMALLEST_FOR_KL = 2
-MOST_GENERATIONS = 10_000  # per prompt; the limit of the search for a batch
-
-
-class Generation(Record):
-    """The numbers of one generation: completions, the micro batches made of them, completions per prompt, and passes."""
-
-    size: Number
-    steps: Number
-    per_prompt: Number
-    passes: Number
 
 
 def at_once(config: TrlConfig, micro: int) -> int | None:
@@ -51,21 +48,14 @@ def at_once(config: TrlConfig, micro: int) -> int | None:
 
 def generation(config: TrlConfig, micro: int | None = None) -> Generation:
     """The numbers of a generation, with another micro batch if one is passed; an unknown one is None."""
-    args, world = config.arguments, config.world_size
-    micro = config.batch.micro_batch.integer if micro is None else micro
-    accumulation = known_number(args, "gradient_accumulation_steps")
-    one = micro * world if micro is not None and world is not None else None
-    size, steps_ = known_number(args, GENERATION), known_number(args, GENERATION_STEPS)
+    args = config.arguments
     passes = known_number(args, "num_iterations") if "num_iterations" in args.fields.types else 1
-    if not args.known(GENERATION, GENERATION_STEPS):
-        return Generation(size, steps_, known_number(args, "num_generations"), passes)
-    if size is None and steps_ is None:
-        steps_ = 1 if config.trl_version in ONE_MICRO_BATCH else accumulation
-    if size is None:
-        size = one * steps_ if one is not None and steps_ is not None else None
-    elif steps_ is None and one:
-        steps_ = size // one
-    return Generation(size, steps_, known_number(args, "num_generations"), passes)
+    size, steps_, per_prompt = (known_number(args, name) for name in (GENERATION, GENERATION_STEPS, "num_generations"))
+    made = Generation(size, steps_, per_prompt, passes)
+    if args.known(GENERATION, GENERATION_STEPS):
+        usual = 1 if config.trl_version in ONE_MICRO_BATCH else known_number(args, "gradient_accumulation_steps")
+        made.complete(config.batch.micro_batch.integer if micro is None else micro, config.world_size, usual)
+    return made
 
 
 def loaded(config: TrlConfig) -> tuple[int | None, int | None]:
@@ -76,15 +66,7 @@ def loaded(config: TrlConfig) -> tuple[int | None, int | None]:
     if not config.own_sampler:
         same = (*SAME_LOOP, "grpo") if config.trl_version < REPEATS["grpo"] else SAME_LOOP
         return (examples if config.only(*same) else None), micro
-    made = generation(config)
-    size, fed, per_prompt, passes = count(made.size), count(made.steps), count(made.per_prompt), count(made.passes)
-    if examples is None or micro is None or not (size and fed and per_prompt and passes):
-        return None, micro
-    if min(size, fed, per_prompt, passes) < 1 or size < per_prompt:
-        return None, micro
-    prompts = size // per_prompt
-    seen = examples // prompts * prompts if config.trl_version >= DROPS_INCOMPLETE else examples
-    return seen * per_prompt * passes * fed, micro * fed
+    return generation(config).loaded(examples, micro, config.trl_version)
 
 
 def numbers(config: TrlConfig) -> dict[str, int | None]:
@@ -124,17 +106,15 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
     own = count(args["num_generations_eval"]) if config.trl_version >= OWN_EVALUATION else None
     samples, per_group = count(args["per_device_eval_batch_size"]), own or per_prompt
     is_checked = any(config.trl_version in releases for releases in EVALUATION_CHECKED) and args.eval_strategy in ("steps", "epoch")
-    size, steps_ = count(args[GENERATION]), count(args[GENERATION_STEPS])
-    alone = config.trl_version in ONE_MICRO_BATCH
+    steps_ = 1 if config.trl_version in ONE_MICRO_BATCH else count(args[GENERATION_STEPS])
+    is_complete = has_complete_groups(per_prompt, count(args[GENERATION]), steps_)
 
     def fits(micro: int, accumulation: int, processes: int) -> bool:
-        one = micro * processes
-        made = size if size is not None else one * (1 if alone else steps_ or accumulation)
-        whole = made % per_prompt == 0 and made >= per_prompt and (size is None or size % one == 0)
-        return whole and (not is_checked or samples is None or (samples * processes) % per_group == 0)
+        evaluates = not is_checked or samples is None or (samples * processes) % per_group == 0
+        return evaluates and is_complete(micro, accumulation, processes)
 
     def accepts(micro: int, accumulation: int, processes: int) -> bool:
         in_command = not config.command_checks or fits(micro, accumulation, 1)  # which has one process
         return in_command and fits(micro, accumulation, processes)
 
-    return SplitRule(accepts, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")
+    return rule_of_groups(per_prompt, accepts)

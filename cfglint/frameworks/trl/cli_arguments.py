@@ -5,8 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Unknown
 from cfglint.source.annotations import ConfigMapping, ConfigTable, Operand
 from cfglint.source.document import Document
-from cfglint.source.shell.command import CommandDocument
-from cfglint.source.shell.words import Words
+from cfglint.source.shell.command import CommandDocument, Words
 
 
 class TrlWords(Words):

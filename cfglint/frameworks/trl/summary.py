@@ -6,7 +6,6 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.batch import as_integer, of
 from cfglint.frameworks.huggingface.summary import account as of_trainer
 from cfglint.frameworks.summary import BATCH, GPUS, LENGTH, Summary
-from cfglint.frameworks.training_data.generated import DROPS_INCOMPLETE, generated_batches
 from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, generation
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.document import Written
@@ -44,8 +43,7 @@ def batches_because(config: TrlConfig) -> str:
     """How prompts become the batches of one process, if the trainer generates its training data."""
     if not config.own_sampler:
         return ""
-    made, micro, whole = generation(config), config.batch.micro_batch.integer, config.trl_version >= DROPS_INCOMPLETE
-    return generated_batches(config.facts.num_examples or 0, made.size, made.steps, made.per_prompt, made.passes, micro, whole)
+    return generation(config).because(config.facts.num_examples or 0, config.batch.micro_batch.integer, config.trl_version)
 
 
 FEW = 3

@@ -32,8 +32,7 @@ from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import CompositionError
-from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, parse_override
-from cfglint.source.hydra.values import Sweep
+from cfglint.source.hydra.overrides import ADD, HydraOverride, OverrideError, Sweep, parse_override
 from cfglint.source.record import Record
 from cfglint.source.root import places_of
 from cfglint.source.shell import is_markdown

@@ -9,7 +9,7 @@ import re
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
-from cfglint.source.hydra.values import GrammarError, ValueParser, tokens
+from cfglint.source.hydra.overrides import GrammarError, ValueParser, tokens
 
 MISSING = "???"
 RELATIVE = re.compile(r"\.*")

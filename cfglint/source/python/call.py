@@ -6,9 +6,8 @@ from os.path import normpath
 
 from cfglint.evaluate import Unknown
 from cfglint.source.annotations import Callable, ConfigMapping, ConfigTable, ConfigValue, Mapping
-from cfglint.source.document import SCALAR, Document, Node, Part, Path, Problem, Written
+from cfglint.source.document import SCALAR, Document, Node, Part, Path, Written
 from cfglint.source.loaders import Loader
-from cfglint.source.python import SYNTAX
 
 
 class CallDocument(Part):
@@ -28,7 +27,7 @@ class CallDocument(Part):
     """
 
     def __init__(self, path: str, text: str, name: str, start: int, end: int) -> None:
-        super().__init__(path, text, SYNTAX, start, end)
+        super().__init__(path, text, "python", start, end)
         self.name = name
         self.values: ConfigMapping = {}
         self.literal: set[str] = set()
@@ -84,13 +83,9 @@ class CallDocument(Part):
 
 
 class Keywords(Loader):
-    """The values of the keyword arguments, as Python evaluates them."""
+    """The values of the keyword arguments, as Python evaluates them; a module that cannot be parsed has no calls."""
 
     name = "Python"
-
-    def refusals(self, document: Document) -> list[Problem]:
-        """The problems that Python's compiler finds in the module: one that cannot be parsed has no calls."""
-        return document.problems
 
     def construct(self, document: Document) -> ConfigValue:
         """The values by keyword; of another document that contains a literal, its value."""

@@ -6,11 +6,6 @@ start, each word with the places in the file that its characters come from.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.document import Syntax
-
-SYNTAX: Syntax = "shell"  # the syntax of documents that are commands
 MARKDOWN = (".md", ".markdown", ".mdx")  # files whose commands show how a script is called
 
 

@@ -12,7 +12,7 @@ from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.conditions import Condition, tokens_of
 from cfglint.source.shell.execution import COMPARED, CONTINUE, NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
 from cfglint.source.shell.expansion import Expander, Unknowable
-from cfglint.source.shell.patterns import fits
+from cfglint.source.shell.matching import fits
 from cfglint.source.shell.placed_text import Text, unknown
 from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import part_of

@@ -1,11 +1,12 @@
-"""The arguments of one command as a document: keys and values have their places in the script."""
+"""The arguments of one command as a document: keys and values have their places in the script; the loader of their strings."""
 
 from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Callable, Collection, ConfigTable
-from cfglint.source.document import SCALAR, Node, Part, Path
-from cfglint.source.shell import MARKDOWN, SYNTAX, is_markdown
+from cfglint.source.annotations import Callable, Collection, ConfigTable, ConfigValue
+from cfglint.source.document import SCALAR, Document, Node, Part, Path, Problem
+from cfglint.source.loaders import Loader
+from cfglint.source.shell import MARKDOWN, is_markdown
 from cfglint.source.shell.placed_text import UNKNOWN, Place, Text, unknown, unknown_value
 from cfglint.source.shell.reasons import ALL_OF_CALLER, PLACEHOLDER
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 OPENING = (".", "…", "<", "{")  # first characters of a placeholder
 TEXTS = ("token", "string", "format", "template", "prompt", "instruction", "delimiter", "separator")  # parts of option names
 ELLIPSES = ("...", "…")
-WORDS = ("TRUE", "FALSE", "YES", "NO", "ON", "OFF", "NONE", "NULL")  # values that may be written in capitals
+CAPITALS = ("TRUE", "FALSE", "YES", "NO", "ON", "OFF", "NONE", "NULL")  # values that may be written in capitals
 NOTEBOOK = ".ipynb"
 SHOWN = (*MARKDOWN, NOTEBOOK)  # files whose commands may need files that others before them create
 
@@ -33,7 +34,7 @@ def is_placeholder(text: str) -> bool:
 def is_to_be_filled_in(word: Text) -> bool:
     """Whether a word is a placeholder; in a page that may be a name in capitals or in brackets, such as `BATCH_SIZE` and `[path]`."""
     text = word.string
-    named = (text.isupper() and text not in WORDS) or (text[:1] == "[" and text[-1:] == "]" and text[1:-1].isidentifier())
+    named = (text.isupper() and text not in CAPITALS) or (text[:1] == "[" and text[-1:] == "]" and text[1:-1].isidentifier())
     return is_placeholder(text) or (named and is_in_page(word))
 
 
@@ -59,7 +60,7 @@ class CommandDocument(Part):
     """
 
     def __init__(self, path: str, text: str, start: int, end: int) -> None:
-        super().__init__(path, text, SYNTAX, start, end)
+        super().__init__(path, text, "shell", start, end)
         self.words: dict[str, list[str] | None] = {}
         self.sources: dict[str, str] = {}
         self.flags: dict[str, str] = {}
@@ -154,3 +155,22 @@ class CommandDocument(Part):
     def replaced(self, text: str) -> CommandDocument:
         """An empty document of another version of the file."""
         return CommandDocument(self.path, text, *self.extent)
+
+
+class Words(Loader):
+    """Loads each option with its value as a string, as the shell passes it, None for an option without one."""
+
+    name = "sys.argv"
+
+    def refusals(self, document: Document) -> list[Problem]:
+        return []
+
+    def construct(self, document: Document) -> ConfigTable:
+        assert isinstance(document, CommandDocument)
+        return {key: " ".join(words) if words else None for key, words in document.words.items()}
+
+    def value_of(self, node: Node) -> ConfigValue:
+        return node.raw
+
+
+WORDS = Words()

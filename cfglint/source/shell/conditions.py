@@ -9,8 +9,7 @@ from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.expansion import Expander, Unknowable
-from cfglint.source.shell.matching import SPECIAL
-from cfglint.source.shell.patterns import contains, fits
+from cfglint.source.shell.matching import SPECIAL, contains, fits
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.reasons import UNCLEAR
 

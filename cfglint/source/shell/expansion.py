@@ -10,7 +10,7 @@ from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record, changed
 from cfglint.source.shell.arithmetic import NotArithmetic, assigned, evaluate, is_name
 from cfglint.source.shell.delimiters import closing, closing_quote, expanded, name_end
-from cfglint.source.shell.patterns import GLOB_MARKS, escaped, replaced, trimmed
+from cfglint.source.shell.matching import GLOB_MARKS, escaped, replaced, trimmed
 from cfglint.source.shell.placed_text import (
     EMPTY,
     GAP,

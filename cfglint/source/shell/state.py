@@ -125,7 +125,7 @@ class State(Record):
 
     def merge(self, other: State, reason: Reason) -> None:
         """Keep the values that are equal in both states; the others become unknown. This one is that of a call without arguments."""
-        for name in {*self.variables, *other.variables}:
+        for name in {**self.variables, **other.variables}:
             here, there = self.variables.get(name), other.variables.get(name)
             if spelled(here) != spelled(there):
                 self.variables[name] = either(here, there, reason)

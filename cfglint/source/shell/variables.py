@@ -66,41 +66,35 @@ def assign(shell: Execution, node: SyntaxNode, anew: bool = False) -> str:
 def assign_array(shell: Execution, name: str, node: SyntaxNode, adds: bool) -> None:
     """Assign `name=(a b c)`, `name=([2]=a b)`; an associative array if its members have keys that are no numbers."""
     current = shell.state.variables.get(name)
-    members = [child for child in node.children if child.is_named and child.type != "comment"]
-    keys = [key_of(shell, child) for child in members]
-    if isinstance(current, dict) or not all(key is None or key.isdigit() for key in keys):
+    members: list[tuple[str | None, int, int]] = []  # the key of `[key]=value`, and the span of the value
+    for child in node.children:
+        if child.is_named and child.type != "comment":
+            start, text = child.start_byte, shell.source(child)
+            close = text.find("]=") if text.startswith("[") else -1
+            key = None if close < 0 else shell.expander().string(start + 1, start + close).string
+            members.append((key, start if close < 0 else start + close + 2, child.end_byte))
+    keys = [key for key, _, _ in members if key is not None]
+    if isinstance(current, dict) or not all(key.isdigit() for key in keys):
         mapping: dict[str, Text] = dict(current) if isinstance(current, dict) and adds else {}
-        for child, key in zip(members, keys, strict=True):
+        for key, start, end in members:
             if key is not None:
-                mapping[key] = member(shell, child)
+                mapping[key] = shell.expander().string(start, end)
         shell.state.assign(name, mapping)
         return
     values = list(current) if adds and isinstance(current, list) else [current] if adds and isinstance(current, Text) else []
     if not any(keys):
-        values.extend(shell.words([(child.start_byte, child.end_byte) for child in members]))
-    elif any(map(of_any_number, values)) or any(len(key or "") > 4 for key in keys):
+        values.extend(shell.words([(start, end) for _, start, end in members]))
+    elif any(map(of_any_number, values)) or any(len(key) > 4 for key in keys):
         values = [any_number(computed(f"{name}[...]"))]
     else:
         place = len(values)
-        for child, key in zip(members, keys, strict=True):
+        for key, start, end in members:
             place = place if key is None else int(key)
-            texts = shell.words([(child.start_byte, child.end_byte)]) if key is None else [member(shell, child)]
+            texts = shell.words([(start, end)]) if key is None else [shell.expander().string(start, end)]
             values.extend([GAP] * (place - len(values)))
             values[place : place + len(texts)] = texts
             place += len(texts)
     shell.state.assign(name, values)
-
-
-def key_of(shell: Execution, node: SyntaxNode) -> str | None:
-    """The key of a member of an array, of `[key]=value`; None if it has none."""
-    text = shell.source(node)
-    if not text.startswith("[") or "]=" not in text:
-        return None
-    return shell.expander().string(node.start_byte + 1, node.start_byte + text.index("]=")).string
-
-
-def member(shell: Execution, node: SyntaxNode) -> Text:
-    return shell.expander().string(node.start_byte + shell.source(node).index("]=") + 2, node.end_byte)
 
 
 def declaration(shell: Execution, node: SyntaxNode) -> Truth:

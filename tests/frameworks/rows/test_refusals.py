@@ -96,3 +96,11 @@ def test_the_defaults_of_a_run_do_not_decide_what_the_next_one_is_checked_for():
         check = Check(plan, {}, DEFAULTS | filled, (), lambda *_: None, lambda row: row["say"])
         found.append([refusal.kind for refusal in check.refusals(WORDS)])
     assert found == [[], [], ["compare"], ["a with b"], []]
+
+
+def test_what_rows_put_into_a_default_is_not_the_default_of_the_next_run():
+    fills = {"when": [["not", ["f", "items"]]], "put": ["f", "items"], "key": None, "be": ["list", 1]}
+    empty = {"when": [["not", ["f", "items"]]], "raise": "ValueError", "say": "no items"}
+    plan, defaults = Plan({"config": [empty, fills]}), {"items": []}
+    checks = [Check(plan, {}, defaults, ("items",), lambda *_: None, lambda row: row["say"]) for _ in range(3)]
+    assert [[refusal.kind for refusal in check.refusals(WORDS)] for check in checks] == [["no items"]] * 3

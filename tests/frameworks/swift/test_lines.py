@@ -66,6 +66,14 @@ def test_numbers(line, numbers, checked):
 
 
 @each_case(
+    ("release", "accumulation"),
+    [("3.6.4", 3), ("3.7.0", 1)],  # at least 16 samples, as in any other training, up to 3.6
+)
+def test_the_accumulation_of_grpo_by_release(release, accumulation, checked):
+    assert checked(f"NPROC_PER_NODE=7 {GRPO}", release).resolved["accumulation"] == accumulation
+
+
+@each_case(
     ("line", "release", "exception"),
     [
         (f"{SFT} --train_type lora", "4.6.0", "ValueError: remaining_argv: ['--train_type', 'lora']"),
@@ -82,12 +90,18 @@ def test_numbers(line, numbers, checked):
         (f"{FOUR} {SFT} --deepspeed zero2", "3.0.0", "ValueError: DeepSpeed is not compatible with MP. n_gpu: 4, local_world_size: 1."),
         (f"{FOUR} NPROC_PER_NODE=8 {SFT}", "4.6.0", "AssertionError: n_gpu: 4, local_world_size: 8"),
         (f"{SFT} --deepspeed default-zero2", "4.6.0", "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
+        (f"{SFT} --max_memory auto", "3.8.3", "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"),
         (f"{SFT} --fp16 true --torch_dtype bfloat16", "4.6.0", "ValueError: At most one of fp16 and bf16 can be True, but not both"),
         (f"{SFT} --lr_scheduler_type cosin", "4.6.0", "ValueError: cosin is not a valid SchedulerType"),
         (
             f"NPROC_PER_NODE=4 {GRPO} --num_generations 6",
             "4.6.0",
             "ValueError: generation_batch_size (4) must be evenly divisible by num_gen",
+        ),
+        (
+            f"{FOUR} NPROC_PER_NODE=4 {GRPO} --num_generations 4 --use_vllm true",
+            "3.4.1",
+            "AssertionError: Async mode requires total GPUs(4) = training GPUs(4) + inference workers(1).",
         ),
         ("swift sft --model_name_or_path m --dataset d", "4.6.0", "ValueError: Please set --model <model_id_or_path>, model: None"),
     ],
@@ -105,6 +119,7 @@ def test_refusals(line, release, exception, checked):
         (f"{FOUR} SWIFT_SINGLE_DEVICE_MODE=1 {SFT} --deepspeed zero2", "4.6.0"),
         (f"{FOUR} {SFT} --deepspeed zero2 --use_ray true", "4.6.0"),
         (f"{SFT} --train_type lora --deepspeed zero2", "3.12.6"),
+        (f"{SFT} --max_memory auto", "3.9.0"),
         (f"{SFT} --eval_strategy step", "4.6.0"),  # without an evaluation set it is replaced before it is read
         (f"{SFT} --no_add_version --lora_r 16 --gradient-checkpointing false", "4.6.0"),
         (f"{SFT} --streaming true --max_steps 10", "4.6.0"),

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from cfglint.source.hydra.overrides import OverrideError, parse_override, sweep_error
-from cfglint.source.hydra.values import Sweep
+from cfglint.source.hydra.overrides import OverrideError, Sweep, parse_override, sweep_error
 from tests.cases import each_case
 
 VALUES: list[tuple[str, Any]] = [

@@ -7,8 +7,7 @@ import pytest
 from cases import each_case
 from cfglint.evaluate import Unknown
 from cfglint.source.budget import Budget, Exhausted
-from cfglint.source.shell.matching import MOST_REPEATS, expression, glob
-from cfglint.source.shell.patterns import contains, fits, replaced, trimmed
+from cfglint.source.shell.matching import MOST_REPEATS, contains, expression, fits, glob, replaced, trimmed
 from cfglint.source.shell.placed_text import literal
 
 

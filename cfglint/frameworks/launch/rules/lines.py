@@ -41,13 +41,10 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
         name = problem.key.lstrip("-").replace("-", "_")
         command.flags.setdefault(name, problem.key)
         setting = Setting((name,), problem.word.string, WRITTEN, command, Node(SCALAR, start, end, problem.word.string))
+        remedy = set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None
+        exception = problem.exception or None
         yield Finding(
-            setting,
-            problem.message,
-            severity=problem.severity,
-            exception=problem.exception or None,
-            help=set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None,
-            for_any_parser=problem.of_launcher,
+            setting, problem.message, severity=problem.severity, exception=exception, help=remedy, for_any_parser=problem.of_launcher
         )
 
 
@@ -130,13 +127,10 @@ def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
     for key, words in command.words.items():
         if words and len(words) > 1 and takes_one(key, release) and key not in own:
             left = " ".join(words[1:])
-            yield Finding(
-                config.setting(key),
-                f"`--{key}` takes one value, `{words[0]}`: `{left}` is left over",
-                on_key=True,
-                note="the words that are left over go to the program, which refuses or drops them",
-                help=f'quote the words: `--{key} "{" ".join(words)}"`' if key != "report_to" else "write one of them, or all",
-            )
+            message = f"`--{key}` takes one value, `{words[0]}`: `{left}` is left over"
+            remedy = f'quote the words: `--{key} "{" ".join(words)}"`' if key != "report_to" else "write one of them, or all"
+            note = "the words that are left over go to the program, which refuses or drops them"
+            yield Finding(config.setting(key), message, on_key=True, note=note, help=remedy)
 
 
 for page in OF_LINE.split():

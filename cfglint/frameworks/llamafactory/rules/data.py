@@ -64,12 +64,9 @@ def samples_beyond_limit(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def validation_takes_all(config: LlamaFactoryConfig) -> Iterator[Finding]:
     size = config.own("val_size")
     if type(size) is float and size == 1 and config.own("dataset") and not config.own("streaming"):
-        yield Finding(
-            config.field("val_size"),
-            "`val_size: 1.0` is a ratio, which has to be below 1",
-            exception=ALL_HELD_OUT,
-            help=set_key("val_size", 0.1) | set_key("val_size", 1, " for one sample"),
-        )
+        message = "`val_size: 1.0` is a ratio, which has to be below 1"
+        remedy = set_key("val_size", 0.1) | set_key("val_size", 1, " for one sample")
+        yield Finding(config.field("val_size"), message, exception=ALL_HELD_OUT, help=remedy)
 
 
 @rule("LLF108")
@@ -77,13 +74,11 @@ def mixing_without_replacement(config: LlamaFactoryConfig) -> Iterator[Finding]:
     named, (pinned, _) = config.own("dataset"), config.facts.pinned.get("datasets", ("", ""))
     several = isinstance(named, str) and "," in named.strip(", ")
     if several and config.own("mix_strategy") == "interleave_once" and not (pinned and parse_version(pinned) > NEWEST_DATASETS):
-        yield Finding(
-            config.field("mix_strategy"),
-            "`mix_strategy: interleave_once` requires a release of datasets that LLaMA-Factory 0.9.5 refuses",
-            exception="ValueError: all_exhausted_without_replacement is not supported. Please enter a valid stopping_strategy.",
-            note="LLaMA-Factory requires datasets up to 4.0.0, which do not have this strategy",
-            help=set_key("mix_strategy", "concat") | set_key("mix_strategy", "interleave_over"),
-        )
+        message = "`mix_strategy: interleave_once` requires a release of datasets that LLaMA-Factory 0.9.5 refuses"
+        remedy = set_key("mix_strategy", "concat") | set_key("mix_strategy", "interleave_over")
+        exception = "ValueError: all_exhausted_without_replacement is not supported. Please enter a valid stopping_strategy."
+        note = "LLaMA-Factory requires datasets up to 4.0.0, which do not have this strategy"
+        yield Finding(config.field("mix_strategy"), message, exception=exception, note=note, help=remedy)
 
 
 @rule("LLF015")
@@ -91,12 +86,8 @@ def template_without_prompt_loss(config: LlamaFactoryConfig) -> Iterator[Finding
     row = templates(config.own_version).get(config.own("template"), ())
     if config.own("train_on_prompt") and row and row[DEFAULT]:
         message = f"`template: {config.own('template')}` does not support `train_on_prompt`"
-        yield Finding(
-            config.field("train_on_prompt"),
-            message,
-            related=(config.field("template"),),
-            help=set_key("train_on_prompt", False) | "another `template`",
-        )
+        remedy = set_key("train_on_prompt", False) | "another `template`"
+        yield Finding(config.field("train_on_prompt"), message, related=(config.field("template"),), help=remedy)
 
 
 @rule("LLF019")
@@ -108,10 +99,7 @@ def special_tokens_file_missing(config: LlamaFactoryConfig) -> Iterator[Finding]
         return
     folder = dirname(config.documents[0].path)
     if not exists(name) and not exists(join(folder, name)):
-        yield Finding(
-            config.field("new_special_tokens_config"),
-            f"`new_special_tokens_config` names `{name}`, which does not exist",
-            depends_on=config.rest,
-            note="LLaMA-Factory looks for it where it is started, and fails without it",
-            help="write the path as seen from that folder, or an absolute one",
-        )
+        message = f"`new_special_tokens_config` names `{name}`, which does not exist"
+        remedy = "write the path as seen from that folder, or an absolute one"
+        note = "LLaMA-Factory looks for it where it is started, and fails without it"
+        yield Finding(config.field("new_special_tokens_config"), message, depends_on=config.rest, note=note, help=remedy)

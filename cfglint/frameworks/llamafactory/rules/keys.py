@@ -130,12 +130,8 @@ def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for finding in refused(config, "LLF002"):
         yield changed(finding, setting=config.absent(*finding.setting.path))
     if config.readable and is_required("model_name_or_path", config.own_version) and "model_name_or_path" not in config.values:
-        yield Finding(
-            config.absent("model_name_or_path"),
-            "`model_name_or_path` is required",
-            exception=NO_ARGUMENT,
-            help="set `model_name_or_path` to a folder or a name on the Hugging Face Hub",
-        )
+        remedy = "set `model_name_or_path` to a folder or a name on the Hugging Face Hub"
+        yield Finding(config.absent("model_name_or_path"), "`model_name_or_path` is required", exception=NO_ARGUMENT, help=remedy)
     if config.readable and config.arguments.lacks("output_dir"):
         owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
         message = "`output_dir` is required before transformers 4.49"

@@ -67,11 +67,8 @@ def overwritten_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def interpolation_kept(config: LlamaFactoryConfig) -> Iterator[Finding]:
     for name, value in config.values.items():
         if isinstance(value, str) and "${" in value and name in config.values and config.overridden.get((name,)) is None:
-            yield Finding(
-                config.setting(name),
-                f"`{name}` stays the string `{value[:60]}`: LLaMA-Factory does not resolve it",
-                help="write the value itself",
-            )
+            message = f"`{name}` stays the string `{value[:60]}`: LLaMA-Factory does not resolve it"
+            yield Finding(config.setting(name), message, help="write the value itself")
 
 
 def prefixed(prefix: str) -> tuple[str, ...]:

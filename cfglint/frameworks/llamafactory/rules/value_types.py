@@ -36,14 +36,8 @@ def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
         setting = config.field(stumble.field)
         fix = spelled_as_number(setting, types(stumble.field, config.own_version)[0])
         message = f"`{stumble.field}` is {described(setting.value)}, which LLaMA-Factory cannot work with"
-        yield Finding(
-            setting,
-            message,
-            exception=stumble.text,
-            fails_at=stumble.fails_at,
-            fix=fix,
-            help=None if fix or not isinstance(setting.value, list) else "write the names in one string, separated by commas",
-        )
+        remedy = None if fix or not isinstance(setting.value, list) else "write the names in one string, separated by commas"
+        yield Finding(setting, message, exception=stumble.text, fails_at=stumble.fails_at, fix=fix, help=remedy)
 
 
 @rule("LLF071")
@@ -52,12 +46,8 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
         if isinstance(value, str) and types(name, config.own_version)[:1] == ("bool",) and value.strip().lower() in FALSE_WORDS:
             setting = config.field(name)
             message = f"`{name}` is the string {shown(value)}, which counts as true"
-            yield Finding(
-                setting,
-                message,
-                fix=replace(setting, False, "write false", safe=False),
-                note="LLaMA-Factory does not convert it, and a string that is not empty is true",
-            )
+            note = "LLaMA-Factory does not convert it, and a string that is not empty is true"
+            yield Finding(setting, message, fix=replace(setting, False, "write false", safe=False), note=note)
 
 
 @rule("LLF072")
@@ -74,12 +64,8 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
         setting = config.field(name)
         null = value.strip().lower() in NULL_WORDS and "None" in kinds
         fix = replace(setting, None, "write null", safe=False) if null else spelled_as_number(setting, kinds[0])
-        yield Finding(
-            setting,
-            f"`{name}` is the string {shown(value)}, not {'null' if null else 'a number'}",
-            fix=fix,
-            note="LLaMA-Factory does not convert it: what reads it fails or compares it wrongly",
-        )
+        message = f"`{name}` is the string {shown(value)}, not {'null' if null else 'a number'}"
+        yield Finding(setting, message, fix=fix, note="LLaMA-Factory does not convert it: what reads it fails or compares it wrongly")
 
 
 @rule("LLF073")

@@ -33,9 +33,5 @@ def missing_openrlhf_program(config: OpenRlhfConfig) -> Iterator[Finding]:
     line = config.facts.launch.line
     if not config.known and line is not None and line.program is not None:
         name = line.program.string
-        yield Finding(
-            config.setting(),
-            f"{config.release} has no program `{name}`",
-            exception=f"No module named {name}",
-            help="install a release that has it",
-        )
+        message = f"{config.release} has no program `{name}`"
+        yield Finding(config.setting(), message, exception=f"No module named {name}", help="install a release that has it")

@@ -99,13 +99,9 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
     for word in config.refused if not config.is_for_fork else ():
         if word.override is None or word.override.sign != ADD or word.has_several:
             continue
-        yield Finding(
-            config.word_setting(word),
-            f"`{word.override.key}` is already a key of the config of {config.release}",
-            exception=word.exception.replace("\n", " "),
-            on_key=True,
-            help=f"write `{word.override.text[1:]}`",
-        )
+        message = f"`{word.override.key}` is already a key of the config of {config.release}"
+        remedy = f"write `{word.override.text[1:]}`"
+        yield Finding(config.word_setting(word), message, exception=word.exception.replace("\n", " "), on_key=True, help=remedy)
 
 
 @rule("VRL004")
@@ -113,9 +109,6 @@ def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
     unresolved = config.unresolved()
     if unresolved is not None:
         path, exception = unresolved
-        yield Finding(
-            config.setting(*path),
-            f"`{'.'.join(map(str, path))}` refers to a key that does not exist",
-            exception=exception,
-            help="name an existing key, or let the shell replace the variable",
-        )
+        message = f"`{'.'.join(map(str, path))}` refers to a key that does not exist"
+        remedy = "name an existing key, or let the shell replace the variable"
+        yield Finding(config.setting(*path), message, exception=exception, help=remedy)

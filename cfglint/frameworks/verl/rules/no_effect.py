@@ -42,22 +42,16 @@ def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
 def ineffective_critic_micro_batch(config: VerlConfig) -> Iterator[Finding]:
     setting = config.setting(CRITIC_MICRO)
     if config.version >= ENGINES and uses_critic(config.tree) and setting.origin != DEFAULT and setting.value is not None:
-        yield Finding(
-            setting,
-            f"`{CRITIC_MICRO}` has no effect: the critic packs its batches by tokens",
-            help="set `critic.ppo_max_token_len_per_gpu` to limit the memory of the critic",
-        )
+        message = f"`{CRITIC_MICRO}` has no effect: the critic packs its batches by tokens"
+        yield Finding(setting, message, help="set `critic.ppo_max_token_len_per_gpu` to limit the memory of the critic")
 
 
 @rule("VRL041")
 def single_sample_group(config: VerlConfig) -> Iterator[Finding]:
     if config.value("algorithm.adv_estimator") == "grpo" and config.sizes.samples == 1:
-        yield Finding(
-            config.setting(SAMPLES),
-            f"`{SAMPLES}` is 1, so each group of GRPO has a single sample",
-            related=[config.setting("algorithm.adv_estimator")],
-            help=f"set `{SAMPLES}` to the samples of a group, for example 8",
-        )
+        message = f"`{SAMPLES}` is 1, so each group of GRPO has a single sample"
+        remedy = f"set `{SAMPLES}` to the samples of a group, for example 8"
+        yield Finding(config.setting(SAMPLES), message, related=[config.setting("algorithm.adv_estimator")], help=remedy)
 
 
 @rule("VRL042")
@@ -78,13 +72,9 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
         settings = [setting for setting in written(config, *prefixes) if setting.path != ("critic.enable",)] if is_used is False else []
         if settings:
             more = f" and {counted(len(settings) - 1, 'other setting')} have" if len(settings) > 1 else " has"
-            yield Finding(
-                settings[0],
-                f"`{settings[0].name}`{more} no effect: {why.format(cause)}",
-                related=[config.setting(cause)],
-                on_key=True,
-                help=f"remove {'them' if len(settings) > 1 else f'`{settings[0].name}`'}, or change `{cause}`",
-            )
+            message = f"`{settings[0].name}`{more} no effect: {why.format(cause)}"
+            remedy = f"remove {'them' if len(settings) > 1 else f'`{settings[0].name}`'}, or change `{cause}`"
+            yield Finding(settings[0], message, related=[config.setting(cause)], on_key=True, help=remedy)
 
 
 def trained_sections(config: VerlConfig) -> Sequence[str]:
@@ -99,11 +89,8 @@ def ineffective_gradient_clipping(config: VerlConfig) -> Iterator[Finding]:
     for section in trained_sections(config):
         clip, real = config.setting(f"{section}.grad_clip"), config.setting(f"{section}.optim.clip_grad")
         if clip.origin != DEFAULT and clip.value is not None and clip.value != real.value:
-            yield Finding(
-                clip,
-                f"`{section}.grad_clip` is not read by the engine, which clips at `{section}.optim.clip_grad` ({real.spelled})",
-                help=set_key(f"{section}.optim.clip_grad", clip.value),
-            )
+            message = f"`{section}.grad_clip` is not read by the engine, which clips at `{section}.optim.clip_grad` ({real.spelled})"
+            yield Finding(clip, message, help=set_key(f"{section}.optim.clip_grad", clip.value))
 
 
 @rule("VRL044")
@@ -111,12 +98,9 @@ def zero_warmup_steps(config: VerlConfig) -> Iterator[Finding]:
     for section in trained_sections(config):
         steps, ratio = config.setting(f"{section}.optim.lr_warmup_steps"), config.setting(f"{section}.optim.lr_warmup_steps_ratio")
         if steps.origin != DEFAULT and steps.value == 0 and isinstance(ratio.value, (int, float)) and ratio.value > 0:
-            yield Finding(
-                steps,
-                f"`lr_warmup_steps` is 0, which means that `lr_warmup_steps_ratio` ({ratio.spelled}) counts",
-                related=[ratio],
-                help=set_key(f"{section}.optim.lr_warmup_steps_ratio", 0, " for a run without warm-up"),
-            )
+            message = f"`lr_warmup_steps` is 0, which means that `lr_warmup_steps_ratio` ({ratio.spelled}) counts"
+            remedy = set_key(f"{section}.optim.lr_warmup_steps_ratio", 0, " for a run without warm-up")
+            yield Finding(steps, message, related=[ratio], help=remedy)
 
 
 @rule("VRL045")
@@ -125,11 +109,8 @@ def offered_gpus_differ(config: VerlConfig) -> Iterator[Finding]:
     if not config.has_rollout or offered is None or sizes.gpus is None or offered == sizes.gpus or (sizes.nodes or 1) > 1:
         return
     what = "Ray cannot place the workers" if offered < sizes.gpus else "the other GPUs are not used"
-    yield Finding(
-        config.setting(PER_NODE),
-        f"`{PER_NODE}` is {sizes.gpus_per_node}, but the launch offers {offered} GPUs: {what}",
-        help=set_key(PER_NODE, offered),
-    )
+    message = f"`{PER_NODE}` is {sizes.gpus_per_node}, but the launch offers {offered} GPUs: {what}"
+    yield Finding(config.setting(PER_NODE), message, help=set_key(PER_NODE, offered))
 
 
 @rule("VRL046")
@@ -139,21 +120,14 @@ def uneven_mini_batches(config: VerlConfig) -> Iterator[Finding]:
         return
     asked, trained, mini, parallel = sizes.mini_samples, sizes.trained_mini, sizes.mini_per_gpu, sizes.data_parallel
     if asked and trained and asked != trained:
-        yield Finding(
-            config.setting(MINI),
-            f"`{MINI}` x `{SAMPLES}` is {asked} samples, rounded down to {trained} for {parallel} data-parallel ranks",
-            related=[config.setting(SAMPLES)],
-            help=f"set `{MINI}` so that the product is a multiple of {parallel}",
-        )
+        message = f"`{MINI}` x `{SAMPLES}` is {asked} samples, rounded down to {trained} for {parallel} data-parallel ranks"
+        remedy = f"set `{MINI}` so that the product is a multiple of {parallel}"
+        yield Finding(config.setting(MINI), message, related=[config.setting(SAMPLES)], help=remedy)
         return
     samples = quotient(sizes.step_samples, parallel)
     if samples and mini and samples > mini and samples % mini:
-        yield Finding(
-            config.setting(MINI),
-            f"a step has {samples} samples on each GPU: after mini batches of {mini} the last update has {samples % mini}",
-            related=[config.setting(BATCH)],
-            help=f"set `{MINI}` to a divisor of `{BATCH}`",
-        )
+        message = f"a step has {samples} samples on each GPU: after mini batches of {mini} the last update has {samples % mini}"
+        yield Finding(config.setting(MINI), message, related=[config.setting(BATCH)], help=f"set `{MINI}` to a divisor of `{BATCH}`")
 
 
 @rule("VRL047")
@@ -162,12 +136,8 @@ def repeated_override(config: VerlConfig) -> Iterator[Finding]:
     for override, _ in config.words:
         if override.key in seen and seen[override.key] != override.value and override.sign != "~":
             setting = config.setting(override.key)
-            yield Finding(
-                setting,
-                f"`{override.key}` is set again on this line: the earlier value has no effect",
-                on_key=True,
-                help=f"remove all but one of the values of `{override.key}`",
-            )
+            message = f"`{override.key}` is set again on this line: the earlier value has no effect"
+            yield Finding(setting, message, on_key=True, help=f"remove all but one of the values of `{override.key}`")
         seen[override.key] = override.value
 
 
@@ -176,9 +146,6 @@ def steps_beyond_epochs(config: VerlConfig) -> Iterator[Finding]:
     steps, per_epoch = config.setting("trainer.total_training_steps"), config.sizes.steps_per_epoch
     epochs = config.tree.integer("trainer.total_epochs")
     if config.has_rollout and type(steps.value) is int and per_epoch and epochs is not None and steps.value > per_epoch * epochs:
-        yield Finding(
-            steps,
-            f"`total_training_steps` is {steps.value}, but {epochs} epochs of {per_epoch} steps end after {per_epoch * epochs}",
-            related=[config.setting("trainer.total_epochs")],
-            help=f"set `trainer.total_epochs` to at least {-(-steps.value // per_epoch)}",
-        )
+        message = f"`total_training_steps` is {steps.value}, but {epochs} epochs of {per_epoch} steps end after {per_epoch * epochs}"
+        remedy = f"set `trainer.total_epochs` to at least {-(-steps.value // per_epoch)}"
+        yield Finding(steps, message, related=[config.setting("trainer.total_epochs")], help=remedy)

@@ -32,23 +32,17 @@ def shards_of_other_processes(config: VerlConfig) -> Iterator[Finding]:
     if saved is None or gpus is None or saved == gpus:
         return
     missing = f"{resumed.name}/{ACTOR}/{SHARD}{gpus}_rank_0.pt"
-    yield Finding(
-        resumed.setting,
-        f"`{resumed.name}` was saved by {counted(saved, 'process')}, and this run has {gpus}",
-        exception=f"FileNotFoundError: [Errno 2] No such file or directory: '{missing}'",
-        help=f"run on {counted(saved, 'GPU')}, or set `{MODE}=disable` to start anew",
-    )
+    message = f"`{resumed.name}` was saved by {counted(saved, 'process')}, and this run has {gpus}"
+    remedy = f"run on {counted(saved, 'GPU')}, or set `{MODE}=disable` to start anew"
+    yield Finding(resumed.setting, message, exception=f"FileNotFoundError: [Errno 2] No such file or directory: '{missing}'", help=remedy)
 
 
 @rule("VRL049")
 def continued_unasked(config: VerlConfig) -> Iterator[Finding]:
     resumed = config.resumption
     if resumed is not None and resumed.is_unasked and resumed.begin is not None:
-        yield Finding(
-            resumed.setting,
-            f"the run continues from `{resumed.name}` at step {resumed.begin:,}",
-            help=f"set `{MODE}=disable`, or another `trainer.experiment_name`, to start anew",
-        )
+        message = f"the run continues from `{resumed.name}` at step {resumed.begin:,}"
+        yield Finding(resumed.setting, message, help=f"set `{MODE}=disable`, or another `trainer.experiment_name`, to start anew")
 
 
 @rule("VRL050")
@@ -58,8 +52,5 @@ def last_step_reached(config: VerlConfig) -> Iterator[Finding]:
     if resumed is None or left is None or total is None or resumed.begin is None or resumed.begin < total:
         return
     does = "one more step is made" if left else "nothing is trained"
-    yield Finding(
-        resumed.setting,
-        f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: {does}",
-        help="increase `trainer.total_epochs`, or start without the checkpoint",
-    )
+    message = f"`{resumed.name}` is at step {resumed.begin:,} of a run of {counted(total, 'step')}: {does}"
+    yield Finding(resumed.setting, message, help="increase `trainer.total_epochs`, or start without the checkpoint")
