@@ -175,8 +175,13 @@ class TrainerMemory(Record):
         self.unread += ["images, video, sound and their encoder are not counted"] if shape.architecture.text_only else []
         unmeasured = self.lora_by_name or self.call is not None
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True, unmeasured=unmeasured)
-        others, assumed = tuple(self.alternatives(settings)), tuple(dict.fromkeys([*self.unread, *self.assumed]))
-        return Inputs(settings, others, assumed, sequence is not None, micro > 0, self.all_trained_assumed)
+        others, assumed = self.alternatives(settings), tuple(dict.fromkeys([*self.unread, *self.assumed]))
+        settings, *others = map(self.of_framework, (settings, *others))
+        return Inputs(settings, tuple(others), assumed, sequence is not None, micro > 0, self.all_trained_assumed)
+
+    def of_framework(self, settings: Settings) -> Settings:
+        """The settings with what a framework that extends the Trainer has otherwise."""
+        return settings
 
     def alternatives(self, settings: Settings) -> list[Settings]:
         """The alternatives that the files leave possible.
