@@ -9,10 +9,24 @@ from __future__ import annotations
 
 import os
 
-from cfglint.api.arguments import ArgumentError, boolean, counted, job_spec, launch_facts, number, one_of, positive
+from cfglint.api.arguments import (
+    ArgumentError,
+    boolean,
+    configuration,
+    counted,
+    declared_facts,
+    fact_keywords,
+    facts_of,
+    job_spec,
+    launch_facts,
+    number,
+    one_of,
+    positive,
+    suppress,
+    with_settings,
+)
 from cfglint.api.in_program import Preflight, WouldFail, preflight
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
-from cfglint.api.settings import configuration, declared_facts, suppress, with_settings
 from cfglint.api.sources import (
     MissingFileError,
     Path,
@@ -21,15 +35,17 @@ from cfglint.api.sources import (
     in_keywords,
     lines_of,
     named,
+    one_run,
     runs_of,
     single,
-    together,
 )
 from cfglint.explanation.log_file import Log, compare
+from cfglint.explanation.summary import RunSummary, explained
 from cfglint.findings.diagnostic import drop_repeated_findings
 from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
 from cfglint.generators import kinds as generated_kinds
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.review.compare import Comparison
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.joint_targets import Aimed, verify
 from cfglint.rewrite.own_sizes import reach_target
@@ -38,7 +54,7 @@ from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import UnknownKindError
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Any, Iterable, Mapping
+from cfglint.source.annotations import Iterable, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.files import FileProblem
 
@@ -113,20 +129,15 @@ def check(
     MissingFileError for a path that does not exist, UnknownKindError if `run` is set and no kind can be detected, ArgumentError for
     an invalid value.
     """
-    from cfglint.explanation.summary import explained
-
-    project = configuration(settings)
-    given: dict[str, Any] = {
-        "kind": kind, "gpus": gpus, "num_examples": num_examples, "target": target, "overrides": overrides, "strict_keys": strict_keys,
-        "trainer": trainer, "model": model, "gpu": gpu, "gpu_memory": gpu_memory, "seq_length": seq_length,
-    }  # fmt: skip
-    facts = launch_facts(run=run, **given)
+    given, project = locals(), configuration(settings)
+    facts = facts_of(given, project)
     unrecognized: list[str] = []
     if sources is None and project.runs:
-        runs = declared_runs(project, lambda declared_run: declared_facts(given, declared_run, project))
+        keywords = fact_keywords(given)
+        runs = declared_runs(project, lambda declared_run: declared_facts(keywords, declared_run, project))
     else:
-        runs, unrecognized = runs_of("." if sources is None else sources, with_settings(facts, project), kind, project)
-    outcomes = [explained(each) for each in runs]
+        runs, unrecognized = runs_of("." if sources is None else sources, facts, kind, project)
+    outcomes = [explained(checked) for checked in runs]
     drop_repeated_findings(outcomes)
     suppress(outcomes, project)
     return CheckResult(outcomes, unrecognized)
@@ -159,14 +170,10 @@ def fix(
     applies fixes that change what the run computes. Raises MissingFactError if the target cannot be computed, EditRefused if
     a file cannot be edited, or if the edited files would not start or resolve to other numbers.
     """
+    given = locals()
     gpus, global_batch = positive("gpus", gpus), positive("global_batch", global_batch)
     most, unsafe = positive("max_micro_batch", max_micro_batch), boolean("unsafe", unsafe)
-    project = configuration(settings)
-    facts = launch_facts(
-        kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
-        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
-    )  # fmt: skip
-    facts = with_settings(facts, project)
+    facts = facts_of(given, configuration(settings), "gpus")  # which are those of the target
     run = single(sources, facts, kind)
     if gpus is None and global_batch is None:
         return FixResult(run, fixed=apply_fixes(run, unsafe))
@@ -207,15 +214,11 @@ def plan(
     """
     from cfglint.rewrite import plan as planning
 
+    given = locals()
     counts, most = counted(gpus), positive("max_micro_batch", max_micro_batch)
     pace = planning.Pace(number("seconds_per_step", seconds_per_step), number("tokens_per_second", tokens_per_second), row=seq_length)
-    project = configuration(settings)
-    facts = launch_facts(
-        kind=kind, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys, from_gpus=from_gpus,
-        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
-    )  # fmt: skip
-    plans = planning.plan(single(sources, with_settings(facts, project), kind), counts, positive("global_batch", global_batch), most, pace)
-    return PlanResult(planning.table(plans, pace))
+    run = single(sources, facts_of(given, configuration(settings), "gpus"), kind)
+    return PlanResult(planning.table(planning.plan(run, counts, positive("global_batch", global_batch), most, pace), pace))
 
 
 def explain(
@@ -235,14 +238,8 @@ def explain(
     settings: bool = True,
 ) -> Explanation:
     """Explain a run: every value that it resolves to, and its origin. Raises the errors of `check`."""
-    from cfglint.explanation.summary import RunSummary
-
-    project = configuration(settings)
-    facts = launch_facts(
-        kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
-        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
-    )  # fmt: skip
-    return Explanation(RunSummary(single(sources, with_settings(facts, project), kind), gpus))
+    facts = facts_of(locals(), configuration(settings))
+    return Explanation(RunSummary(single(sources, facts, kind), gpus))
 
 
 def log(
@@ -265,20 +262,16 @@ def log(
     `sources` are the files of its run, with whose numbers those of the log are compared. Raises MissingFileError for a log that does not
     exist, and the errors of `check`.
     """
+    given = locals()
     path, lines = lines_of(source)
-    read = Log(path, lines)
-    found = read.explained()
+    found = Log(path, lines).explained()
     if sources is not None:
         project = configuration(settings)
         files, _ = named(sources)
 
-        def run_with(known: dict[str, int], card: float | None) -> CheckedRun:
-            facts = launch_facts(
-                kind=kind, gpus=gpus or known.get("gpus"), num_examples=num_examples or known.get("num_examples"), target=target,
-                overrides=None, strict_keys=False, trainer=trainer, model=model, gpu=gpu,
-                gpu_memory=gpu_memory or card, seq_length=seq_length,
-            )  # fmt: skip
-            return single(sources, with_settings(facts, project), kind)
+        def run_with(logged: dict[str, int], card: float | None) -> CheckedRun:
+            known = {"gpus": gpus or logged.get("gpus"), "num_examples": num_examples or logged.get("num_examples")}
+            return single(sources, facts_of({**given, **known, "gpu_memory": gpu_memory or card}, project), kind)
 
         compare(found, run_with)
         found.files = files
@@ -303,16 +296,10 @@ def diff(
     settings: bool = True,
 ) -> DiffResult:
     """Compare a run before and after a change of its config. Raises the errors of `check`."""
-    from cfglint.review.compare import Comparison
     from cfglint.review.releases import with_same_releases
 
-    project = configuration(settings)
-    facts = launch_facts(
-        kind=kind, gpus=gpus, num_examples=num_examples, target=target, overrides=overrides, strict_keys=strict_keys,
-        trainer=trainer, model=model, gpu=gpu, gpu_memory=gpu_memory, seq_length=seq_length,
-    )  # fmt: skip
-    facts = with_settings(facts, project)
-    before, after, _ = with_same_releases(together(old, facts, kind), together(new, facts, kind), facts.target)
+    facts = facts_of(locals(), configuration(settings))
+    before, after, _ = with_same_releases(one_run(*named(old), facts, kind), one_run(*named(new), facts, kind), facts.target)
     comparison = Comparison(before, after)
     comparison.add_notes()
     return DiffResult(comparison)
@@ -337,30 +324,28 @@ def review_branch(
     `base`: a revision (default: the main branch). `state`: the files of the working tree, those that are staged, or the last commit.
     Raises GitProblem outside a git repository, NoBaseError for a base that is not a commit, and the errors of `check`.
     """
+    original = locals()
     from cfglint.review.base import base_of
     from cfglint.review.branch import STATES, Branch, DeclaredPair, compare, declared_runs, earlier, unused_releases
     from cfglint.review.left_out import left_out
     from cfglint.run.scan_stats import ScanStats
     from cfglint.source.git import GitRepository
 
+    given = {"kind": None, "overrides": None, "strict_keys": False, **fact_keywords(original)}
     one_of("state", state, STATES)
     project, stats = configuration(settings), ScanStats()
-    given: dict[str, Any] = {
-        "kind": None, "gpus": gpus, "num_examples": num_examples, "target": target, "overrides": None, "strict_keys": False,
-        "trainer": trainer, "model": model, "gpu": gpu, "gpu_memory": gpu_memory, "seq_length": seq_length,
-    }  # fmt: skip
     facts = launch_facts(run=False, **given)
     with GitRepository() as repository:
         branch = Branch(repository, base_of(base, repository)[0], state)
         before = earlier(branch, project)
         declared = [
-            DeclaredPair(run, declared_facts(given, old, settings), declared_facts(given, run, project))
-            for run, old, settings in declared_runs(branch, project, before)
+            DeclaredPair(run, declared_facts(given, old, old_settings), declared_facts(given, run, project))
+            for run, old, old_settings in declared_runs(branch, project, before)
         ]
         comparisons = [*compare(branch, declared, (with_settings(facts, before), with_settings(facts, project)), stats)]
         unused = left_out(branch, unused_releases(branch, comparisons), [os.path.abspath(project.baseline)] if project.baseline else [])
-    for side in ([comparison.before for comparison in comparisons], [comparison.after for comparison in comparisons]):
-        suppress([outcome for outcome in side if outcome is not None], project)
+    suppress([comparison.before for comparison in comparisons if comparison.before is not None], project)
+    suppress([comparison.after for comparison in comparisons if comparison.after is not None], project)
     for comparison in comparisons:
         comparison.add_notes()
     return ReviewResult(comparisons, unused)

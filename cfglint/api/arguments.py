@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
+from cfglint.findings.diagnostic import Outcome
 from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.memory.inputs import Model
@@ -13,6 +15,9 @@ from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.generators import trainers as generated_trainers
 from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDULERS, JobSpec
 from cfglint.launch.overrides import Override
+from cfglint.project import baseline, selection, settings_file
+from cfglint.project.selection import Selection
+from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Any, ConfigTable, TypeAlias
 
@@ -27,6 +32,7 @@ if TYPE_CHECKING:
 Path: TypeAlias = str | os.PathLike[str]
 
 LARGEST = 10**18  # the largest count, as on the command line
+FACTS = tuple("kind gpus num_examples target overrides strict_keys trainer model gpu_memory seq_length run from_gpus gpu".split())
 ABOVE_ZERO = ("learning_rate", "epochs", "epsilon")
 FROM_ZERO = ("seed",)
 
@@ -105,33 +111,27 @@ def versions(target: Versions | None) -> dict[str, str]:
 
 
 def given_on_the_line(overrides: Mapping[str, object] | None) -> tuple[Override, ...]:
-    """The overrides of a launch line; raises ArgumentError for a misspelt key or a value that no launch line can contain."""
+    """The overrides of a launch line, strings unchanged and other values as JSON; raises ArgumentError for a misspelt key or a value that
+    no launch line can contain.
+    """
     if overrides is None:
         return ()
     if not isinstance(overrides, Mapping):
         raise ArgumentError(f"overrides must be a mapping from keys to values, not {overrides!r}")
     from cfglint.frameworks.known_names import misspelt_key
-    from cfglint.launch.overrides import Override
 
     found = []
     for key, value in overrides.items():
         if not isinstance(key, str) or not key:
             raise ArgumentError(f"overrides: a key must be a string, not {key!r}")
-        found.append(Override(key, [as_written(key, value)]))
+        try:
+            found.append(Override(key, [value if isinstance(value, str) else json.dumps(value)]))
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"overrides: {key!r} must be a string, number, boolean, list, mapping or None, not {value!r}") from error
         near = misspelt_key(found[-1])
         if near:
             raise ArgumentError(f"overrides: unknown key {key!r}; did you mean {near!r}?")
     return tuple(found)
-
-
-def as_written(key: str, value: object) -> str:
-    """A value as on a launch line: a string unchanged, any other value as JSON."""
-    from json import dumps
-
-    try:
-        return value if isinstance(value, str) else dumps(value)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"overrides: {key!r} must be a string, number, boolean, list, mapping or None, not {value!r}") from error
 
 
 def memory_of_a_gpu(value: float | str | None) -> float | None:
@@ -148,28 +148,38 @@ def named(model: Path | None) -> Model | None:
     """The shape of a model, by a path or a known name."""
     if model is None:
         return None
-    from cfglint.frameworks.memory.named_models import UnknownModel, named_model
-
     if not isinstance(model, (str, os.PathLike)):
         raise ArgumentError(f"model must be a path or the name of a model, not {model!r}")
+    from cfglint.frameworks.memory.named_models import UnknownModel, named_model
+
     try:
         return named_model(os.fspath(model))
     except UnknownModel as error:
         raise ArgumentError(f"model {error}") from error
 
 
+def facts_of(keywords: Mapping[str, Any], project: Configuration, *left_out: str) -> LaunchFacts:
+    """The facts of a launch that the keywords of a function state, but for some, and those of the configuration where they state none."""
+    return with_settings(launch_facts(**fact_keywords(keywords, *left_out)), project)
+
+
+def fact_keywords(keywords: Mapping[str, Any], *left_out: str) -> dict[str, Any]:
+    """Those of a function's keywords that are facts of a launch."""
+    return {name: keywords[name] for name in FACTS if name in keywords and name not in left_out}
+
+
 def launch_facts(
     *,
-    kind: str | None,
+    kind: str | None = None,
     gpus: int | None = None,
-    num_examples: int | None,
-    target: Versions | None,
-    overrides: Mapping[str, object] | None,
-    strict_keys: bool,
-    trainer: str | None,
-    model: Path | None,
-    gpu_memory: float | str | None,
-    seq_length: int | None,
+    num_examples: int | None = None,
+    target: Versions | None = None,
+    overrides: Mapping[str, object] | None = None,
+    strict_keys: bool = False,
+    trainer: str | None = None,
+    model: Path | None = None,
+    gpu_memory: float | str | None = None,
+    seq_length: int | None = None,
     run: bool = True,
     from_gpus: int | None = None,
     gpu: str | None = None,
@@ -227,3 +237,44 @@ def check_fact(name: str, value: Any) -> None:
         value is None or boolean(name, value)
     elif annotation == "str":
         text(name, value)
+
+
+# ---- the settings of a project, as the commands apply them
+
+
+def configuration(apply: bool) -> Configuration:
+    """The configuration in effect, empty without one; raises ConfigurationError if it cannot be used."""
+    return settings_file.in_effect(settings_file.find(os.getcwd()) if apply else None)
+
+
+def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
+    """The facts with those of the configuration where the caller gives none."""
+    facts = facts.on_card(project.gpu, project.gpu_memory)
+    return facts.replace(
+        gpus=facts.gpus or project.gpus,
+        gpus_source=facts.gpus_source if facts.gpus else project.path,
+        target={**project.target, **facts.target},
+        target_from={**dict.fromkeys(project.target, project.path), **facts.target_from},
+        installed=facts.installed or project.installed,
+        policies=project.policies,
+    )
+
+
+def declared_facts(given: dict[str, Any], run: DeclaredRun, project: Configuration) -> LaunchFacts:
+    """The facts of a declared run; the arguments of the caller win."""
+    names = ("gpus", "num_examples", "trainer", "model")
+    facts = {**given, **{name: getattr(run, name) for name in names if given[name] is None}}
+    facts["strict_keys"] = given["strict_keys"] or run.strict_keys
+    facts["overrides"] = {**dict(run.overrides), **(given["overrides"] or {})}
+    found = launch_facts(**{**facts, "kind": run.kind, "target": given["target"] or run.target, "run": True})
+    found = found.on_card(run.gpu, run.gpu_memory)
+    found.arguments, found.expected_numbers = run.arguments or "", run.expected_numbers
+    found.installed = found.installed or run.installed
+    return with_settings(found, project)
+
+
+def suppress(outcomes: list[Outcome], project: Configuration) -> None:
+    """Mark the findings that the configuration and its baseline suppress."""
+    selection.suppress(outcomes, Selection(project))
+    if project.baseline:
+        baseline.read(project.baseline).apply(outcomes)

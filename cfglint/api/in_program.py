@@ -56,17 +56,15 @@ def preflight(
         gpus=max(1, int(getattr(arguments, "world_size", 1) or 1)),
         num_examples=length_of(getattr(subject, "train_dataset", None)) if num_examples is None else num_examples,
         target=installed(),
-        overrides=None,
-        strict_keys=False,
         trainer=trainer if kind == "trl" and trainer in trainers() else None,
-        model=None,
         gpu_memory=memory_of_device() if gpu_memory is None else gpu_memory,
-        seq_length=None,
     )
     facts.model = shape_of(getattr(subject, "model", None) if model is None else model)
     run = Discovery(facts, kind, source=Texts(texts(arguments, known))).together([ARGUMENTS])[0]
     result = CheckResult([explained(run)], [])
-    if is_first() and not in_notebook():
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    in_notebook = shell is not None and "IPKernelApp" in getattr(shell, "config", {})  # which shows the value of a cell
+    if is_first() and not in_notebook:
         print(answer(run, result), flush=True)
     if stop and run.verdict == "reject":
         raise WouldFail(result)
@@ -88,12 +86,8 @@ class Preflight:
     def __getattr__(self, name: str) -> object:
         """Nothing to do at the other events: transformers, which need not be installed, has the class that would say so."""
         if name.startswith("on_"):
-            return nothing
+            return lambda *_, **__: None
         raise AttributeError(name)
-
-
-def nothing(*_: object, **__: object) -> None:
-    """An event that is of no interest."""
 
 
 def answer(run: CheckedRun, result: CheckResult) -> str:
@@ -114,7 +108,6 @@ def class_of(arguments: object) -> type | None:
 
 
 def package_of(known: type) -> str:
-    """The package of a class."""
     return known.__module__.partition(".")[0]
 
 
@@ -186,11 +179,4 @@ def memory_of_device() -> float | None:
 
 
 def is_first() -> bool:
-    """Whether this is the process of rank 0."""
     return all(os.environ.get(name, "0") == "0" for name in RANKS)
-
-
-def in_notebook() -> bool:
-    """Whether the program is a notebook, which shows the value of a cell."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return shell is not None and "IPKernelApp" in getattr(shell, "config", {})

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 
 from cfglint.explanation.log_analysis import ExplainedLog
-from cfglint.explanation.summary import RunSummary, table
+from cfglint.explanation.summary import RunSummary, outcome_with_context, table
 from cfglint.findings.diagnostic import Diagnostic, Outcome
+from cfglint.report import changes, fixes, json, plans, render, render_account, render_changes, render_log
+from cfglint.report.summary import banner_entry, failure_entry
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared
 from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped
@@ -69,13 +71,9 @@ class CheckResult(Record):
 
     def to_dicts(self) -> list[FindingEntry]:
         """The findings as rows of plain values, with the fields of `check --format json`."""
-        from cfglint.report.json import entry
-
-        return [entry(diagnostic) for diagnostic in self.diagnostics]
+        return [json.entry(diagnostic) for diagnostic in self.diagnostics]
 
     def __str__(self) -> str:
-        from cfglint.report import render
-
         return render("text", self.runs)
 
     def __repr__(self) -> str:
@@ -120,23 +118,17 @@ class FixResult:
     @property
     def plan(self) -> FixPlan | None:
         """The batch sizes that reach the target; None without a target."""
-        from cfglint.report.fixes import plan_entry
-
-        return plan_entry(self._found) if self._found is not None else None
+        return fixes.plan_entry(self._found) if self._found is not None else None
 
     @property
     def alternatives(self) -> Alternatives | None:
         """The nearest targets that can be reached; None without a target."""
-        from cfglint.report.fixes import alternatives_entry
-
-        return alternatives_entry(self._found) if self._found is not None else None
+        return fixes.alternatives_entry(self._found) if self._found is not None else None
 
     @property
     def diff(self) -> str:
         """The changes as a unified diff."""
-        from cfglint.report.fixes import diff_lines
-
-        return "".join(diff_lines(self._documents, self.texts))
+        return "".join(fixes.diff_lines(self._documents, self.texts))
 
     def write(self) -> list[str]:
         """Write the new contents, all or none, and return their paths; raises FileProblem if a file has changed since it was read."""
@@ -146,15 +138,11 @@ class FixResult:
 
     def to_dicts(self) -> list[ValueChangeEntry]:
         """The changed values as rows: file, key, before, after."""
-        from cfglint.report.fixes import change_entry
-
-        return [change_entry(change) for change in self.changes]
+        return [fixes.change_entry(change) for change in self.changes]
 
     def __str__(self) -> str:
-        from cfglint.report.fixes import change_line, target_lines
-
-        lines = [change_line(change) for change in self.changes]
-        lines += target_lines(self._found) if self._found is not None and not self.needs else []
+        lines = [fixes.change_line(change) for change in self.changes]
+        lines += fixes.target_lines(self._found) if self._found is not None and not self.needs else []
         lines += [f"to be set elsewhere: {each.key} = {each.value}\n" for each in self.needs]
         lines += [f"{each.file}: {each.code} not fixed: {each.reason}\n" for each in self.skipped]
         return "".join(lines) or "nothing to fix\n"
@@ -197,9 +185,7 @@ class PlanResult:
         return rows
 
     def __str__(self) -> str:
-        from cfglint.report.plans import render
-
-        return render("text", self._table)
+        return plans.render("text", self._table)
 
     def __repr__(self) -> str:
         works = ", ".join(str(plan["gpus"]) for plan in self.plans if plan["feasible"])
@@ -241,8 +227,6 @@ class Explanation:
         return self._summary.run.verdict == "accept"
 
     def __str__(self) -> str:
-        from cfglint.report import render_account
-
         return render_account("text", self._summary)
 
     def __repr__(self) -> str:
@@ -251,7 +235,6 @@ class Explanation:
         return f"<Explanation of {files}: global batch {batch}, total steps {steps}>"
 
     def _repr_html_(self) -> str:
-        from cfglint.explanation.summary import outcome_with_context
         from cfglint.report import html
 
         return html.notebook([outcome_with_context(self._summary)])
@@ -267,15 +250,11 @@ class LogResult:
     @property
     def failures(self) -> list[FailureEntry]:
         """Why the training failed, with the fields of `log --format json`."""
-        from cfglint.report.summary import failure_entry
-
         return [failure_entry(failure) for failure in self._found.failures]
 
     @property
     def banners(self) -> list[BannerEntry]:
         """The numbers of each training that the log announces, with the fields of `log --format json`."""
-        from cfglint.report.summary import banner_entry
-
         return [banner_entry(banner) for banner in self._found.banners]
 
     def to_dicts(self) -> list[FailureEntry]:
@@ -287,8 +266,6 @@ class LogResult:
         return bool(log.banners or log.failures) and not any(banner.differences for banner in log.banners)
 
     def __str__(self) -> str:
-        from cfglint.report import render_log
-
         return render_log("text", self._path, self._found)
 
     def __repr__(self) -> str:
@@ -310,24 +287,18 @@ class DiffResult:
     @property
     def consequences(self) -> list[ConsequenceEntry]:
         """The consequences of the change, with the fields of `diff --format json`."""
-        from cfglint.report.changes import consequence_entry
-
-        return [consequence_entry(consequence) for consequence in self._comparison.consequences]
+        return [changes.consequence_entry(consequence) for consequence in self._comparison.consequences]
 
     @property
     def settings(self) -> list[SettingChangeEntry]:
         """The changed settings, with the fields of `diff --format json`."""
-        from cfglint.report.changes import setting_entry
-
-        return [setting_entry(setting) for setting in self._comparison.settings]
+        return [changes.setting_entry(setting) for setting in self._comparison.settings]
 
     def to_dicts(self) -> list[ConsequenceEntry]:
         """The consequences as rows."""
         return self.consequences
 
     def __str__(self) -> str:
-        from cfglint.report import render_changes
-
         return render_changes("text", [self._comparison])
 
     def __repr__(self) -> str:
@@ -365,13 +336,9 @@ class ReviewResult:
 
     def to_dicts(self) -> list[ChangeEntry]:
         """The runs as rows, with the fields of `review --format json`."""
-        from cfglint.report.changes import entry
-
-        return [entry(comparison) for comparison in self._comparisons]
+        return [changes.entry(comparison) for comparison in self._comparisons]
 
     def __str__(self) -> str:
-        from cfglint.report import render_changes
-
         return render_changes("text", self._comparisons, unused=self._unused)
 
     def __repr__(self) -> str:

@@ -34,19 +34,15 @@ class Texts(FileSource):
         self.given = given
 
     def is_file(self, path: str) -> bool:
-        """Whether the content was passed, or the file exists on disk."""
         return path in self.given or super().is_file(path)
 
     def is_given(self, path: str) -> bool:
-        """Whether the content of this file was passed."""
         return path in self.given
 
     def identity(self, path: str) -> str:
-        """The identity of a file: its path, if its content was passed."""
         return path if path in self.given else super().identity(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """Return (content, whether it had a byte order mark); raises FileProblem."""
         return (self.given[path], False) if path in self.given else super().read(path)
 
 
@@ -64,7 +60,6 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
 
 
 def declared_runs(project: Configuration, facts_of: Callable[[DeclaredRun], LaunchFacts]) -> list[CheckedRun]:
-    """The declared runs of a configuration, in their order."""
     return [run for declared in project.runs for run in loaded(declared.files, {}, facts_of(declared), declared.kind)]
 
 
@@ -87,18 +82,12 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mappi
     return one_run(paths, {**texts, **edited}, facts, kind)
 
 
-def together(sources: Sources, facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """The sources as the complete configuration of one run."""
-    return one_run(*named(sources), facts, kind)
-
-
 def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """Load some files as one run, the first of those that a loop starts."""
+    """Some files as the complete configuration of one run, the first of those that a loop starts."""
     return loaded(paths, texts, facts, kind)[0]
 
 
 def loaded(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> list[CheckedRun]:
-    """Load some files together."""
     if not paths:
         raise ArgumentError("sources must have at least one file")
     folder = next((path for path in paths if path not in texts and os.path.isdir(path)), None)

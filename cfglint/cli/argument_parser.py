@@ -137,7 +137,6 @@ class Parser(Record):
         self.hide(*(name for name in self.options if name not in names))
 
     def hide(self, *names: str) -> None:
-        """Leave options out of the help; they are accepted."""
         for name in names:
             self.options[name].topic = HIDDEN
 
@@ -146,7 +145,6 @@ class Parser(Record):
         self.examples.append((command, what))
 
     def parse_args(self, arguments: list[str]) -> Namespace:
-        """The parsed arguments."""
         try:
             return self._parse(arguments)
         except Misused as error:
@@ -218,11 +216,9 @@ class Parser(Record):
         return [option for option in self.options.values() if option.topic != HIDDEN]
 
     def usage(self) -> str:
-        """The usage line: the command with its arguments."""
         return " ".join([self.prog, *(option.shown() for option in self.positionals), "[OPTION ...]"])
 
     def help(self) -> str:
-        """The output of `--help`, folded to the width of the terminal."""
         from cfglint.cli.help_text import help_text
 
         options = [(option.topic, option.name, option.shown(), option.help) for option in (*self.positionals, *self.offered)]

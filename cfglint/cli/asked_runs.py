@@ -48,7 +48,7 @@ def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> 
     if options or len(paths) != 1 or paths == ["-"]:
         return [one_run(arguments, project, complete)]
     stats = ScanStats()
-    alternatives = [run for _, run in runs_of(arguments, project, stats)]
+    alternatives = [*runs_of(arguments, project, stats)]
     runs = [run for run in alternatives if (entry := run.launch.alternative) is None or entry["number"] == 1]
     if stats.unsearched:
         warn(f"{stats.unsearched:,} files of the project searched for runs that read {paths[0]}, not the others")
@@ -71,7 +71,7 @@ def one_run(arguments: Namespace, project: Configuration, complete: bool) -> Che
         if len(project.runs) == 1:
             arguments.paths = project.runs[0].files
         else:
-            places = dict.fromkeys(run.written_at for _, run in runs_of(arguments, project, ScanStats()))
+            places = dict.fromkeys(run.written_at for run in runs_of(arguments, project, ScanStats()))
             if len(places) != 1:
                 which = f"PATH is missing; the runs here are {first_few(places)}" if places else "PATH is missing, and there is no run here"
                 raise UsageError(f"{which}: pass the files of one run, or --args")
@@ -110,28 +110,24 @@ def warn_of_alternatives(path: str, run: CheckedRun, count: int) -> bool:
 # ---- all runs of a command line
 
 
-def runs_of(
-    arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None
-) -> Iterator[tuple[int, CheckedRun]]:
-    """(position, run) for the runs that the paths of a command line mean: the declared runs when no path is given, else the runs of the
-    project that read a named file, and those of the files in a folder. `texts` are other contents of their files.
+def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None) -> Iterator[CheckedRun]:
+    """The runs that the paths of a command line mean: the declared runs when no path is given, else the runs of the project that read a
+    named file, and those of the files in a folder. `texts` are other contents of their files.
     """
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
-        for index, declared in enumerate(project.runs):
-            for found in declared_runs(declared, arguments, project, stats, folders, texts):
-                yield index, found
+        for declared in project.runs:
+            yield from declared_runs(declared, arguments, project, stats, folders, texts)
         return
     discovery, paths = discovery_of(arguments, project, stats, texts)
     if arguments.run:
-        yield from ((0, run) for run in discovery.together(paths))
+        yield from discovery.together(paths)
         return
     held, numbered = held_by_declared_runs(discovery, discovery.numbered(paths), arguments, project, texts)
-    for position, runs, counts in held:
+    for _, runs, counts in held:
         stats.add(counts)
-        for run in runs:
-            yield position, run
-    yield from discovery.runs_of(numbered)
+        yield from runs
+    yield from (run for _, run in discovery.runs_of(numbered))
 
 
 def held_by_declared_runs(
@@ -292,7 +288,6 @@ def outcomes(arguments: Namespace, project: Configuration, stats: ScanStats, hol
 def blocks_with_progress(
     work: Callable[[list[Task]], PartialOutcomes], tasks: list[Task], jobs: int | None, thing: str
 ) -> list[PartialOutcomes]:
-    """Process blocks of the tasks, with a progress line on a terminal."""
     if len(tasks) <= 1:
         return [work(tasks)]
     from cfglint.cli.progress import Progress

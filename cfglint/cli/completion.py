@@ -23,7 +23,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the script."""
     from cfglint.rules.catalogue import every_rule
 
     codes = " ".join(text for rule in every_rule() for text in (rule.code, rule.name))
@@ -32,7 +31,6 @@ def run(arguments: Namespace) -> int:
 
 
 def parsers() -> dict[str, Parser]:
-    """The parser of every command, with its options."""
     found: dict[str, Parser] = {}
     for name in COMMANDS:
         found[name] = Parser(f"cfglint {name}", COMMANDS[name])
@@ -130,8 +128,6 @@ fi
 
 
 def zsh(commands: dict[str, Parser], codes: str) -> str:
-    """The script for zsh."""
-
     def value(option: CommandOption) -> str:
         return f":{option.metavar.translate(IN_SPECIFICATION)}:{completed(option, '_cfglint_codes', '(%s)', '_files', ' ')}"
 
@@ -150,8 +146,6 @@ def zsh(commands: dict[str, Parser], codes: str) -> str:
 
 
 def fish(commands: dict[str, Parser], codes: str) -> str:
-    """The script for fish."""
-
     def quoted(text: str) -> str:
         return f"'{text.translate(IN_FISH_QUOTES)}'"
 

@@ -30,7 +30,6 @@ def warn(text: str) -> None:
 
 
 def warn_of(texts: Iterable[str]) -> None:
-    """Print several messages, one line each."""
     for text in texts:
         warn(text)
 

@@ -43,7 +43,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def add_comparison_options(parser: Parser) -> None:
-    """Add the options for two states of a run."""
     parser.add_argument("--to", nargs="+", metavar="PATH", default=[], help="the new files, where a run has several")
     add_run_options(parser)
     add_finding_options(parser)
@@ -51,7 +50,6 @@ def add_comparison_options(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compare the states that the paths name; return the exit status."""
     stats = ScanStats()
     try:
         reports(arguments)

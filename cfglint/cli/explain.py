@@ -13,8 +13,8 @@ from cfglint.cli.output import add_report_options, below_places, name_readers, r
 from cfglint.explanation.summary import RunSummary, table
 from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
-from cfglint.report.brief import as_brief
 from cfglint.report.json import dumps
+from cfglint.report.summary import as_brief
 from cfglint.run.paths import MissingSectionError, UnknownKindError
 
 OWN_COUNT = "what it takes from a checkpoint is not known; a training loop of its own counts the steps itself"

@@ -90,11 +90,6 @@ class Work(Record):
         """Whether the target cannot be reached."""
         return self.retarget is not None and not self.retarget.feasible
 
-    @property
-    def needs(self) -> bool:
-        """Whether a value has to be set outside these files for the target to be reached."""
-        return self.retarget is not None and bool(self.retarget.needs)
-
 
 def run(arguments: Namespace) -> int:
     """Fix, write, report; the exit status tells whether everything requested is done."""
@@ -103,7 +98,7 @@ def run(arguments: Namespace) -> int:
     try:
         project = load_configuration(arguments)
         selection = selection_of(arguments, project)
-        runs = [each for _, each in counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
+        runs = [*counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
         if target_gpus or arguments.global_batch:
             works = hit_target(runs, arguments, project, target_gpus)
         else:
@@ -178,7 +173,7 @@ def hit_target(runs: list[CheckedRun], arguments: Namespace, project: Configurat
     def recheck(texts: dict[str, str]) -> list[CheckedRun]:
         arguments.gpus = gpus
         try:
-            return [each for _, each in runs_of(arguments, project, ScanStats(), texts)]
+            return [*runs_of(arguments, project, ScanStats(), texts)]
         finally:
             arguments.gpus = None
 
@@ -189,7 +184,7 @@ def hit_target(runs: list[CheckedRun], arguments: Namespace, project: Configurat
     def read_by(paths: Collection[str], texts: dict[str, str]) -> list[CheckedRun]:
         """The further runs of the project that read some files, with new contents, as `check` finds them without options."""
         plain.paths = [*paths]
-        return [each for _, each in runs_of(plain, project, ScanStats(), texts) if os.path.normpath(each.written_at) not in known]
+        return [run for run in runs_of(plain, project, ScanStats(), texts) if os.path.normpath(run.written_at) not in known]
 
     decides_how_files_are_read = arguments.kind or arguments.section or arguments.args or STANDARD_INPUT in arguments.paths
     works = [Work(each) for each in runs]
@@ -250,7 +245,6 @@ class FixScope:
                 diagnostic.fix = None
 
     def holds(self, path: str) -> bool:
-        """Whether a file is named, or is in a named folder."""
         path = resolved(path)
         return any(path == each or is_inside(path, each) for each in self.named)
 

@@ -10,7 +10,6 @@ INDENT = 28  # columns before the explanation of an option
 
 
 def help_text(usage: str, description: str, options: list[Option], examples: list[tuple[str, str]]) -> str:
-    """The output of `--help`, folded to the width of the terminal."""
     width = help_width()
     lines = [*folded(f"usage: {usage}", width, "    "), "", *folded(description, width), ""]
     for topic, _, form, text in options:
@@ -27,14 +26,12 @@ def help_text(usage: str, description: str, options: list[Option], examples: lis
 
 
 def help_width() -> int:
-    """The columns of a help text."""
     from cfglint.cli.console import columns
 
     return min(columns() or WIDTH, WIDTH)
 
 
 def folded(text: str, width: int, indent: str = "") -> list[str]:
-    """The lines of a sentence; later lines are indented."""
     from textwrap import wrap
 
     return wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

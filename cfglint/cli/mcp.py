@@ -7,12 +7,10 @@ from cfglint.cli.console import fail
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the example of `mcp`: it has no options."""
     parser.add_example("cfglint mcp", "started by a client; see docs/integrations.md")
 
 
 def run(arguments: Namespace) -> int:
-    """Serve one client until it ends the session."""
     try:
         from cfglint.server.tool_server import serve
     except ImportError as error:

@@ -34,7 +34,6 @@ INSTEAD = ({"micro_batch", "max_micro_batch"}, {"epochs", "steps", "tokens"}, {"
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the options of `new`; all but the last ones are facts of the job."""
     add = parser.add_argument
     add_rare = partial(parser.add_argument, topic=JOB)
     add("kind", nargs="?", choices=(*kinds(), RUN), metavar="KIND", help=f"{', '.join(kinds())}; or run, a consistent set of files")
@@ -221,7 +220,6 @@ def doubts_about(generated: Generated, job: JobSpec, folder: str) -> list[str]:
 
 
 def run_of(generated: Generated, facts: LaunchFacts, folder: str = "") -> CheckedRun:
-    """The run that generated files are together."""
     texts = {path_in(folder, file.name): file.text for file in generated.files}
     return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
 

@@ -43,8 +43,6 @@ def add_run_options(parser: Parser) -> None:
 
 
 def add_fact_options(parser: Parser) -> None:
-    """Add the options for the facts of a launch: GPUs, versions, samples, overrides."""
-
     def add(name: str, text: str, **details: object) -> None:
         parser.add_argument(name, help=text, topic=RUN, **details)
 
@@ -219,7 +217,6 @@ def working_directory() -> str:
 
 
 def targets(arguments: Namespace) -> dict[str, str]:
-    """Parse `--target NAME==VERSION` into a mapping."""
     target = {}
     for text in arguments.target:
         if text == INSTALLED:
@@ -237,7 +234,6 @@ def targets(arguments: Namespace) -> dict[str, str]:
 
 
 def environment(pairs: list[str]) -> tuple[tuple[str, str], ...]:
-    """Parse `--env NAME=VALUE` into pairs."""
     found: list[tuple[str, str]] = []
     for text in pairs:
         name, mark, value = text.partition("=")
@@ -331,7 +327,6 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
 
 
 def on_card(facts: LaunchFacts, arguments: Namespace) -> LaunchFacts:
-    """The facts with the card and the memory that flags name."""
     if arguments.gpu and "," in arguments.gpu:
         raise UsageError(f"--gpu {arguments.gpu}: several cards are compared by `cfglint plan`; pass one")
     return facts.on_card(arguments.gpu, arguments.gpu_memory)

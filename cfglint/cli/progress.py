@@ -38,7 +38,6 @@ class Progress:
         self.write(f"{CLEAR}cfglint: {count} {thing}")
 
     def end(self) -> None:
-        """Erase the line."""
         if self.drawn:
             self.write(CLEAR)
 

@@ -28,8 +28,6 @@ class Stopped(UsageError):
 
 
 class Asked(Record):
-    """The answers of the user."""
-
     kind: str
     framework: str
     facts: Answers
@@ -46,7 +44,6 @@ class Dialogue(Record):
     place: int = 0  # index of the next question
 
     def show(self, text: str) -> None:
-        """Print a message, once."""
         if self.place == len(self.answers):
             print(text)
 
@@ -102,7 +99,6 @@ def ask(kind: str | None, framework: str, gpus: int | None = None) -> Asked:
 
 
 def interview(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -> Asked:
-    """Ask all questions, in order."""
     if kind is None:
         for name in kinds():
             dialogue.show(f"  {name:<14}{generator_of(name).makes}")

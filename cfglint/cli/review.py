@@ -56,7 +56,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Compare two states and report; return the exit status."""
     names = OF_BRANCH if arguments.paths else OF_PATHS
     unfit = next((name for name in names if getattr(arguments, name)), None)
     if unfit is not None:

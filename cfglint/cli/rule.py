@@ -20,7 +20,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the page, or the list of all rules."""
     rules = every_rule()
     if arguments.code is None:
         print(manual.book(rules) if arguments.format == "markdown" else manual.listing(rules, arguments.format, columns()), end="")

@@ -43,7 +43,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """List or declare the runs; 2 when a path cannot be read."""
     return print_runs(arguments, declared if arguments.declare else as_json if arguments.format == "json" else as_text)
 
 

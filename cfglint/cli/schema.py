@@ -25,7 +25,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Print the schema as stored or as draft-07, or the kinds that have one."""
     if arguments.catalog:  # in the format of https://www.schemastore.org: editors select by file name
         entries = []
         for kind in (framework(name) for name in kinds()):

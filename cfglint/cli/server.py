@@ -10,7 +10,6 @@ from cfglint.project.settings_file import Configuration, ConfigurationError, Dec
 
 
 def add_arguments(parser: Parser) -> None:
-    """Add the options of `server`: facts of every launch."""
     add_fact_options(parser)
     parser.add_argument("--stdio", action="store_true", help="always the case; accepted")
     parser.hide_all_but("--gpus", "--target", "--config")
@@ -18,7 +17,6 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Serve one editor until it ends the session."""
     arguments.kind = None
 
     def facts(project: Configuration, declared: DeclaredRun | None) -> LaunchFacts:

@@ -20,7 +20,7 @@ def files_shown(arguments: Namespace, project: Configuration, stats: ScanStats) 
     """A line for every file: `PATH: KIND, in the run of FILE`, or `PATH: skipped (WHY)`."""
     members: Members = {}
     if arguments.run or (not arguments.paths and project.runs):
-        for _, run in runs_of(arguments, project, stats):
+        for run in runs_of(arguments, project, stats):
             add_members(members, run)
         skipped = dict.fromkeys(stats.unknown_kind, "kind unknown; declare it with `kind`")
         skipped.update(dict.fromkeys(stats.unreadable, "cannot be opened"))
@@ -80,7 +80,6 @@ def walk(members: Members, arguments: Namespace, project: Configuration, stats: 
 
 
 def add_members(members: Members, run: CheckedRun) -> None:
-    """Add the files of a run with their kinds and the first file of the run."""
     entry = run.launch.alternative
     alternative = f" (alternative {entry['number']} of {entry['of']}, built at {entry['built_at']})" if entry is not None else ""
     for document, kind in zip(run.documents, run.kinds, strict=True):
@@ -103,7 +102,6 @@ def settings_shown(arguments: Namespace, project: Configuration) -> list[str]:
 
 
 def written(value: object) -> str:
-    """The value of a setting as it is printed."""
     if isinstance(value, dict):
         return ", ".join(f"{key} = {written(each)}" for key, each in value.items()) or "(unset)"
     if isinstance(value, (list, tuple)):

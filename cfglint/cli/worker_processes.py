@@ -68,61 +68,45 @@ def useful_processes(seconds: float) -> int:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_in_processes(work: Work[Task, Result], blocks: list[list[Task]], processes: int, done: int, tell: Tell) -> list[Result]:
     """Process the blocks in several processes, each of which takes the next one when it is ready; `done` tasks were finished before."""
     total = done + sum(map(len, blocks))
-    waiting = Queue()
-    workers = [Worker(work, blocks, waiting) for _ in range(1, min(processes, len(blocks)))]
-    waiting.fill(len(blocks))
+    waiting, into = os.pipe()  # the numbers of the blocks that no process has taken yet: all of them read it
+    enlarge_buffer(into)  # so that this process need not wait until the others have taken some
+    workers = [Worker(work, blocks, waiting, into) for _ in range(1, min(processes, len(blocks)))]
+    with open(into, "wb") as pipe:  # now that all of them exist and may read
+        pipe.write(b"".join(number.to_bytes(NUMBER, "big") for number in range(len(blocks))))
     found: dict[int, Result] = {}
-    for number in waiting.taken():
+    for number in taken(waiting):
         found[number] = work(blocks[number])
         tell(min(total, done + (number + 1) * len(blocks[0])), total)
         for worker in workers:
             worker.listen()
-    waiting.close()
+    os.close(waiting)
     for worker in workers:
         found.update(worker.results())
     return [found[number] if number in found else work(block) for number, block in enumerate(blocks)]
 
 
-class Queue:
-    """The numbers of the blocks that no process has taken yet, in a pipe that all of them read."""
-
-    def __init__(self) -> None:
-        self.out, self.into = os.pipe()
-        enlarge_buffer(self.into)  # so that this process need not wait until the others have taken some
-
-    def fill(self, blocks: int) -> None:
-        """Let the processes take the numbers below this one; called once, when all of them exist and may read."""
-        with open(self.into, "wb") as pipe:
-            for number in range(blocks):
-                pipe.write(number.to_bytes(NUMBER, "big"))
-
-    def taken(self) -> Iterator[int]:
-        """Take one number after the other, until there are none left."""
-        while number := os.read(self.out, NUMBER):
-            yield int.from_bytes(number, "big")
-
-    def close(self) -> None:
-        """Take no more numbers."""
-        os.close(self.out)
+def taken(waiting: int) -> Iterator[int]:
+    """Take one number after the other, until there are none left."""
+    while number := os.read(waiting, NUMBER):
+        yield int.from_bytes(number, "big")
 
 
 class Worker:
     """A process that works on blocks, and the results received from it so far."""
 
-    def __init__(self, work: Work[Task, Result], blocks: list[list[Task]], waiting: Queue) -> None:
+    def __init__(self, work: Work[Task, Result], blocks: list[list[Task]], waiting: int, numbers: int) -> None:
         self.heard: list[bytes] = []
         self.pipe, into = os.pipe()
         self.child = os.fork()
         if not self.child:
             os.close(self.pipe)
-            os.close(waiting.into)  # else the numbers would never end
+            os.close(numbers)  # else they would never end
             work_loop(work, blocks, waiting, into)
         os.close(into)
         os.set_blocking(self.pipe, False)
@@ -153,14 +137,14 @@ class Worker:
         return found
 
 
-def work_loop(work: Work[Task, Result], blocks: list[list[Task]], waiting: Queue, into: int) -> NoReturn:
+def work_loop(work: Work[Task, Result], blocks: list[list[Task]], waiting: int, into: int) -> NoReturn:
     """Process blocks, send the results one by one, and end the process."""
     try:
         import pickle
 
         enlarge_buffer(into)
         with open(into, "wb") as pipe:
-            for number in waiting.taken():
+            for number in taken(waiting):
                 pickle.dump((number, work(blocks[number])), pipe, pickle.HIGHEST_PROTOCOL)
                 pipe.flush()
     except BaseException:  # the same error occurs again when the blocks are repeated in the main process
@@ -169,7 +153,6 @@ def work_loop(work: Work[Task, Result], blocks: list[list[Task]], waiting: Queue
 
 
 def enlarge_buffer(pipe: int) -> None:
-    """Enlarge the buffer of a pipe if the system allows it."""
     try:
         import fcntl
 

@@ -31,7 +31,6 @@ def spelled(value: object) -> str:
 
 
 def change_entry(changed: ValueChange) -> ValueChangeEntry:
-    """A changed value as plain values."""
     return {"file": changed.file, "key": changed.key, "before": changed.before, "after": changed.after}
 
 

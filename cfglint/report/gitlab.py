@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome
+from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Outcome
 from cfglint.findings.fingerprint import fingerprints
-from cfglint.report.details import details
+from cfglint.report.details import message_lines, open_findings
 from cfglint.report.escapes import shown
 from cfglint.report.json import encoded
 
@@ -18,24 +18,18 @@ SEVERITIES = {ERROR: "critical", WARNING: "minor", INFO: "info"}
 
 def render(outcomes: list[Outcome]) -> str:
     """A JSON list with an issue for each finding."""
-    found = [(diagnostic, outcome) for outcome in outcomes for diagnostic in outcome.open_findings]
+    found = open_findings(outcomes)
     issues = [
         {
-            "description": description(each, outcome),
-            "check_name": each.name,
+            "description": f"{diagnostic.code}: " + "\n".join(message_lines(diagnostic, outcome)),
+            "check_name": diagnostic.name,
             "fingerprint": fingerprint,
-            "severity": SEVERITIES[each.severity],
+            "severity": SEVERITIES[diagnostic.severity],
             "location": {
-                "path": shown(os.path.normpath(each.place.file).replace(os.sep, "/")),
-                "lines": {"begin": each.place.line, "end": each.place.end_line},
+                "path": shown(os.path.normpath(diagnostic.place.file).replace(os.sep, "/")),
+                "lines": {"begin": diagnostic.place.line, "end": diagnostic.place.end_line},
             },
         }
-        for (each, outcome), fingerprint in zip(found, fingerprints(diagnostic for diagnostic, _ in found), strict=True)
+        for (diagnostic, outcome), fingerprint in zip(found, fingerprints(diagnostic for diagnostic, _ in found), strict=True)
     ]
     return encoded(issues) + "\n"
-
-
-def description(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """The message, and the lines below it in the text report."""
-    lines = [f"{diagnostic.code}: {shown(diagnostic.message)}"]
-    return "\n".join([*lines, *(f"{label}: {shown(text)}" for label, text in details(diagnostic, outcome))])

@@ -5,7 +5,7 @@ only has other values there.
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Diagnostic, Outcome, rank
-from cfglint.report.details import NOTE, consequences, remedies
+from cfglint.report.details import NOTE, consequences, open_findings, remedies
 from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
@@ -25,12 +25,10 @@ class Group(Record):
 
     @property
     def first(self) -> Diagnostic:
-        """The finding that is shown."""
         return self.found[0]
 
     @property
     def across(self) -> bool:
-        """Whether the findings are in several runs."""
         return any(outcome is not self.outcomes[0] for outcome in self.outcomes)
 
     def elsewhere(self) -> list[tuple[str, str]]:
@@ -48,39 +46,27 @@ class Group(Record):
 def grouped(outcomes: Iterable[Outcome], *, causes: bool = False) -> list[Group]:
     """The findings that are not suppressed, as groups: errors first, then by number of places; `causes`: in a large report by cause."""
     found: dict[Key, Group] = {}
-    for outcome in outcomes:
-        for open_finding in outcome.open_findings:
-            group = found.setdefault(sameness(open_finding, outcome), Group())
-            group.found.append(open_finding)
-            group.outcomes.append(outcome)
-    if causes and len(found) > MANY:
-        found = by_cause(found)
-    return sorted(found.values(), key=lambda group: (-rank(group.first.severity), -len(group.found)))
-
-
-def by_cause(found: dict[Key, Group]) -> dict[Key, Group]:
-    """The groups, those put together that are of one rule about one key, whatever the values are."""
-    causes: dict[Key, list[Group]] = {}
-    for group in found.values():
-        causes.setdefault(cause(group.first), []).append(group)
-    return {key: joined(groups) for key, groups in causes.items() if groups[ALIKE - 1 :]} | {
-        key: group for key, group in found.items() if not causes[cause(group.first)][ALIKE - 1 :]
-    }
-
-
-def joined(groups: list[Group]) -> Group:
-    return Group(
-        [diagnostic for group in groups for diagnostic in group.found], [outcome for group in groups for outcome in group.outcomes], True
-    )
+    for finding, outcome in open_findings(outcomes):
+        words = tuple(text for _, text in finding.related)
+        sameness = finding.code, finding.severity, finding.message, words, *consequences(finding, outcome), *remedies(finding)
+        group = found.setdefault(sameness, Group())
+        group.found.append(finding)
+        group.outcomes.append(outcome)
+    groups = [*found.values()]
+    if causes and len(groups) > MANY:
+        of_cause: dict[Key, list[Group]] = {}
+        for group in groups:
+            of_cause.setdefault(cause(group.first), []).append(group)
+        joined = [
+            Group([finding for group in alike for finding in group.found], [outcome for group in alike for outcome in group.outcomes], True)
+            for alike in of_cause.values()
+            if len(alike) >= ALIKE
+        ]
+        groups = [*joined, *(group for group in groups if len(of_cause[cause(group.first)]) < ALIKE)]
+    return sorted(groups, key=lambda group: (-rank(group.first.severity), -len(group.found)))
 
 
 def cause(diagnostic: Diagnostic) -> Key:
     """The key of findings that have one cause: rule, severity, and the name of the key; the whole finding if it is about no key."""
     name = diagnostic.key.rpartition("/")[2]
     return diagnostic.code, diagnostic.severity, name or id(diagnostic)
-
-
-def sameness(diagnostic: Diagnostic, outcome: Outcome) -> Key:
-    """The key by which findings are grouped: their strings, but not their place."""
-    words = tuple(text for _, text in diagnostic.related)
-    return diagnostic.code, diagnostic.severity, diagnostic.message, words, *consequences(diagnostic, outcome), *remedies(diagnostic)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from math import isfinite
 
-from cfglint.findings.diagnostic import Diagnostic, Fix, Outcome, Place
+from cfglint.findings.diagnostic import Diagnostic, Outcome
 from cfglint.report.links import page_of
 from cfglint.source.annotations import Iterable, Iterator, Mapping
 from cfglint.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import FindingEntry, FixEntry, PlaceEntry
+    from cfglint.findings.entries import EditEntry, FindingEntry
 
 
 def render(outcomes: list[Outcome]) -> str:
@@ -58,13 +58,14 @@ def strict(value: object) -> object:
 
 
 def entry(diagnostic: Diagnostic) -> FindingEntry:
-    place = position(diagnostic.place)
+    """A finding as plain values; lines and columns from 1, in characters, `start` and `end` of edits offsets in the decoded content."""
+    place, fix = diagnostic.place, diagnostic.fix
     found: FindingEntry = {
-        "file": place["file"],
-        "line": place["line"],
-        "column": place["column"],
-        "end_line": place["end_line"],
-        "end_column": place["end_column"],
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
         "code": diagnostic.code,
         "name": diagnostic.name,
         "severity": diagnostic.severity,
@@ -75,10 +76,13 @@ def entry(diagnostic: Diagnostic) -> FindingEntry:
         "note": diagnostic.note,
         "help": diagnostic.help,
         "related": [
-            {"file": place.file, "line": place.line, "column": place.column, "message": message} for place, message in diagnostic.related
+            {"file": other.file, "line": other.line, "column": other.column, "message": message} for other, message in diagnostic.related
         ],
-        "fix": fix_entry(diagnostic.fix) if diagnostic.fix else None,
+        "fix": None,
     }
+    if fix:
+        edits: list[EditEntry] = [{"file": edit.file, "start": edit.start, "end": edit.end, "text": edit.text} for edit in fix.edits]
+        found["fix"] = {"title": fix.title, "safe": fix.safe, "edits": edits}
     if diagnostic.since:
         found["since"] = diagnostic.since
     if address := page_of(diagnostic):
@@ -86,23 +90,3 @@ def entry(diagnostic: Diagnostic) -> FindingEntry:
     if diagnostic.depends_on:
         found["depends_on"] = [{"kind": depend.kind, "what": depend.text} for depend in diagnostic.depends_on]
     return found
-
-
-def position(place: Place) -> PlaceEntry:
-    """File, line and column, from 1, in characters."""
-    return {
-        "file": place.file,
-        "line": place.line,
-        "column": place.column,
-        "end_line": place.end_line,
-        "end_column": place.end_column,
-    }
-
-
-def fix_entry(fix: Fix) -> FixEntry:
-    """Title, safety and edits of a fix; `start` and `end` are offsets in the decoded content."""
-    return {
-        "title": fix.title,
-        "safe": fix.safe,
-        "edits": [{"file": edit.file, "start": edit.start, "end": edit.end, "text": edit.text} for edit in fix.edits],
-    }

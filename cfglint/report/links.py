@@ -38,10 +38,6 @@ def home() -> tuple[str, str]:
         url, revision = str(origin["url"]), str(origin["vcs_info"]["commit_id"])
     except (OSError, ValueError, KeyError, TypeError):
         return "", ""
-    return (without_user(url).removesuffix(".git"), revision) if url.startswith("https://") else ("", "")
-
-
-def without_user(url: str) -> str:
-    """An address without user name and password."""
     host, slash, path = url.removeprefix("https://").partition("/")
-    return f"https://{host.rpartition('@')[2]}{slash}{path}"
+    address = f"https://{host.rpartition('@')[2]}{slash}{path}"  # without user name and password
+    return (address.removesuffix(".git"), revision) if url.startswith("https://") else ("", "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from cfglint.findings.rule import IGNORE_COMMENT, Rule
 from cfglint.frameworks import framework, kinds
 from cfglint.report.links import anchor, rule_uri
@@ -30,17 +32,12 @@ FAMILIES = {  # families of rules that belong to no single framework
 
 def families() -> dict[str, str]:
     """The prefixes of rule codes, with the title of their chapter."""
-    found = {**FAMILIES}
-    for kind in kinds():
-        found.update(framework(kind).rule_families)
-    return found
+    return {**FAMILIES, **{code: title for kind in kinds() for code, title in framework(kind).rule_families.items()}}
 
 
 def listing(rules: list[Rule], form: str = "text", most: int | None = None) -> str:
     """One line per rule, cut to a width in columns if one is given, or the same as JSON."""
     if form == "json":
-        import json
-
         return json.dumps([entry(rule) for rule in rules]) + "\n"
     width = max((len(rule.name) for rule in rules), default=0) + 2
     lines = (f"{rule.code}  {rule.severity:<8}{rule.name:<{width}}{summary(rule)}" for rule in rules)
@@ -64,7 +61,7 @@ def entry(rule: Rule) -> RuleEntry:
 
 def releases(rule: Rule) -> list[str]:
     """The releases that have the check, one line for each of its variants; empty if all modelled ones do."""
-    return [f"{package} {each}" + (f": {each.of}" if each.of else "") for package, each in releases_of(rule)]
+    return [f"{package} {span}" + (f": {span.of}" if span.of else "") for package, span in releases_of(rule)]
 
 
 def summary(rule: Rule) -> str:
@@ -75,64 +72,55 @@ def summary(rule: Rule) -> str:
 def page(rule: Rule, form: str = "text", width: int | None = None) -> str:
     """The manual page of a rule; its paragraphs are folded to a width in columns if one is given."""
     if form == "json":
-        import json
-
         return json.dumps(entry(rule)) + "\n"
     if form == "markdown":
         return markdown(rule, 1)
-    head = f"{rule.code} {rule.name} ({rule.severity})\n\n"
-    kinds = f"Files: {', '.join(rule.kinds)}\n" if rule.kinds else ""
-    stage = f"Fails at: {rule.fails_at}\n" if rule.fails_at else ""
-    held = "".join(f"Releases: {line}\n" for line in releases(rule))
     address = rule_uri(rule.code)
-    link = f"Page: {address}\n" if address else ""
-    text = rule.page if width is None else "\n\n".join(refolded(each, width) for each in rule.page.split("\n\n"))
-    parts = [head, text, "\n\n", kinds, stage, held, link, *(example(title, text) for title, text in examples(rule))]
-    if can_be_ignored(rule):
-        parts.append("\n" + (accepting(rule) if width is None else refolded(accepting(rule), width)) + "\n")
-    return "".join(parts)
-
-
-def can_be_ignored(rule: Rule) -> bool:
-    """Whether a comment suppresses a finding of the rule: not one about such comments, and not in a file that no parser reads."""
-    return rule.about != IGNORE_COMMENT and rule.fails_at != "load"
+    parts = [
+        f"{rule.code} {rule.name} ({rule.severity})\n\n",
+        "\n\n".join(refolded(paragraph, width) for paragraph in rule.page.split("\n\n")),
+        "\n\n",
+        f"Files: {', '.join(rule.kinds)}\n" if rule.kinds else "",
+        f"Fails at: {rule.fails_at}\n" if rule.fails_at else "",
+        *(f"Releases: {line}\n" for line in releases(rule)),
+        f"Page: {address}\n" if address else "",
+    ]
+    for title, text in examples(rule):
+        parts += [f"\n{title}:\n\n", *(f"    {line}\n" for line in text.splitlines())]
+    how = accepting(rule)
+    return "".join([*parts, f"\n{refolded(how, width)}\n" if how else ""])
 
 
 def accepting(rule: Rule) -> str:
-    """How to suppress one finding of a rule."""
+    """How to suppress one finding of a rule; empty where no comment does: of such comments, and in a file that no parser reads."""
+    if rule.about == IGNORE_COMMENT or rule.fails_at == "load":
+        return ""
     return (
         f"To accept one: `# cfglint: ignore[{rule.code}] REASON` at the end of its line, with `//` in JSON whose parser allows comments, "
         "else `per-file-ignores`."
     )
 
 
-def refolded(paragraph: str, width: int) -> str:
-    """A paragraph folded to a width; one with a line of a list, a table or code stays as it is."""
+def refolded(paragraph: str, width: int | None) -> str:
+    """A paragraph folded to a width, if one is given; one with a line of a list, a table or code stays as it is."""
     lines = paragraph.split("\n")
-    if any(line[:1] in (" ", "-", "|", "`") for line in lines[1:]) or max(map(len, lines)) <= width:
+    if width is None or any(line[:1] in (" ", "-", "|", "`") for line in lines[1:]) or max(map(len, lines)) <= width:
         return paragraph
     from textwrap import fill
 
     return fill(" ".join(lines), width, break_long_words=False, break_on_hyphens=False)
 
 
-def example(title: str, text: str) -> str:
-    """An example of a page, indented."""
-    return f"\n{title}:\n\n" + "".join(f"    {line}\n" for line in text.splitlines())
-
-
 def examples(rule: Rule) -> list[tuple[str, str]]:
     """(title, content) of a rule's examples; a run of several files gives one each."""
     shown: list[tuple[str, str]] = []
     for title, given in (("Fails", rule.bad), ("Passes", rule.good), ("After `cfglint fix`", rule.fixed or "")):
-        for name, text in given.items() if isinstance(given, dict) else [("", given)]:
-            if text:
-                shown.append((f"{title} {name}".strip() if name else title, text))
+        files = given if isinstance(given, dict) else {"": given}
+        shown += [(f"{title} {name}".strip(), text) for name, text in files.items() if text]
     return shown
 
 
 def markdown(rule: Rule, level: int = 2) -> str:
-    """A rule's page as Markdown."""
     facts: list[str] = [rule.severity, *rule.kinds]
     if rule.fails_at:
         facts.append(f"fails at {rule.fails_at}")
@@ -140,10 +128,9 @@ def markdown(rule: Rule, level: int = 2) -> str:
     held = releases(rule)
     if held:
         parts.append("Releases: " + "; ".join(held) + ".\n")
-    for title, text in examples(rule):
-        parts.append(f"{title}:\n\n```\n{text.rstrip()}\n```\n")
-    if level == 1 and can_be_ignored(rule):
-        parts.append(f"{accepting(rule)}\n")
+    parts += [f"{title}:\n\n```\n{text.rstrip()}\n```\n" for title, text in examples(rule)]
+    if level == 1 and (how := accepting(rule)):
+        parts.append(f"{how}\n")
     return "\n".join(parts)
 
 
@@ -168,7 +155,6 @@ COLUMNS = "| code | name | severity | what |\n|---|---|---|---|\n"
 
 
 def row(rule: Rule) -> str:
-    """The columns of a rule after its code."""
     return f"| {rule.name} | {rule.severity} | {summary(rule)} |\n"
 
 
@@ -182,7 +168,6 @@ def by_family(rules: list[Rule]) -> list[tuple[str, list[Rule]]]:
 
 
 def book(rules: list[Rule]) -> str:
-    """All pages by family, after a table."""
     table = COLUMNS + "".join(f"| [{rule.code}](#{anchor(rule.code)}) {row(rule)}" for rule in rules)
     parts = [HEAD.format("Printed by `cfglint rule --format markdown`."), table]
     for title, members in by_family(rules):

@@ -18,54 +18,49 @@ MOST_ROWS = 60
 LONGEST_NAME = 120  # characters of a file name
 SEVERITIES = (ERROR, WARNING, INFO)
 HEAD = "| run | GPUs | starts | global batch | total steps | errors | warnings | info |\n|---|--:|---|--:|--:|--:|--:|--:|\n"
+DETAILS_END = "\n\n</details>\n\n"
 TAIL = 200  # bytes reserved for the end of a shortened comment
 
 
 def render(outcomes: list[Outcome]) -> str:
     """The comment; findings beyond the size limit are only counted, the worst come first."""
-    order = sorted(outcomes, key=urgency)
+    order = sorted(outcomes, key=lambda outcome: [-number for number in counts(outcome.open_findings)])
     diagnostics = [diagnostic for outcome in outcomes for diagnostic in outcome.open_findings]
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
     parts = [f"{MARK}\n### cfglint: {severity_counts(diagnostics) or 'nothing found'} in {runs}\n\n"]
-    if outcomes:
-        parts.append(HEAD + "".join(row(outcome) for outcome in order[:MOST_ROWS]) + "\n")
-    parts.append(rows_left_out(len(order) - MOST_ROWS))
+    rows = []
+    for outcome in order[:MOST_ROWS]:
+        starts = {"accept": "yes", None: "unknown"}.get(outcome.verdict, f"**no** ({outcome.fails_at})")
+        gpus, batch, steps = (
+            "" if number is None else str(number)
+            for number in (outcome.gpus, outcome.resolved.get("global_batch"), outcome.resolved.get("total_steps"))
+        )
+        rows.append([code(", ".join(outcome.files)), gpus, starts, batch, steps, *map(str, counts(outcome.open_findings))])
+    parts.append(table(HEAD, rows, len(order) - MOST_ROWS))
+    # Below it the findings of several runs, then those of each run.
+    sections: dict[int, tuple[str, list[Group]]] = {0: ("In several runs", [])}
+    sections.update({id(outcome): (f"<code>{html(cut(', '.join(outcome.files)))}</code>", []) for outcome in order})
+    for group in grouped(outcomes):
+        sections[0 if group.across else id(group.outcomes[0])][1].append(group)
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
-    for title, groups in sections(outcomes, order):
-        text, shared = folded(title, groups, left)
-        left -= size(text)
-        left_out += sum(len(group.found) for group in groups[shared:])
-        parts.append(text)
+    for name, groups in sections.values():
+        if groups:
+            title = f"{name}: {severity_counts([diagnostic for group in groups for diagnostic in group.found])}"
+            text, shared = folded(title, ["".join(part for _, part in group_block(group)) for group in groups], left)
+            left -= size(text)
+            left_out += sum(len(group.found) for group in groups[shared:])
+            parts.append(text)
     if left_out:
         more = "1 more finding does" if left_out == 1 else f"{left_out} more findings do"
         parts.append(f"{more} not fit into a comment; `--format json` has them all.\n")
     return "".join(parts)
 
 
-def rows_left_out(count: int) -> str:
-    """A sentence on the runs that the table has no row for; empty if there is none."""
-    if count <= 0:
-        return ""
-    return f"{counted(count, 'more run')} {'is' if count == 1 else 'are'} not in the table.\n\n"
-
-
-def sections(outcomes: list[Outcome], order: list[Outcome]) -> list[tuple[str, list[Group]]]:
-    """(title, findings) of the sections below the table: findings of several runs, then those of each run in order."""
-    groups = grouped(outcomes)
-    common = [group for group in groups if group.across]
-    own: dict[int, list[Group]] = {}
-    for group in groups:
-        if not group.across:
-            own.setdefault(id(group.outcomes[0]), []).append(group)
-    shared = [("In several runs", common)] if common else []
-    runs = [(f"<code>{html(cut(', '.join(outcome.files)))}</code>", own[id(outcome)]) for outcome in order if id(outcome) in own]
-    return [*shared, *runs]
-
-
-def urgency(outcome: Outcome) -> tuple[int, ...]:
-    """The sort key of a run: most errors first, then most warnings, then most info."""
-    return tuple(-number for number in counts(outcome.open_findings))
+def table(head: str, rows: list[list[str]], left_out: int) -> str:
+    """A table of runs, and a sentence on those that it has no row for; empty without rows."""
+    text = head + "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n" if rows else ""
+    return text + (f"{counted(left_out, 'more run')} {'is' if left_out == 1 else 'are'} not in the table.\n\n" if left_out > 0 else "")
 
 
 def counts(found: list[Diagnostic]) -> list[int]:
@@ -77,19 +72,6 @@ def severity_counts(found: list[Diagnostic]) -> str:
     """`2 errors, 1 warning`; empty for no findings."""
     named = zip(counts(found), SEVERITIES, strict=True)
     return ", ".join(f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}" for number, severity in named if number)
-
-
-def row(outcome: Outcome) -> str:
-    """A run in the table."""
-    starts = {"accept": "yes", None: "unknown"}.get(outcome.verdict, f"**no** ({outcome.fails_at})")
-    numbers = [outcome.resolved.get("global_batch"), outcome.resolved.get("total_steps")]
-    cells = [code(", ".join(outcome.files)), known(outcome.gpus), starts, *map(known, numbers), *map(str, counts(outcome.open_findings))]
-    return f"| {' | '.join(cells)} |\n"
-
-
-def known(number: int | None) -> str:
-    """A number, or an empty string if it is unknown."""
-    return "" if number is None else str(number)
 
 
 def code(text: str) -> str:
@@ -105,23 +87,18 @@ def cut(text: str) -> str:
     return text if len(text) <= LONGEST_NAME else f"{text[:half]}...{text[-half:]}"
 
 
-def folded(name: str, groups: list[Group], room: int) -> tuple[str, int]:
-    """The findings below a title, which is HTML, and how many of the groups fit into a number of bytes."""
-    title = f"<details><summary>{name}: {severity_counts([diagnostic for each in groups for diagnostic in each.found])}</summary>\n\n"
-    room -= size(title) + size("\n\n</details>\n\n")
-    texts: list[str] = []
-    fence = 3
-    for group in groups:
-        text = "".join(part for _, part in group_block(group))
-        fence = max(fence, longest_ticks(text) + 1)
+def folded(title: str, texts: list[str], room: int) -> tuple[str, int]:
+    """Texts in a fenced block that is folded below a title, which is HTML, and how many of them fit into a number of bytes."""
+    head = f"<details><summary>{title}</summary>\n\n"
+    marks = "`" * max(3, longest_ticks("".join(texts)) + 1)
+    room -= size(head) + 2 * size(marks) + size("text\n") + size(DETAILS_END)
+    shared = 0
+    for text in texts:
         room -= size(text)
-        if room < 2 * fence:
+        if room < 0:
             break
-        texts.append(text)
-    if not texts:
-        return "", 0
-    marks = "`" * fence
-    return f"{title}{marks}text\n{''.join(texts)}{marks}\n\n</details>\n\n", len(texts)
+        shared += 1
+    return f"{head}{marks}text\n{''.join(texts[:shared])}{marks}{DETAILS_END}" if shared else "", shared
 
 
 def longest_ticks(text: str) -> int:

@@ -43,42 +43,35 @@ def render(form: str, plan_table: PlanTable, colour: bool = False, width: int | 
         return dumps(plan_table)
     rows = [row(plan) for plan in plan_table["plans"]]
     if form == "csv":
-        return as_csv(rows)
+        import csv
+        from io import StringIO
+
+        buffer = StringIO()
+        csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *rows])
+        return buffer.getvalue()
     if form == "markdown":
         return as_markdown(rows, plan_table)
-    used = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
-    drawn = as_text(rows, used, width or WIDTH, colour)
-    return drawn + "".join(f"{line}\n" for note in notes(plan_table, shown) for line in wrap(note, width or WIDTH) or [""])
+    text = as_text(rows, width or WIDTH, colour)
+    for note in notes(plan_table, shown):
+        indent = " " * (len(note) - len(note.lstrip()))
+        folder = textwrap.TextWrapper(width or WIDTH, indent, f"{indent}  ", break_on_hyphens=False)
+        text += "".join(f"{line}\n" for line in folder.wrap(note.lstrip()) or [""])
+    return text
 
 
 def row(plan: PlanEntry) -> list[str]:
-    """The cells of a plan; an unknown number is an empty cell."""
+    """The cells of a plan; an unknown number is an empty cell. Hours that were not measured have a mark."""
     chosen = plan["chosen"]
     split = (chosen["micro_batch"], chosen["accumulation"], chosen["data_parallel"]) if chosen else (None, None, None)
-    cells = [
-        label(plan),
-        plan["nodes"],
-        *split,
-        plan["global_batch"],
-        plan["steps_per_epoch"],
-        plan["total_steps"],
-        plan["tokens_per_step"],
-        memory(plan.get("memory")),
-    ]
-    return [*("" if cell is None else str(cell) for cell in cells), duration(plan), remark(plan)]
+    numbers = [plan["global_batch"], plan["steps_per_epoch"], plan["total_steps"], plan["tokens_per_step"]]
+    hours = "" if plan["hours"] is None else f"{'~' if plan['hours_from'] == 'scaled' else ''}{plan['hours']:.1f}"
+    cells = [label(plan), plan["nodes"], *split, *numbers, memory(plan.get("memory")), hours, remark(plan)]
+    return ["" if cell is None else str(cell) for cell in cells]
 
 
 def label(plan: PlanEntry) -> str:
-    """The GPUs, with the card if several are compared."""
     count = "" if plan["gpus"] is None else str(plan["gpus"])
     return f"{count} x {plan['gpu']}".removeprefix(" x ") if "gpu" in plan else count
-
-
-def duration(plan: PlanEntry) -> str:
-    """The hours, with a mark if they were not measured."""
-    if plan["hours"] is None:
-        return ""
-    return f"{'~' if plan['hours_from'] == 'scaled' else ''}{plan['hours']:.1f}"
 
 
 def memory(found: MemoryEntry | None) -> str | None:
@@ -114,87 +107,55 @@ def remark(plan: PlanEntry) -> str:
 
 
 def notes(plan_table: PlanTable, quoted: Callable[[str], str]) -> list[str]:
-    """The notes: other splits, the basis of the hours, the settings tuned for another batch and the published scaling rules for them.
+    """The notes: the batch as written, other splits, changes that make a plan fit, the basis of the hours, the settings tuned for another
+    batch and the published scaling rules for them.
 
     `quoted` escapes a place, which contains the name of a file.
     """
-    lines = [*as_written(plan_table), *other_splits(plan_table["plans"]), *remedies(plan_table["plans"])]
-    if plan_table["pace"]:
-        lines += ["", f"Hours: {plan_table['pace']}."]
-    if not plan_table["advice"]:
-        return lines
-    lines += [
-        "",
-        f"Tuned for a global batch of {plan_table['before']} and not changed. Common scaling rules suggest for {plan_table['after']}:",
-    ]
-    advised: dict[str, list[str]] = {}
-    for each in plan_table["advice"]:
-        where = f"{each['key']} {each['value']} ({quoted(each['place'])})"
-        advised.setdefault(where, []).append(f"{format_number(each['advised'])} ({each['rule'].partition(',')[0]})")
-    lines += [f"  {where}: {' or '.join(values)}" for where, values in advised.items()]
-    return [*lines, *(f"  {rule}" for rule in dict.fromkeys(each["rule"] for each in plan_table["advice"]) if "," in rule)]
-
-
-def as_written(plan_table: PlanTable) -> list[str]:
-    """The GPUs and the batch that a launch line gives, if all plans are for other GPUs."""
     gpus, batch = plan_table["gpus_before"], plan_table["before"]
-    if gpus is None or any(each["gpus"] == gpus for each in plan_table["plans"]):
-        return []
-    return ["", f"As written: {counted(gpus, 'GPU')}{f', global batch {batch}' if batch is not None else ''}."]
-
-
-def other_splits(plans: list[PlanEntry]) -> list[str]:
-    """The splits that work in addition to the chosen ones."""
     lines: list[str] = []
-    for plan in plans:
+    if gpus is not None and all(plan["gpus"] != gpus for plan in plan_table["plans"]):
+        lines += ["", f"As written: {counted(gpus, 'GPU')}{f', global batch {batch}' if batch is not None else ''}."]
+    splits: list[str] = []
+    changes: list[str] = []
+    for plan in plan_table["plans"]:
+        used = plan.get("memory")
         taken = plan["chosen"]["micro_batch"] if plan["chosen"] else None
-        others = [split for split in plan["options"] if split["micro_batch"] != taken]
+        others = [f"{split['micro_batch']} x {split['accumulation']}" for split in plan["options"] if split["micro_batch"] != taken]
         if others:
-            listed = [f"{split['micro_batch']} x {split['accumulation']}" for split in others[:MOST_SPLITS]]
             more = ", ..." if len(others) > MOST_SPLITS else ""
-            lines.append(f"  {label(plan)}: {', '.join(listed)}{more}{largest(plan.get('memory'))}")
-    return ["", "Other splits that work (GPUs: micro batch x accumulation):", *lines] if lines else []
+            surely = used["largest_micro_batch"]["surely"] if used is not None else None
+            if used is not None and surely is not None:
+                from cfglint.batch.memory.estimate import largest_in_words
 
-
-def remedies(plans: list[PlanEntry]) -> list[str]:
-    """The changes that together make a plan fit into memory that does not surely fit."""
-    lines: list[str] = []
-    for plan in plans:
-        found = plan.get("memory")
-        if found is not None and found["would_fit"] is not None:
-            changes = found["would_fit"]
-            lines.append(f"  {label(plan)}: {' + '.join(changes['changes'])} ({changes['peak_gib']:.1f} GiB)")
-    return ["", "Changes that make it fit (GPUs: changes):", *lines] if lines else []
-
-
-def largest(found: MemoryEntry | None) -> str:
-    """The largest micro batch for the card, in parentheses; empty if it is unknown."""
-    if found is None:
-        return ""
-    surely, possibly = found["largest_micro_batch"]["surely"], found["largest_micro_batch"]["possibly"]
-    if surely is None:
-        return ""
-    from cfglint.batch.memory.estimate import largest_in_words
-
-    return f" ({largest_in_words(surely, possibly, found['class'])})"
+                more += f" ({largest_in_words(surely, used['largest_micro_batch']['possibly'], used['class'])})"
+            splits.append(f"  {label(plan)}: {', '.join(others[:MOST_SPLITS])}{more}")
+        if used is not None and used["would_fit"] is not None:
+            changes.append(f"  {label(plan)}: {' + '.join(used['would_fit']['changes'])} ({used['would_fit']['peak_gib']:.1f} GiB)")
+    lines += ["", "Other splits that work (GPUs: micro batch x accumulation):", *splits] if splits else []
+    lines += ["", "Changes that make it fit (GPUs: changes):", *changes] if changes else []
+    lines += ["", f"Hours: {plan_table['pace']}."] if plan_table["pace"] else []
+    advised: dict[str, list[str]] = {}
+    for advice in plan_table["advice"]:
+        where = f"{advice['key']} {advice['value']} ({quoted(advice['place'])})"
+        advised.setdefault(where, []).append(f"{format_number(advice['advised'])} ({advice['rule'].partition(',')[0]})")
+    if advised:
+        suggest = f"Tuned for a global batch of {batch} and not changed. Common scaling rules suggest for {plan_table['after']}:"
+        lines += ["", suggest, *(f"  {where}: {' or '.join(values)}" for where, values in advised.items())]
+        lines += [f"  {rule}" for rule in dict.fromkeys(advice["rule"] for advice in plan_table["advice"]) if "," in rule]
+    return lines
 
 
 def format_number(value: float) -> str:
-    """A number with four digits; an integer with all its digits."""
     return str(int(value)) if float(value).is_integer() else f"{value:.4g}"
 
 
-def wrap(line: str, width: int) -> list[str]:
-    indent = " " * (len(line) - len(line.lstrip()))
-    return textwrap.wrap(line.lstrip(), width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
-
-
-def as_text(rows: list[list[str]], used: list[int], width: int, colour: bool) -> str:
+def as_text(rows: list[list[str]], width: int, colour: bool) -> str:
     """Columns aligned by spaces, the notes folded within their column, or below their line where that would be too narrow.
 
     In colour the head is bold, and GPU counts without a plan are dim.
     """
-    *numbers, note = used
+    *numbers, note = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
     heads = [[HEADS[COLUMNS[index]][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
     widths = [max(len(line[place]) for line in (*heads, *cells)) for place in range(len(numbers))]
@@ -207,23 +168,13 @@ def as_text(rows: list[list[str]], used: list[int], width: int, colour: bool) ->
         first = folded.pop(0) if beside and folded else ""
         style = "" if line[CHOSEN] else "dim"
         drawn.append((style, f"{aligned(row_cells, widths)}  {first}"))
-        drawn += [(style, " " * indent + each) for each in folded]
+        drawn += [(style, " " * indent + text) for text in folded]
     return "".join(f"{painted(style, line.rstrip()) if colour else line.rstrip()}\n" for style, line in drawn)
 
 
 def aligned(cells: list[str], widths: list[int]) -> str:
     """The cells of one line, right-aligned."""
     return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
-
-
-def as_csv(rows: list[list[str]]) -> str:
-    """Comma-separated values with a header."""
-    import csv
-    from io import StringIO
-
-    buffer = StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows([COLUMNS, *rows])
-    return buffer.getvalue()
 
 
 def as_markdown(rows: list[list[str]], plan_table: PlanTable) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING, Diagnostic, Fix, Outcome, Place
+from cfglint.findings.diagnostic import ERROR, INFO, INTERNAL, WARNING, Diagnostic, Outcome, Place
 from cfglint.findings.fingerprint import fingerprints
 from cfglint.findings.rule import Rule
 from cfglint.report import manual
@@ -27,56 +27,46 @@ SUPPRESSIONS = {"comment": "inSource"}  # all other suppressions are outside the
 
 def render(outcomes: list[Outcome]) -> str:
     """One SARIF run with every finding; suppressed findings are marked as such."""
-    every = [(diagnostic, outcome) for outcome in outcomes for diagnostic in outcome.diagnostics]
-    bugs = [diagnostic for diagnostic, _ in every if diagnostic.code == INTERNAL]
-    found = [(diagnostic, outcome) for diagnostic, outcome in every if diagnostic.code != INTERNAL]
-    rules = fired({diagnostic.code for diagnostic, _ in found})
-    index = {rule.code: position for position, rule in enumerate(rules)}
+    pairs = [(diagnostic, outcome) for outcome in outcomes for diagnostic in outcome.diagnostics]
+    found = [(diagnostic, outcome) for diagnostic, outcome in pairs if diagnostic.code != INTERNAL]
+    notifications = [
+        {"level": "error", "message": {"text": plain(shown(diagnostic.message))}, "descriptor": {"id": diagnostic.code}}
+        for diagnostic, _ in pairs
+        if diagnostic.code == INTERNAL
+    ]
+    addresses = {diagnostic.code: page_of(diagnostic) for diagnostic, _ in found}
+    rules: list[ConfigTable] = []
+    if found:
+        from cfglint.rules.catalogue import every_rule
+
+        rules = [descriptor(rule, addresses[rule.code]) for rule in every_rule() if rule.code in addresses]
+    home_address = home()[0]
+    driver = {
+        "name": "cfglint",
+        "version": __version__,
+        "semanticVersion": __version__,
+        **({"informationUri": home_address} if home_address else {}),
+        "rules": rules,
+    }
+    index = {rule["id"]: position for position, rule in enumerate(rules)}
+    prints = fingerprints(diagnostic for diagnostic, _ in found)
     run = {
-        "tool": {"driver": driver(rules, {diagnostic.code: page_of(diagnostic) for diagnostic, _ in found})},
+        "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which cfglint was started."}}},
-        "invocations": [{"executionSuccessful": not bugs, "toolExecutionNotifications": [notification(bug) for bug in bugs]}],
-        "results": [
-            result(*pair, print_, index) for pair, print_ in zip(found, fingerprints(diagnostic for diagnostic, _ in found), strict=True)
-        ],
+        "invocations": [{"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}],
+        "results": [result(*pair, print_, index) for pair, print_ in zip(found, prints, strict=True)],
     }
     return encoded({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}) + "\n"
 
 
-def fired(codes: set[str]) -> list[Rule]:
-    """The rules with these codes."""
-    if not codes:
-        return []
-    from cfglint.rules.catalogue import every_rule
-
-    return [rule for rule in every_rule() if rule.code in codes]
-
-
-def driver(rules: list[Rule], addresses: dict[str, str]) -> ConfigTable:
-    """The tool with the rules of its findings."""
-    return {
-        "name": "cfglint",
-        "version": __version__,
-        "semanticVersion": __version__,
-        **given("informationUri", home()[0]),
-        "rules": [descriptor(rule, addresses[rule.code]) for rule in rules],
-    }
-
-
-def given(name: str, address: str) -> dict[str, str]:
-    """A property with an address; empty without an address."""
-    return {name: address} if address else {}
-
-
 def descriptor(rule: Rule, address: str) -> ConfigTable:
-    """A rule with its manual page."""
     return {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": manual.summary(rule)},
         "fullDescription": {"text": rule.page},
-        **given("helpUri", address),
+        **({"helpUri": address} if address else {}),
         "help": {"text": manual.page(rule), "markdown": manual.markdown(rule)},
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": [*rule.kinds, "configuration"]},
@@ -84,11 +74,13 @@ def descriptor(rule: Rule, address: str) -> ConfigTable:
 
 
 def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: dict[str, int]) -> ConfigTable:
-    """The result object of a finding."""
+    """The result object of a finding: its message with notes and help; other places and fixes have fields of their own."""
+    lines = [*consequences(diagnostic, outcome), *([(HELP, diagnostic.help)] if diagnostic.help else [])]
+    text = "\n".join([plain(shown(diagnostic.message)), *(f"{label}: {plain(shown(line))}" for label, line in lines)])
     entry: ConfigTable = {
         "ruleId": diagnostic.code,
         "level": LEVELS[diagnostic.severity],
-        "message": {"text": text(diagnostic, outcome)},
+        "message": {"text": text},
         "locations": [{"physicalLocation": physical(diagnostic.place)}],
         "partialFingerprints": {FINGERPRINT: fingerprint},
     }
@@ -102,18 +94,17 @@ def result(diagnostic: Diagnostic, outcome: Outcome, fingerprint: str, index: di
             for number, (place, message) in enumerate(diagnostic.related, 1)
         ]
     if diagnostic.fix and diagnostic.fix.edits:
-        entry["fixes"] = [replacement(diagnostic.fix)]
+        changes: dict[str, list[ConfigTable]] = {}
+        for edit in diagnostic.fix.edits:
+            deleted = {"charOffset": edit.start, "charLength": edit.end - edit.start}
+            changes.setdefault(edit.file, []).append({"deletedRegion": deleted, "insertedContent": {"text": edit.text}})
+        artifacts = [{"artifactLocation": artifact(file), "replacements": replaced} for file, replaced in changes.items()]
+        entry["fixes"] = [{"description": {"text": plain(shown(diagnostic.fix.title))}, "artifactChanges": artifacts}]
     if diagnostic.suppressed:
         entry["suppressions"] = [
             {"kind": SUPPRESSIONS.get(diagnostic.suppressed, "external"), "justification": f"suppressed by {diagnostic.suppressed}"}
         ]
     return entry
-
-
-def text(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """The message with its notes and help; other places and fixes have fields of their own."""
-    lines = [*consequences(diagnostic, outcome), *([(HELP, diagnostic.help)] if diagnostic.help else [])]
-    return "\n".join([plain(shown(diagnostic.message)), *(f"{label}: {plain(shown(line))}" for label, line in lines)])
 
 
 def plain(message: str) -> str:
@@ -124,7 +115,6 @@ def plain(message: str) -> str:
 
 
 def physical(place: Place) -> ConfigTable:
-    """A place as file and region, columns from 1 in code points."""
     region: ConfigTable = {
         "startLine": place.line,
         "startColumn": place.column,
@@ -146,19 +136,3 @@ def artifact(file: str) -> dict[str, str]:
     except UnicodeEncodeError:  # an impossible file name, which standard input may have
         path = quote(shown(name))
     return {"uri": f"file://{path}"} if os.path.isabs(file) else {"uri": path, "uriBaseId": ROOT}
-
-
-def replacement(fix: Fix) -> ConfigTable:
-    changes: dict[str, list[ConfigTable]] = {}
-    for edit in fix.edits:
-        deleted = {"charOffset": edit.start, "charLength": edit.end - edit.start}
-        changes.setdefault(edit.file, []).append({"deletedRegion": deleted, "insertedContent": {"text": edit.text}})
-    return {
-        "description": {"text": plain(shown(fix.title))},
-        "artifactChanges": [{"artifactLocation": artifact(file), "replacements": listed} for file, listed in changes.items()],
-    }
-
-
-def notification(diagnostic: Diagnostic) -> ConfigTable:
-    """The notification for a bug in cfglint."""
-    return {"level": "error", "message": {"text": plain(shown(diagnostic.message))}, "descriptor": {"id": diagnostic.code}}

@@ -5,23 +5,22 @@ from __future__ import annotations
 import os
 import textwrap
 
-from cfglint.evaluate import Choice
+from cfglint.evaluate import Choice, Unknown, because
 from cfglint.explanation.failures import Failure
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
 from cfglint.explanation.summary import RunSummary, origin, value_or_auto
 from cfglint.findings.diagnostic import ERROR, WARNING
-from cfglint.findings.setting import Setting
+from cfglint.findings.setting import DEFAULT, NOT_KNOWN, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
+from cfglint.report.json import dumps
 from cfglint.rewrite.layout import layout_on
-from cfglint.run.checked import CheckedRun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import BannerEntry, FailureEntry
-    from cfglint.frameworks.memory.estimate import RunMemory
 
 Paragraph = tuple[str, str, str]  # (start, text, indent of the lines after the first)
 
@@ -47,20 +46,21 @@ LOG_LABELS = (
 
 def as_text(account: RunSummary, width: int | None = None) -> str:
     """The summary of a run, folded to a width in columns (80 by default)."""
-    return folded(lines(account), width)
-
-
-def lines(account: RunSummary) -> list[Paragraph]:
     run = account.run
-    names = short_names([document.path for document in run.documents])
-    lines = [*verdict(account), *of_what(run), *on_asked_gpus(account)]
+    paths = [document.path for document in run.documents]
+    names = {path: os.path.basename(path) for path in paths}
+    if len(set(names.values())) < len(names):
+        names = {}
+    targets = ", ".join(f"{package} {version} ({run.target_from[package]})" for package, version in run.target.items())
+    of_what = f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}"
+    lines = [*verdict(account), *paragraph("", ", ".join(paths)), *paragraph("", of_what), *on_asked_gpus(account)]
     for group in GROUPS:
         items = [item for item in account.items if item.group == group]
         if items and group != FILLED:
             lines += [BLANK, (group, "", ""), *(line for item in items for line in row(item, names))]
-    filled = [item for item in account.items if item.group == FILLED]
+    filled = ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in account.items if item.group == FILLED)
     if filled:
-        lines += [BLANK, *paragraph('"auto" filled in: ', ", ".join(f"{item.label} {spelled(item.setting.value)}" for item in filled))]
+        lines += [BLANK, *paragraph('"auto" filled in: ', filled)]
     needs = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
     if needs:
         labels = ", ".join(item.label for item in account.unknown)
@@ -73,29 +73,15 @@ def lines(account: RunSummary) -> list[Paragraph]:
         lines += [BLANK, *paragraph("GPU memory: ", f"pass {' and '.join(account.memory_flags)} to see whether it fits.")]
     if account.assumed:
         lines += [BLANK, *paragraph("Assumed: ", "; ".join(account.assumed) + ".")]
-    return lines
-
-
-def of_what(run: CheckedRun) -> list[Paragraph]:
-    """The files of the run, framework and versions."""
-    sources = run.target_from
-    targets = ", ".join(f"{package} {version} ({sources[package]})" for package, version in run.target.items())
-    files = paragraph("", ", ".join(document.path for document in run.documents))
-    return [*files, *paragraph("", f"{framework(run.kinds[0]).title_of(run.documents[0])}{f': {targets}' if targets else ''}")]
+    return folded(lines, width)
 
 
 def on_asked_gpus(account: RunSummary) -> list[Paragraph]:
-    """The answer for the GPUs that are asked about, where the launch sets another number."""
-    run = account.run
-    if account.what_if is not None:
-        return paragraph("", on_other_gpus(run, account.what_if))
-    if account.refused_gpus:
-        return paragraph("", f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); {account.refused_gpus}.")
-    return []
-
-
-def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
-    """The answer for the GPUs that are asked about, where the launch sets another number: `as written: 64 GPUs (run.sh:1); on 8: ...`."""
+    """The answer for the GPUs that are asked about, where the launch sets another number: `As written: 64 GPUs (run.sh:1); on 8: ...`."""
+    run, other = account.run, account.what_if
+    written = f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source})"
+    if other is None:
+        return paragraph("", f"{written}; {account.refused_gpus}.") if account.refused_gpus else []
     numbers = other.resolved
     terms = [numbers[name] for name in ("micro_batch", "accumulation", "data_parallel")]
     product = f" = {' x '.join(map(str, terms))}" if None not in terms else ""
@@ -106,56 +92,42 @@ def on_other_gpus(run: CheckedRun, other: CheckedRun) -> str:
     nodes = layout_on(run, other.facts.gpus).after if other.facts.gpus is not None else None
     now = run.size
     several = f" ({nodes})" if nodes is not None and now is not None and max(nodes.nodes, now.nodes) > 1 else ""
-    return f"As written: {counted(run.facts.gpus, 'GPU')} ({run.facts.gpus_source}); on {other.facts.gpus}{several}: {batch}{refused}."
+    return paragraph("", f"{written}; on {other.facts.gpus}{several}: {batch}{refused}.")
 
 
 def verdict(account: RunSummary) -> list[Paragraph]:
-    """Whether the run starts, with the first errors."""
-    run = account.run
-    if not account.errors:
-        starts = account.left_open or ("It would start" if run.facts.complete else "No errors found: this run should start")
-        warned = sum(diagnostic.severity == WARNING and not diagnostic.suppressed for diagnostic in run.diagnostics)
-        more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
-        if account.memory is not None and account.memory.verdict is not None:
-            starts = with_memory(starts, account.memory)
-        lacks_gpus = run.launch.line is not None and run.launch.line.lacks_gpus
-        if run.verdict is None and (run.unmodelled or not (run.not_read or lacks_gpus)):
-            starts = f"Whether it would start is not known{why_unknown(run)}"
-        return paragraph("", f"{starts}{more}.")
-    count = len(account.errors)
-    fails = f"If {run.assumed}, it would not start" if run.assumed else "It would not start"
-    lines = paragraph("", f"{fails}: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
-    for error in account.errors[:MOST_ERRORS]:
-        lines += paragraph("  ", f"{error.place.file}:{error.place.line} {error.code} {error.message}", "    ")
-    return lines
+    """Whether the run starts, with the first errors; a run that does not fit into the memory does not start."""
+    run, memory = account.run, account.memory
+    if account.errors:
+        count = len(account.errors)
+        fails = f"If {run.assumed}, it would not start" if run.assumed else "It would not start"
+        lines = paragraph("", f"{fails}: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
+        for error in account.errors[:MOST_ERRORS]:
+            lines += paragraph("  ", f"{error.place.file}:{error.place.line} {error.code} {error.message}", "    ")
+        return lines
+    starts = account.left_open or ("It would start" if run.facts.complete else "No errors found: this run should start")
+    warned = sum(diagnostic.severity == WARNING and not diagnostic.suppressed for diagnostic in run.diagnostics)
+    more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
+    if memory is not None and memory.verdict == "does-not-fit":
+        starts = f"No errors found, but the run does not fit into the GPU memory: {memory.of_both}"
+    elif memory is not None and memory.verdict is not None:
+        from cfglint.batch.memory.estimate import PROBABLY_NOT
 
-
-def with_memory(starts: str, memory: RunMemory) -> str:
-    """The sentence about a run without errors, with the verdict on its memory: a run that does not fit does not start."""
-    from cfglint.batch.memory.estimate import PROBABLY_NOT
-
-    fits, sizes = memory.judgement, memory.of_both
-    if memory.verdict == "does-not-fit":
-        return f"No errors found, but the run does not fit into the GPU memory: {sizes}"
-    return f"{starts}, {'but' if fits.startswith(PROBABLY_NOT) else 'and'} it {fits}: {sizes}"
-
-
-def why_unknown(run: CheckedRun) -> str:
-    """The reason why the verdict of a run is null."""
-    if run.beyond_limits:
-        return f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
-    if run.unmodelled:
-        return f": {run.unmodelled} is not modelled"
-    asked = [f"{package} {version}" for package, version in run.outside.items() if version]
-    if run.undecided_releases:
-        return f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
-    return f": {', '.join(asked)} is not modelled" if asked else ""
-
-
-def short_names(paths: list[str]) -> dict[str, str]:
-    """The last part of every path, if these are unique."""
-    names = {path: os.path.basename(path) for path in paths}
-    return names if len(set(names.values())) == len(names) else {}
+        starts += f", {'but' if memory.judgement.startswith(PROBABLY_NOT) else 'and'} it {memory.judgement}: {memory.of_both}"
+    lacks_gpus = run.launch.line is not None and run.launch.line.lacks_gpus
+    if run.verdict is None and (run.unmodelled or not (run.not_read or lacks_gpus)):
+        outside = [f"{package} {version}" for package, version in run.outside.items() if version]
+        why = ""
+        if run.beyond_limits:
+            why = f": {', '.join(run.beyond_limits)} exceeds a limit of cfglint"
+        elif run.unmodelled:
+            why = f": {run.unmodelled} is not modelled"
+        elif run.undecided_releases:
+            why = f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
+        elif outside:
+            why = f": {', '.join(outside)} is not modelled"
+        starts = f"Whether it would start is not known{why}"
+    return paragraph("", f"{starts}{more}.")
 
 
 def row(item: Item, names: dict[str, str]) -> list[Paragraph]:
@@ -176,7 +148,6 @@ def options(setting: Setting) -> str:
 
 
 def columns(label: str, value: str, origin_text: str) -> list[Paragraph]:
-    """Three columns within the width."""
     head = f"  {label:<{LABEL}}{shown(value):>{VALUE}}  "
     if len(head) > LABEL + VALUE + 4:
         return [(head.rstrip(), "", ""), *paragraph(" " * (LABEL + VALUE + 4), origin_text, " " * (LABEL + VALUE + 4))]
@@ -207,6 +178,94 @@ def spelled(value: object) -> str:
     return f"{value:.10g}".replace("e-0", "e-") if isinstance(value, float) and not value.is_integer() else str(value)
 
 
+# ---- the answer of `explain` in a few lines
+
+
+WORD = 11  # columns of the first word and the blanks behind it
+PACE = {  # the label of a number -> how it is told
+    "total steps": "{}",
+    "epochs": "{} epochs",
+    "steps per epoch": "{} per epoch",
+    "warm-up steps": "warm-up {}",
+    "resumes from": "resumes from {}",
+    "resumed with": "micro batch {} as in the checkpoint",
+    "steps left": "{} left",
+    "samples at most": "at most {} samples",
+    "total steps at least": "at least {} steps",
+    "total steps at most": "at most {} steps",
+    "epochs at most": "at most {} epochs",
+    "hours": "{} hours",
+    "cost": "cost {}",
+    "schedule's total": "schedule of {}",
+    "schedule's warm-up": "warm-up {}",
+}
+RATE = {"learning rate": "{}", "schedule": "{}", "optimizer": "{}", "precision": "{}", "ZeRO stage": "ZeRO stage {}"}
+FACTORS = {"micro batch": "micro batch {}", "accumulation": "accumulation {}", "data parallel": "data parallel {}"}
+LEFT_OUT = ("training samples", "checkpoints", "evaluations")  # of what is not known: they follow from the rest
+
+
+def as_brief(account: RunSummary, width: int | None = None) -> str:
+    """The short answer, folded to a width in columns (80 by default)."""
+    items = {item.label: item for item in account.items}
+    targets = ", ".join(f"{package} {version} ({account.run.target_from[package]})" for package, version in account.run.target.items())
+    files = ", ".join(document.path for document in account.run.documents)
+    lines = [*verdict(account), *paragraph("", f"{files}: {targets}" if targets else files), *on_asked_gpus(account)]
+    needed = f"pass {' and '.join(account.memory_flags)} to see whether it fits" if account.memory_flags else ""
+    if account.memory is not None:
+        needed = account.memory.short_line + (f"; {account.memory.remedy}" if account.memory.remedy else "")
+    answers = {
+        "batch": batch(account, items),
+        "steps": ", ".join(told(items, PACE)),
+        "rate": ", ".join(told(items, RATE)),
+        "memory": needed,
+        "not known": unknown(account),
+        "assumed": "; ".join(account.assumed if account.run.assumed else account.unset),
+    }
+    for label, text in answers.items():
+        lines += paragraph(f"{label:<{WORD}}", text, " " * WORD) if text else []
+    return folded([*lines, *paragraph("", "`cfglint explain --all` shows every number and where it comes from.")], width)
+
+
+def told(items: dict[str, Item], wordings: dict[str, str]) -> list[str]:
+    """The values that are known, in words, and whether they are defaults."""
+    found: list[str] = []
+    for label, wording in wordings.items():
+        item = items.get(label)
+        if item is not None and not item.unknown and not item.setting.is_unknown and item.setting.value is not False:
+            text = wording.format(spelled(value_or_auto(item.setting)))
+            text = text.removesuffix("s") if item.setting.value == 1 else text
+            found.append(f"{text} (default)" if item.setting.origin == DEFAULT else text)
+    return found
+
+
+def batch(account: RunSummary, items: dict[str, Item]) -> str:
+    """The global batch as a product where it is one; else the factors that are known."""
+    numbers = account.run.resolved
+    terms = [numbers[name] for name in ("micro_batch", "accumulation", "data_parallel")]
+    if numbers["global_batch"] is None:
+        return ", ".join(["not known", *told(items, FACTORS)])
+    text = f"{numbers['global_batch']:,}"
+    factors = [term for term in terms if term is not None]
+    is_product = len(factors) == len(terms) and factors[0] * factors[1] * factors[2] == numbers["global_batch"]
+    text += f" = {' x '.join(map(spelled, terms))} (micro batch x accumulation x data parallel)" if is_product else ""
+    return f"{text}, {numbers['tokens_per_step']:,} tokens per step" if numbers["tokens_per_step"] is not None else text
+
+
+def unknown(account: RunSummary) -> str:
+    """The numbers that are not known, with the causes or the options that provide them."""
+    causes: dict[str, list[str]] = {}
+    for item in account.items:
+        if isinstance(item.setting.value, Unknown) and item.setting.value.reasons and not item.unknown:
+            label = f"{item.label} ({alternatives})" if (alternatives := options(item.setting)) else item.label
+            causes.setdefault(because(item.setting.value.reasons).removeprefix(NOT_KNOWN), []).append(label)
+    found = [f"{', '.join(labels)}{why}" for why, labels in causes.items() if why]
+    labels = [item.label for item in account.unknown if item.label not in LEFT_OUT]
+    flags = dict.fromkeys(flag for item in account.unknown for flag in item.needs.split(" and "))
+    if flags:
+        found.append(f"{', '.join(labels or [item.label for item in account.unknown])}: pass {' and '.join(flags)}")
+    return "; ".join(found)
+
+
 # ---- a log
 
 
@@ -214,27 +273,25 @@ NOTHING = "no numbers follow a training banner in this log, and it shows no exce
 
 
 def log_as_json(found: ExplainedLog) -> str:
-    from cfglint.report.json import dumps
-
-    return dumps(
-        {"banners": [banner_entry(banner) for banner in found.banners], "failures": [failure_entry(failure) for failure in found.failures]}
-    )
+    return dumps({"banners": [*map(banner_entry, found.banners)], "failures": [*map(failure_entry, found.failures)]})
 
 
 def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str:
     """The analysis of a log, wrapped at a width in columns (80 by default): its failures, then its banners."""
     parts = [failure_lines(path, failure) for failure in found.failures]
-    parts += [banner_lines(path, banner) + compared_lines(banner, found.files) for banner in found.banners]
-    if not parts:
-        parts = [paragraph("", f"{path}: {NOTHING}")]
-    return "\n".join(folded(part, width) for part in parts)
+    parts += [banner_lines(path, banner, found.files) for banner in found.banners]
+    return "\n".join(folded(part, width) for part in parts or [paragraph("", f"{path}: {NOTHING}")])
 
 
 def failure_lines(path: str, found: Failure) -> list[Paragraph]:
     lines = paragraph("", f"{path}:{found.line}  {found.summary}")
     one_of = "one of: " if len(found.rules) > 1 else "rule: "
     for code in found.rules:
-        lines += paragraph("  ", f"{one_of}{described(code)} (`cfglint rule {code}`)", "    ")
+        from cfglint.rules.catalogue import rule_of
+
+        rule = rule_of(code)
+        named = f"{code} {rule.name}: {' '.join(rule.page.partition(chr(10) * 2)[0].split())}" if rule is not None else code
+        lines += paragraph("  ", f"{one_of}{named} (`cfglint rule {code}`)", "    ")
     if len(found.causes) > 1:
         lines += paragraph("  ", "several causes, the most frequent first:")
     for cause in found.causes:
@@ -244,16 +301,7 @@ def failure_lines(path: str, found: Failure) -> list[Paragraph]:
     return lines + (paragraph("  help: ", found.remedy, "    ") if found.remedy else [])
 
 
-def described(code: str) -> str:
-    """A rule's code and name, and the first sentence of its manual page."""
-    from cfglint.rules.catalogue import rule_of
-
-    rule = rule_of(code)
-    return f"{code} {rule.name}: {' '.join(rule.page.split(chr(10) * 2)[0].split())}" if rule is not None else code
-
-
 def failure_entry(found: Failure) -> FailureEntry:
-    """One failure as plain values."""
     return {
         "line": found.line,
         "kind": found.kind,
@@ -267,18 +315,6 @@ def failure_entry(found: Failure) -> FailureEntry:
         "help": found.remedy or None,
         "gpu_memory": found.gpu_memory,
     }
-
-
-def compared_lines(found: LogExplanation, files: list[str]) -> list[Paragraph]:
-    """What was compared with the files, if any were given."""
-    if not files:
-        return []
-    if not found.compared:
-        return paragraph("  ", f"Nothing could be compared with {', '.join(files)}: no number is known on both sides.")
-    agree = [name for name in found.compared if all(difference.key != name for difference in found.differences)]
-    text = f"{', '.join(agree)} as configured in {', '.join(files)}." if agree else ""
-    changed = paragraph("  ", "The files may have changed since the log.") if found.differences else []
-    return changed + (paragraph("  ", f"{text[:1].upper()}{text[1:]}") if text else [])
 
 
 def banner_entry(found: LogExplanation) -> BannerEntry:
@@ -305,7 +341,8 @@ def banner_entry(found: LogExplanation) -> BannerEntry:
     }
 
 
-def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
+def banner_lines(path: str, found: LogExplanation, files: list[str]) -> list[Paragraph]:
+    """What a banner says and means, and what was compared with the files, if any were given."""
     banner = found.banner
     lines = [
         *paragraph("", f"{path}:{banner.line}  {found.first_line} ({framework(banner.framework).title})"),
@@ -328,6 +365,14 @@ def banner_lines(path: str, found: LogExplanation) -> list[Paragraph]:
     for difference in found.differences:
         numbers = f"{difference.logged:,} in the log, {difference.configured:,} by the files ({difference.place})"
         lines += paragraph("  ", f"NOT as configured: {difference.key} is {numbers}.")
+    if files and not found.compared:
+        return lines + paragraph("  ", f"Nothing could be compared with {', '.join(files)}: no number is known on both sides.")
+    if files and found.differences:
+        lines += paragraph("  ", "The files may have changed since the log.")
+    agree = [name for name in found.compared if all(difference.key != name for difference in found.differences)]
+    if files and agree:
+        text = f"{', '.join(agree)} as configured in {', '.join(files)}."
+        lines += paragraph("  ", f"{text[:1].upper()}{text[1:]}")
     return lines
 
 

@@ -21,12 +21,10 @@ SHORTEST = 20  # minimum columns of folded lines
 
 def render(outcomes: list[Outcome], colour: bool = False, width: int | None = None, *, with_pages: bool = False) -> str:
     """All findings that are not suppressed, equal ones grouped, folded to a width if one is given; `with_pages`: each with its page."""
-    blocks = [group_block(group, width, with_pages) for group in grouped(outcomes, causes=True)]
-    return paint(blocks) if colour else plain(blocks)
+    return joined([group_block(group, width, with_pages) for group in grouped(outcomes, causes=True)], colour)
 
 
 def group_block(group: Group, width: int | None = None, with_page: bool = False) -> Segments:
-    """A group of equal findings."""
     pages = [("page", page_of(group.first) or f"cfglint rule {group.first.code}")] if with_page else []
     return block(group.first, group.outcomes[0], width, [*group.elsewhere(), *pages])
 
@@ -41,14 +39,9 @@ def block(diagnostic: Diagnostic, outcome: Outcome, width: int | None = None, mo
     segments: Segments = [("bold", where), ("", start), (style, what), ("", folded(rest, before + len(what), "    ", width))]
     segments += excerpt(place, style, width)
     for label, text in (*details(diagnostic, outcome), *more):
-        segments += labelled(label, shown(text), width)
+        line = folded(f": {shown(text)}", len(INDENT) + len(label), INDENT + "  ", width)
+        segments += [("", INDENT), ("bold" if label == "note" else "bold green", label), ("", line)]
     return segments
-
-
-def labelled(label: str, text: str, width: int | None) -> Segments:
-    """A line below a finding: `note: ...` or `help: ...`."""
-    style = "bold" if label == "note" else "bold green"
-    return [("", INDENT), (style, label), ("", folded(f": {text}", len(INDENT) + len(label), INDENT + "  ", width))]
 
 
 def folded(text: str, column: int, indent: str, width: int | None) -> str:
@@ -75,7 +68,10 @@ def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
     number = str(place.line)
     margin = " " * len(number)
     widest = WIDEST if width is None else min(WIDEST, width - len(number) - 5)
-    first, last = window(line, place.column - 1, widest)
+    first, last = 0, len(line)  # of a long line only a part is shown, so that the value is visible
+    if len(line) > widest:
+        first = max(0, place.column - 1 - widest // 2)
+        last = min(len(line), first + widest)
     marked = (place.end_column if place.end_line == place.line else len(line) + 1) - place.column
     start = place.column - 1 - first
     marked = max(1, min(marked, last - first - start))
@@ -86,22 +82,8 @@ def excerpt(place: Place, style: str, width: int | None = None) -> Segments:
     return [("dim", f"  {number} | "), ("", f"{shown(cut)}\n"), ("dim", f"  {margin} | "), (style, f"{marks}\n")]
 
 
-def window(line: str, column: int, widest: int) -> tuple[int, int]:
-    """The first and last column to show of a long line, so that a column is visible."""
-    if len(line) <= widest:
-        return 0, len(line)
-    first = max(0, column - widest // 2)
-    return first, min(len(line), first + widest)
-
-
-def plain(blocks: list[Segments]) -> str:
-    """The blocks without styles."""
-    return "".join(text for segments in blocks for _, text in segments)
-
-
-def paint(blocks: list[Segments]) -> str:
-    """The blocks with terminal colours."""
-    return "".join(painted(style, text) for segments in blocks for style, text in segments)
+def joined(blocks: Iterable[Segments], colour: bool) -> str:
+    return "".join(painted(style, text) if colour else text for segments in blocks for style, text in segments)
 
 
 def painted(style: str, text: str) -> str:

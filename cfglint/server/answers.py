@@ -39,7 +39,6 @@ class Suggestion(Record):
 
 
 def schema_of(kind: str) -> Schema | None:
-    """The schema of a kind, None if it has none."""
     try:
         return schema.load(kind)
     except FileNotFoundError:
@@ -51,18 +50,6 @@ def version_of(kind: str, run: CheckedRun | None) -> tuple[int, ...]:
     own = framework(kind)
     text = run.target.get(own.package) if run is not None else None
     return parse_version(text or own.newest)
-
-
-def finding_page(each: Diagnostic) -> str:
-    """A finding with the manual page of its rule, as Markdown."""
-    parts = [f"**{each.severity} {each.code} {each.name}**: {each.message}"]
-    if each.exception:
-        parts.append(f"raises `{each.exception}`")
-    parts += [text for text in (each.note, depending(each), f"help: {each.help}" if each.help else None) if text]
-    rule = rule_of(each.code)
-    if rule is not None:
-        parts.append(rule.page)
-    return "\n\n".join(parts)
 
 
 def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagnostic]:
@@ -97,20 +84,13 @@ def definitions(run: CheckedRun, document: Document, offset: int) -> list[Span]:
     if value.kind == ALIAS:
         target = value.target
         return [(document.path, target.head, target.end)] if target is not None else []
-    return named_file(run, document, value) or filling_values(run, document, path, value)
-
-
-def named_file(run: CheckedRun, document: Document, value: Node) -> list[Span]:
-    """The file of the run that a value names."""
-    if value.kind != SCALAR or not value.raw.strip():
-        return []
-    name = os.path.normpath(value.raw.strip())
-    end = os.sep + name.lstrip("." + os.sep)
-    return [(each.path, 0, 0) for each in run.documents if each is not document and os.path.abspath(each.path).endswith(end)][:1]
-
-
-def filling_values(run: CheckedRun, document: Document, path: Path, value: Node) -> list[Span]:
-    """The values in other files that fill an "auto"."""
+    if value.kind == SCALAR and value.raw.strip():  # a file of the run
+        name = os.path.normpath(value.raw.strip())
+        end = os.sep + name.lstrip("." + os.sep)
+        for other in run.documents:
+            if other is not document and os.path.abspath(other.path).endswith(end):
+                return [(other.path, 0, 0)]
+    # The values in other files that fill an "auto".
     keys = [
         word
         for item in RunSummary(run).items
@@ -132,15 +112,23 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
     """(Markdown, start, end) for the key or value at an offset: its findings, its value in the framework, and its history."""
     entry = entry_at(document, offset)
     findings = findings_at(run, document, offset)
-    parts = [finding_page(finding) for finding in findings]
+    pages = []
+    for finding in findings:
+        parts = [f"**{finding.severity} {finding.code} {finding.name}**: {finding.message}"]
+        parts += [f"raises `{finding.exception}`"] if finding.exception else []
+        parts += [text for text in (finding.note, depending(finding), f"help: {finding.help}" if finding.help else None) if text]
+        rule = rule_of(finding.code)
+        pages.append("\n\n".join([*parts, *([rule.page] if rule is not None else [])]))
     option = launcher_option(run, document, offset)
     if option is not None:
         text, start, end = option
-        return "\n\n---\n\n".join([text, *parts]), start, end
+        return "\n\n---\n\n".join([text, *pages]), start, end
     if entry is None:
-        return ("\n\n---\n\n".join(parts), findings[0].place.start, findings[0].place.end) if findings else None
+        return ("\n\n---\n\n".join(pages), findings[0].place.start, findings[0].place.end) if findings else None
     path, key, value = entry
-    parts = [text for text in (resolved(run, document, path, value), *parts, schema_facts(run, kind_of(run, document, kind), path)) if text]
+    # The keys of a launch line are those of the program's parser.
+    facts_of_key = schema_facts(run, run.launch.consumer or kind if document.is_command else kind, path)
+    parts = [text for text in (resolved(run, document, path, value), *pages, facts_of_key) if text]
     if not parts:
         return None
     start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
@@ -150,15 +138,16 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
 def launcher_option(run: CheckedRun, document: Document, offset: int) -> tuple[str, int, int] | None:
     """What the launch line starts, for the option of its launcher at an offset."""
     line = run.launch.line
-    for option in line.options.given.values() if line is not None and document.is_command else ():
+    if line is None or not document.is_command:
+        return None
+    for option in line.options.given.values():
         for word in (option.word, option.value):
             place = word.place if word is not None else None
-            if place is not None and place[0] == document.path and place[1] <= offset <= place[2] and line is not None:
-                starts = [
-                    counted(number, name) for number, name in ((line.processes, "process"), (line.nodes, "node")) if number is not None
-                ]
+            if place is not None and place[0] == document.path and place[1] <= offset <= place[2]:
+                sizes = [(line.processes, "process"), (line.nodes, "node")]
+                starts = " on ".join(counted(number, name) for number, name in sizes if number is not None)
                 unknown = "; ".join(f"`{name}` is unknown: {reason.text}" for name, reason in line.unknown)
-                started = f"starts {' on '.join(starts)}" if starts else "starts a number of processes that is unknown"
+                started = f"starts {starts or 'a number of processes that is unknown'}"
                 return f"`{option.word.string}` ({line.launcher}): the line {started}" + (f"  \n{unknown}" if unknown else ""), *place[1:3]
     return None
 
@@ -185,11 +174,6 @@ def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> st
     return "  \n".join(dict.fromkeys(lines))
 
 
-def kind_of(run: CheckedRun, document: Document, kind: str) -> str:
-    """The kind whose keys a document has: for the arguments of a launch line, that of the program's parser."""
-    return run.launch.consumer or kind if document.is_command else kind
-
-
 def schema_facts(run: CheckedRun | None, kind: str, path: Path) -> str:
     """The facts in the schema about a key in the release of the run, as Markdown."""
     table = schema_of(kind)
@@ -207,7 +191,6 @@ def default_of(entry: Property, run: CheckedRun | None) -> Any:
 
 
 def facts(entry: Property, version: tuple[int, ...], default: object) -> str:
-    """Type, default, choices and history of a key in one line."""
     choices = entry.enum_at(version)
     parts = [" or ".join(sorted(entry.types)) or "any value"]
     if choices:
@@ -245,7 +228,6 @@ def completions(run: CheckedRun | None, text: str, kind: str, syntax: Syntax, of
 
 
 def values(entry: Property, place: cursor.Cursor, syntax: Syntax, version: tuple[int, ...], default: object) -> list[Suggestion]:
-    """The values that a key accepts, if they can be listed."""
     allowed = entry.enum_at(version) or ((True, False) if "boolean" in entry.types else ())
     suggestions: list[Suggestion] = []
     for value in allowed:

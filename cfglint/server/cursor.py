@@ -31,13 +31,11 @@ def cursor_at(text: str, offset: int, syntax: Syntax) -> Cursor | None:
     word = offset
     while word and text[word - 1] in WORD:
         word -= 1
-    if syntax == "shell":
-        return in_shell(text, word)
-    return in_json(text, word) if syntax == "json" else in_yaml(text, word)
-
-
-def in_shell(text: str, word: int) -> Cursor | None:
-    """The cursor in the options of a command line: `--key`, or the value after it."""
+    if syntax == "json":
+        return in_json(text, word)
+    if syntax != "shell":
+        return in_yaml(text, word)
+    # In the options of a command line: `--key`, or the value after it.
     if text.startswith("--", word):
         return Cursor((), None, word + 2, False)
     line = text[text.rfind("\n", 0, word) + 1 : word]
@@ -56,27 +54,19 @@ def in_yaml(text: str, word: int) -> Cursor | None:
     if "#" in before or "{" in before or "[" in before:
         return None
     key, mark, rest = head.partition(":")
-    if mark and (rest.strip() or not rest):
-        return None
-    if not mark and head.strip():
+    if (rest.strip() or not rest) if mark else head.strip():
         return None
     indent = len(before) - len(before.lstrip(" "))
-    section = section_above(text[:start].splitlines(), indent)
-    return Cursor(section, key.strip("\"' ") if mark else None, word, quoted)
-
-
-def section_above(lines: list[str], indent: int) -> Section:
-    """The keys of the block mappings around a line with some indentation."""
-    found: list[str] = []
-    for line in reversed(lines):
+    section: list[str] = []  # the keys of the mappings around the line, innermost first
+    for line in reversed(text[:start].splitlines()):
         if not indent:
             break
         stripped = line.strip()
-        own = len(line) - len(line.lstrip(" "))
-        if stripped and not stripped.startswith("#") and own < indent and ":" in stripped:
-            found.append(stripped.partition(":")[0].strip("\"' "))
-            indent = own
-    return tuple(reversed(found))
+        columns = len(line) - len(line.lstrip(" "))
+        if stripped and not stripped.startswith("#") and columns < indent and ":" in stripped:
+            section.append(stripped.partition(":")[0].strip("\"' "))
+            indent = columns
+    return Cursor(tuple(reversed(section)), key.strip("\"' ") if mark else None, word, quoted)
 
 
 def in_json(text: str, word: int) -> Cursor | None:

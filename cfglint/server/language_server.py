@@ -21,10 +21,9 @@ from cfglint.rules.catalogue import every_rule
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
-from cfglint.server.messages import Messages
-from cfglint.server.notebook_cells import NotebookCells
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
-from cfglint.server.positions import Lines
+from cfglint.server.positions import Lines, NotebookCells
+from cfglint.source.annotations import BinaryFile
 from cfglint.source.document import Document, Part
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
@@ -43,7 +42,46 @@ SEVERITIES = {
 }
 COLLECTOR = (700, 10, 10)  # Python's default thresholds: the command line raises them for short processes
 FIX_ALL = types.CodeActionKind.SourceFixAll
+LENGTH = b"Content-Length:"
+MOST = 100_000_000  # bytes of one message
+LONGEST_LINE = 1_000_000  # bytes that are searched for a header at once
 NOTEBOOKS = types.NotebookDocumentSyncOptions([types.NotebookDocumentFilterWithNotebook("jupyter-notebook")])
+
+
+class Messages:
+    """A stream of messages, as pygls reads it: the lines of the headers, then as many bytes as the header says.
+
+    A message without the header of its length cannot be told from the next header, which follows on the same line.
+    """
+
+    def __init__(self, stream: BinaryFile) -> None:
+        self.stream = stream
+        self.is_reported = False
+
+    def readline(self) -> bytes:
+        """The next line of headers, in the spelling that pygls knows; an unknown one stays as it is, and is ignored there."""
+        line = self.stream.readline(LONGEST_LINE)
+        name, mark, value = line.partition(b":")
+        before, found, length = line.rpartition(LENGTH) if LENGTH in line else (b"", name.title() + mark == LENGTH, value)
+        if not found:
+            if line.strip() and not mark:
+                self.report("a line that is no header")
+            return line
+        if before:
+            self.report("a message without its length")
+        if not length.strip().isdigit() or int(length) > MOST:
+            self.report("a message of unknown length")
+            return b"\n"
+        return b"%s %d\r\n" % (LENGTH, int(length))
+
+    def read(self, size: int) -> bytes:
+        return self.stream.read(size)
+
+    def report(self, what: str) -> None:
+        """Say once on standard error what was skipped."""
+        if not self.is_reported:
+            self.is_reported = True
+            print(f"cfglint: the editor sent {what}; it was skipped", file=sys.stderr, flush=True)
 
 
 class ConfigServer(LanguageServer):
@@ -80,7 +118,6 @@ class ConfigServer(LanguageServer):
         return uris.from_fs_path(os.path.abspath(path)) or ""
 
     def lines_of(self, path: str) -> Lines:
-        """The lines of a file as it was checked."""
         if path not in self.lines:
             try:
                 text = self.files.buffers.read(path)[0]
@@ -163,9 +200,8 @@ class ConfigServer(LanguageServer):
             cells = self.cells_of(path)
             by_uri.update((uri, []) for uri in (cells.contents if cells is not None else [self.uri_of(path)]))
             for diagnostic in diagnostics:
-                by_uri.setdefault(self.location(diagnostic.place.file, diagnostic.place.start, diagnostic.place.end).uri, []).append(
-                    self.diagnostic(diagnostic)
-                )
+                uri = self.location(diagnostic.place.file, diagnostic.place.start, diagnostic.place.end).uri
+                by_uri.setdefault(uri, []).append(self.diagnostic(diagnostic))
         for uri in sorted(self.shown.keys() - by_uri.keys()):
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
         opened = self.workspace.text_documents
@@ -201,7 +237,6 @@ class ConfigServer(LanguageServer):
         return cells.offset(uri, self.lines_in(cells.contents[uri]).offset(position.line, position.character))
 
     def diagnostic(self, each: Diagnostic) -> types.Diagnostic:
-        """The result object of a finding."""
         raised = f"raises {each.exception}" if each.exception else None
         remedy = f"help: {each.help}" if each.help else None
         return types.Diagnostic(
@@ -217,7 +252,6 @@ class ConfigServer(LanguageServer):
         )
 
     def edit(self, fix: Fix) -> types.WorkspaceEdit:
-        """The edits of a fix."""
         changes: dict[str, list[types.TextEdit]] = {}
         for each in fix.edits:
             place = self.location(each.file, each.start, each.end)
@@ -238,54 +272,39 @@ class ConfigServer(LanguageServer):
         """The fixes of the findings in a range, and all safe fixes of the runs of the file."""
         self.check_now()
         path = self.path_of(uri)
-        found: list[types.CodeAction] = []
-        for finding in self.findings_in(path):
-            place = self.location(finding.place.file, finding.place.start, finding.place.end)
-            is_asked = share_line(place.range, asked) and (path is None or self.cells_of(path) is None or place.uri == uri)
-            if finding.fix is None or not wants(only, types.CodeActionKind.QuickFix) or not is_asked:
-                continue
-            title = finding.fix.title if finding.fix.safe else f"{finding.fix.title} (changes what the run computes)"
-            shown = [self.diagnostic(finding)]
-            found.append(
-                types.CodeAction(
-                    f"{title} [{finding.code}]", types.CodeActionKind.QuickFix, shown, finding.fix.safe, edit=self.edit(finding.fix)
-                )
-            )
-        if path is not None and wants(only, FIX_ALL):
-            found += self.fix_all(path)
-        return found
-
-    def findings_in(self, path: str | None) -> list[Diagnostic]:
-        """The findings of a file."""
         if path is None:
             return []
         identity = self.files.buffers.identity(path)
-        return [
-            diagnostic
-            for name, diagnostics in self.found.items()
-            if self.files.buffers.identity(name) == identity
-            for diagnostic in diagnostics
-        ]
-
-    def fix_all(self, path: str) -> list[types.CodeAction]:
-        """All safe fixes of the first run of a file, as `cfglint fix` applies them."""
-        for run, _, _ in self.files.runs_of(path):
+        named = [name for name in self.found if self.files.buffers.identity(name) == identity]
+        found: list[types.CodeAction] = []
+        for finding in (finding for name in named for finding in self.found[name]):
+            if finding.fix is None or not wants(only, types.CodeActionKind.QuickFix):
+                continue
+            place = self.location(finding.place.file, finding.place.start, finding.place.end)
+            # In a line of both: the cursor may be on the value of a key that a finding marks.
+            shares_line = place.range.start.line <= asked.end.line and asked.start.line <= place.range.end.line
+            if shares_line and (self.cells_of(path) is None or place.uri == uri):
+                title = finding.fix.title if finding.fix.safe else f"{finding.fix.title} (changes what the run computes)"
+                edit, shown = self.edit(finding.fix), [self.diagnostic(finding)]
+                found.append(
+                    types.CodeAction(f"{title} [{finding.code}]", types.CodeActionKind.QuickFix, shown, finding.fix.safe, edit=edit)
+                )
+        for run, _, _ in self.files.runs_of(path) if wants(only, FIX_ALL) else ():
             if all(diagnostic.fix is None or diagnostic.suppressed or not diagnostic.fix.safe for diagnostic in run.diagnostics):
                 continue
             done = apply_fixes(run, suppress=lambda after: self.files.suppress(path, after))
             if done.texts:
                 changes = {uri: edits for name, text in done.texts.items() for uri, edits in self.replacements(name, text).items()}
-                return [types.CodeAction("Apply all safe fixes of cfglint", FIX_ALL, edit=types.WorkspaceEdit(changes))]
-        return []
+                found.append(types.CodeAction("Apply all safe fixes of cfglint", FIX_ALL, edit=types.WorkspaceEdit(changes)))
+                break
+        return found
 
     def runs_of(self, uri: str) -> list[tuple[CheckedRun, Document, str]]:
-        """(run, document, kind) for the runs of a file, with its current content."""
         self.check_now()
         path = self.path_of(uri)
         return self.files.runs_of(path) if path is not None else []
 
     def hover(self, uri: str, position: types.Position) -> types.Hover | None:
-        """The facts about a key, a value and their findings."""
         for run, document, kind in self.runs_of(uri):
             found = answers.hover(run, document, kind, self.offset(document.path, uri, position))
             if found is not None:
@@ -372,21 +391,9 @@ def wants(only: list[str] | None, kind: str) -> bool:
     return only is None or any(kind == each or kind.startswith(f"{each}.") for each in only)
 
 
-def share_line(one: types.Range, other: types.Range) -> bool:
-    """Whether two ranges overlap in at least one line: the cursor may be on the value of a key that a finding marks."""
-    return one.start.line <= other.end.line and other.start.line <= one.end.line
-
-
 def created(facts: Facts, config: str | None = None) -> ConfigServer:
-    """A server with its notifications and requests registered."""
+    """A server with the notifications and requests of an editor registered."""
     server = ConfigServer(facts, config)
-    add_notifications(server)
-    add_requests(server)
-    return server
-
-
-def add_notifications(server: ConfigServer) -> None:
-    """Register the notifications of an editor about its files."""
 
     @server.feature(types.INITIALIZED)
     def initialized(server: ConfigServer, _: types.InitializedParams) -> None:
@@ -403,37 +410,27 @@ def add_notifications(server: ConfigServer) -> None:
     def changed(server: ConfigServer, params: types.DidChangeTextDocumentParams) -> None:
         server.take(params.text_document.uri, False)
 
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    def saved(server: ConfigServer, _: types.DidSaveTextDocumentParams) -> None:
-        server.check_soon(None)
-
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(server: ConfigServer, params: types.DidCloseTextDocumentParams) -> None:
         server.drop(params.text_document.uri)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
-    def opened_notebook(server: ConfigServer, params: types.DidOpenNotebookDocumentParams) -> None:
-        server.take_notebook(params.notebook_document.uri)
-
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    def changed_notebook(server: ConfigServer, params: types.DidChangeNotebookDocumentParams) -> None:
+    def changed_notebook(server: ConfigServer, params: types.DidOpenNotebookDocumentParams | types.DidChangeNotebookDocumentParams) -> None:
         server.take_notebook(params.notebook_document.uri)
 
     @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
     def closed_notebook(server: ConfigServer, params: types.DidCloseNotebookDocumentParams) -> None:
         server.drop(params.notebook_document.uri)
 
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def watched(server: ConfigServer, _: types.DidChangeWatchedFilesParams) -> None:
+    def changed_on_disk(server: ConfigServer, _: types.DidSaveTextDocumentParams | types.DidChangeWatchedFilesParams) -> None:
         server.check_soon(None)
 
     @server.feature(types.SHUTDOWN)
     def shut_down(server: ConfigServer, _: None) -> None:
         server.was_shut_down = True
-
-
-def add_requests(server: ConfigServer) -> None:
-    """Register the requests of an editor."""
 
     @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]))
     def code_actions(server: ConfigServer, params: types.CodeActionParams) -> list[types.CodeAction]:
@@ -455,6 +452,8 @@ def add_requests(server: ConfigServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
     def code_lens(server: ConfigServer, params: types.CodeLensParams) -> list[types.CodeLens]:
         return server.lenses(params.text_document.uri)
+
+    return server
 
 
 def serve(facts: Facts, config: str | None = None) -> int:

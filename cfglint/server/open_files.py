@@ -13,11 +13,11 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, UnknownKindError, is_one_of, line_of
 from cfglint.run.program_scan import may_train
-from cfglint.server.neighbours import Neighbours
-from cfglint.source.annotations import Callable, TypeAlias
+from cfglint.run.readers import Readers
+from cfglint.source.annotations import Callable, Collection, Iterable, TypeAlias
 from cfglint.source.document import Document
 from cfglint.source.file_source import FileSource
-from cfglint.source.files import FileProblem
+from cfglint.source.files import FileProblem, state_of
 from cfglint.source.record import Record
 
 Facts: TypeAlias = Callable[[Configuration, DeclaredRun | None], LaunchFacts]
@@ -35,33 +35,67 @@ class Buffers(FileSource):
         self.names: dict[str, str] = {}  # path as the editor gave it, by real path
 
     def put(self, path: str, text: str) -> None:
-        """Store the content of an open file."""
         identity = self.identity(path)
         self.open[identity] = text
         self.names[identity] = path
 
     def drop(self, path: str) -> None:
-        """Forget a file that was closed."""
         self.open.pop(self.identity(path), None)
         self.names.pop(self.identity(path), None)
 
     def is_file(self, path: str) -> bool:
-        """Whether the file exists, saved or not."""
         return self.is_given(path) or super().is_file(path)
 
     def is_given(self, path: str) -> bool:
-        """Whether the file is open."""
         return self.identity(path) in self.open
 
     def read_bytes(self, path: str) -> bytes:
-        """The content of a file; raises FileProblem."""
         given = self.open.get(self.identity(path))
         return given.encode("utf-8", "surrogatepass") if given is not None else super().read_bytes(path)
 
     def read(self, path: str) -> tuple[str, bool]:
-        """Return (content, whether it had a byte order mark); raises FileProblem."""
         given = self.open.get(self.identity(path))
         return (given, False) if given is not None else super().read(path)
+
+
+class Neighbours(Readers):
+    """Searches the projects of the open files; their files are listed again when any file may have come or gone.
+
+    A folder that is no work tree and has no configuration may be a home with many projects below it: of such a root, only the folders
+    around an open file are searched, without what is below them.
+    """
+
+    def __init__(self, source: FileSource) -> None:
+        super().__init__(source)
+        self.known: dict[tuple[str, int, int], dict[str, bool]] = {}  # by path, time of the last change in ns, and size
+        self.listed: dict[tuple[str, str], list[str]] = {}  # by configuration and root
+
+    def known_of(self, path: str) -> dict[str, bool]:
+        """What is known of a file on disk is kept until it changes, as an editor asks often."""
+        return {} if self.source.is_given(path) else self.known.setdefault((path, *state_of(path)), {})
+
+    def mentions(self, path: str, names: Iterable[str]) -> bool:
+        return bool(self.mentioning({path: self.known_of(path)}, [*names]))
+
+    def naming(self, paths: list[str], discovery: Discovery, configuration: str) -> list[str]:
+        """The files that may read one of some files, directly or by another file."""
+        folders: dict[tuple[str, bool], None] = {}  # each with whether everything below it belongs to the same project
+        for path in paths:
+            root = discovery.walk.root_of(path)
+            if configuration or os.path.exists(os.path.join(root, ".git")):
+                folders[root, True] = None
+                continue
+            folder = os.path.dirname(path)
+            folders[folder, False] = None
+            while folder not in (root, "", os.path.dirname(folder)):
+                folder = os.path.dirname(folder)
+                folders[folder, False] = None
+        around: list[str] = []
+        for folder, deep in folders:
+            if (configuration, folder) not in self.listed:
+                self.listed[configuration, folder] = [*discovery.walk.around(folder, deep)]
+            around += self.listed[configuration, folder]
+        return self.of(paths, around)
 
 
 class OpenRun(Record):
@@ -89,7 +123,8 @@ class OpenFiles:
         self.problems: list[str] = []
 
     def check(self, changed: set[str] | None = None) -> dict[str, list[Diagnostic]]:
-        """The findings of every file in the runs of the open files, by the path of its document.
+        """The findings of every file in the runs of the open files, by the path of its document; one that several runs have in common is
+        included once.
 
         `changed` are the real paths of the files whose content has changed since the last check; None if anything else may have
         changed: files on disk, configurations, the set of open files.
@@ -99,28 +134,32 @@ class OpenFiles:
         if changed is None:
             self.neighbours.listed.clear()
         self.runs = [run for run in self.runs if affected is not None and not run.files & affected]
-        for settings, paths in self._by_configuration(affected).items():
-            project = self._configuration(settings)
+        by_configuration: dict[str | None, list[str]] = {}
+        large = {*self.too_large()}
+        for identity, path in self.buffers.names.items():
+            if os.path.basename(path) not in SETTINGS_FILES and path not in large and (affected is None or identity in affected):
+                by_configuration.setdefault(self.config or settings_file.find(os.path.dirname(path)), []).append(path)
+        for settings, paths in by_configuration.items():
+            try:
+                project = settings_file.in_effect(settings, self.config is not None, self._read)
+            except ConfigurationError as error:
+                self.problems.append(str(error))
+                project = Configuration()
             open_runs = self._runs(project, paths)
             for open_run, outcome in zip(open_runs, self._suppress(project, [each.run for each in open_runs]), strict=True):
                 open_run.diagnostics = outcome.diagnostics
             self.runs += open_runs
+        found: dict[str, dict[tuple[str, int, int, str], Diagnostic]] = {}
         for run in self.runs:
             for document, kind in zip(run.run.documents, run.run.kinds, strict=True):
                 self.kinds[self.buffers.identity(document.path)] = kind
-        return self._findings()
-
-    def _findings(self) -> dict[str, list[Diagnostic]]:
-        """The findings of every file; one that several runs have in common is included once."""
-        found: dict[str, dict[tuple[str, int, int, str], Diagnostic]] = {}
-        for run in self.runs:
             for path in run.run.paths:
                 found.setdefault(path, {})
             for diagnostic in run.diagnostics:
                 if not diagnostic.suppressed:
                     key = (diagnostic.code, diagnostic.place.start, diagnostic.place.end, diagnostic.message)
                     found.setdefault(diagnostic.place.file, {}).setdefault(key, diagnostic)
-        return {path: list(each.values()) for path, each in found.items()}
+        return {path: list(diagnostics.values()) for path, diagnostics in found.items()}
 
     def _affected(self, changed: set[str] | None) -> set[str] | None:
         """The open files whose runs may be affected by a change of some files; None for all of them."""
@@ -130,7 +169,7 @@ class OpenFiles:
         names = {os.path.basename(path) for path in changed}
         texts = [self.buffers.open.get(path, "") for path in changed]
         for path, text in self.buffers.open.items():
-            if any(name in text for name in names) or any(os.path.basename(path) in each for each in texts):
+            if any(name in text for name in names) or any(os.path.basename(path) in changed_text for changed_text in texts):
                 found.add(path)
         size = 0
         while len(found) > size:
@@ -139,7 +178,6 @@ class OpenFiles:
         return found
 
     def runs_of(self, path: str) -> list[tuple[CheckedRun, Document, str]]:
-        """(run, document, kind) for the runs that a file is part of."""
         identity = self.buffers.identity(path)
         return [
             (run.run, document, kind)
@@ -155,29 +193,9 @@ class OpenFiles:
         self._suppress(project, [run])
 
     def too_large(self) -> list[str]:
-        """The open files that are not checked because of their size."""
         return [path for identity, path in self.buffers.names.items() if len(self.buffers.open[identity]) > LARGEST]
 
-    def _by_configuration(self, affected: set[str] | None) -> dict[str | None, list[str]]:
-        """The open files to be checked, by their configuration."""
-        by_configuration: dict[str | None, list[str]] = {}
-        large = {*self.too_large()}
-        for identity, path in self.buffers.names.items():
-            if os.path.basename(path) in SETTINGS_FILES or path in large or (affected is not None and identity not in affected):
-                continue
-            by_configuration.setdefault(self.config or settings_file.find(os.path.dirname(path)), []).append(path)
-        return by_configuration
-
-    def _configuration(self, path: str | None) -> Configuration:
-        """A configuration, an empty one if it cannot be used."""
-        try:
-            return settings_file.in_effect(path, self.config is not None, self._read)
-        except ConfigurationError as error:
-            self.problems.append(str(error))
-            return Configuration()
-
     def _read(self, path: str) -> Configuration:
-        """The configuration in a file; raises ConfigurationError."""
         try:
             return settings_file.configuration_of(self.buffers.read_bytes(path), path)
         except FileProblem as error:
@@ -185,52 +203,46 @@ class OpenFiles:
 
     def _runs(self, project: Configuration, paths: list[str]) -> list[OpenRun]:
         """The declared runs that contain one of the files, and the runs of the other files."""
+        identity = self.buffers.identity
         paths = [path for path in paths if not is_one_of(path, project.exclude)]
         discovery = Discovery(self.facts(project, None), source=self.buffers)
         discovery.request.kinds, discovery.request.exclude = project.kinds, project.exclude
         naming = self.neighbours.naming(paths, discovery, project.path)
-        left = {self.buffers.identity(path): path for path in paths}
+        left = {identity(path): path for path in paths}
         asked = {*left}
+        around = {*map(identity, (*paths, *naming))}
+        names = {os.path.basename(path) for path in (*paths, *naming)}
         runs: list[OpenRun] = []
+
+        def take(run: CheckedRun, wanted: Collection[str]) -> frozenset[str]:
+            members = frozenset(map(identity, run.read_paths))
+            if members.isdisjoint(wanted):
+                return frozenset()
+            runs.append(OpenRun(run, project, members))
+            return members
+
         for declared in project.runs:
-            for run in self._declared(project, declared) if self._may_hold(declared, [*paths, *naming]) else ():
-                members = self._members(run)
-                if members & asked:
-                    runs.append(OpenRun(run, project, members))
-                    for member in members:
+            files = [line_of(path)[0] for path in declared.files]
+            if any(identity(path) in around or self.neighbours.mentions(path, names) for path in files):
+                for run in self._declared(project, declared):
+                    for member in take(run, asked):
                         left.pop(member, None)
-        wanted = [*left.values()]
-        if not wanted:
+        if not left:
             return runs
         readers = [path for path in naming if not self.buffers.is_given(path) and self._may_have_runs(path)]
-        asked_for = [path for path in wanted if readers or self._may_have_runs(path)]
+        asked_for = [path for path in left.values() if readers or self._may_have_runs(path)]
         found = discovery.runs(asked_for, readers)
         self.problems += [f"{path}: {reason}" for path, reason in discovery.request.stats.unchecked.items()]
         for run in found:
-            members = self._members(run)
-            if members & left.keys():
-                runs.append(OpenRun(run, project, members))
+            take(run, left)
         return runs
 
     def _may_have_runs(self, path: str) -> bool:
         """Whether a file may have runs, by its text if it is a program: editors open many that train nothing."""
-        if not path.endswith(PROGRAMS):
-            return True
         try:
-            return may_train(self.buffers.read_bytes(path))
+            return not path.endswith(PROGRAMS) or may_train(self.buffers.read_bytes(path))
         except FileProblem:
             return False
-
-    def _members(self, run: CheckedRun) -> frozenset[str]:
-        """The real paths of the files of a run."""
-        return frozenset(map(self.buffers.identity, run.read_paths))
-
-    def _may_hold(self, declared: DeclaredRun, paths: list[str]) -> bool:
-        """Whether a declared run may contain one of some files: it names one of them, or a file of it mentions one."""
-        own = [line_of(path)[0] for path in declared.files]
-        wanted = {*map(self.buffers.identity, paths)}
-        names = {os.path.basename(path) for path in paths}
-        return any(self.buffers.identity(path) in wanted or self.neighbours.mentions(path, names) for path in own)
 
     def _declared(self, project: Configuration, declared: DeclaredRun) -> list[CheckedRun]:
         """A declared run, or the runs of its launch line; none if it cannot be loaded."""

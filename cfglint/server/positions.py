@@ -1,10 +1,15 @@
-"""Converts offsets of a file to positions of the Language Server Protocol, and back."""
+"""Converts offsets of a file to positions of the Language Server Protocol, and back; those of a notebook to cells, which an editor shows
+as documents of their own.
+"""
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 
+from cfglint.source.annotations import Iterable
 from cfglint.source.document import line_starts
+from cfglint.source.python.literals import unescaped
 
 UTF_8 = "utf-8"
 UTF_16 = "utf-16"
@@ -39,7 +44,43 @@ class Lines:
 
 
 def units(char: str, encoding: str) -> int:
-    """The code units of a character."""
     if encoding == UTF_16:
         return 2 if ord(char) > 0xFFFF else 1
     return len(char.encode(UTF_8, "replace")) if encoding == UTF_8 else 1
+
+
+class NotebookCells:
+    """The cells of an open notebook in order, each with its URI and content; `text` is a file with them."""
+
+    def __init__(self, cells: Iterable[tuple[str, str, bool]]) -> None:
+        self.contents: dict[str, str] = {}  # by URI
+        self._uris: list[str] = []
+        self._starts: list[int] = []  # where the contents begin in the file
+        text = '{"cells": ['
+        for uri, content, is_code in cells:
+            text += f'{"," if self._uris else ""}\n{{"cell_type": "{"code" if is_code else "markdown"}", "source": "'
+            self._uris.append(uri)
+            self._starts.append(len(text))
+            self.contents[uri] = content
+            text += f'{escaped(content)}"}}'
+        self.text = f"{text}\n]}}"
+
+    def place(self, offset: int) -> tuple[str, int]:
+        """(URI of the cell, offset in its content) of an offset in the file."""
+        index = max(bisect_right(self._starts, offset) - 1, 0)
+        uri, start = self._uris[index], self._starts[index]
+        content = self.contents[uri]
+        return uri, min(len(unescaped(self.text[start:offset])), len(content)) if offset < start + len(escaped(content)) else len(content)
+
+    def offset(self, uri: str, inside: int) -> int:
+        """The offset in the file of an offset in the content of a cell."""
+        return self._starts[self._uris.index(uri)] + len(escaped(self.contents[uri][:inside]))
+
+    def changed(self, text: str) -> dict[str, str]:
+        """The contents of the cells that another version of the file changes, by URI."""
+        after = (each["source"] for each in json.loads(text)["cells"])
+        return {uri: content for uri, content in zip(self._uris, after, strict=True) if content != self.contents[uri]}
+
+
+def escaped(content: str) -> str:
+    return json.dumps(content, ensure_ascii=False)[1:-1]

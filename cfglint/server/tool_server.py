@@ -114,6 +114,5 @@ def rule(code: Annotated[str, Field(description="a code or name, such as BAT001"
 
 
 def serve() -> int:
-    """Serve one client until it ends the session."""
     server.run("stdio")
     return 0

@@ -400,7 +400,7 @@ def runs(case):
     arguments = parser.parse_args([*case.paths, *without(case.flags, "--gpus")])
     try:
         with limit():
-            return [run for _, run in runs_of(arguments, Configuration(), ScanStats())]
+            return [*runs_of(arguments, Configuration(), ScanStats())]
     except (UsageError, UnknownKindError):
         return []
 

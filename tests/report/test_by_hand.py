@@ -127,7 +127,7 @@ class TestRoom:
             return render("markdown", [make.outcome([make.diagnostic("x" * length)])])
 
         longest = bisect_left(range(LIMIT), True, key=lambda length: "does not fit" in comment(length)) - 1
-        assert len(comment(longest)) == LIMIT - TAIL + 5
+        assert len(comment(longest)) == LIMIT - TAIL
 
     @pytest.mark.parametrize(
         ("runs", "more"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import Place
+from cfglint.findings.diagnostic import Fix, Place
 from cfglint.report.html import excerpt
 
 LINES = tuple(f"key{number}: {number}" for number in range(1, 13))
@@ -35,7 +35,8 @@ class TestAround:
 
     def test_a_fix_shows_a_place_up_to_four_lines_away(self):
         near, far, other = place(9), place(10), place(6, "y.yaml")
-        assert excerpt.near_places(place(5), [near, far, other]) == [near]
+        found = excerpt.diff(Fix("x", [], True, []), {"x.yaml": "\n".join(LINES)}, place(5), [near, far, other])
+        assert [each.number for each in found if each.mark] == [5, 9]
 
 
 class TestListing:

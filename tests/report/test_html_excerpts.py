@@ -5,7 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import FileEdit, Fix, Place
 from cfglint.findings.pages import Example, Page
 from cfglint.findings.rule import Rule
-from cfglint.report.html import excerpt, rules
+from cfglint.report.html import excerpt
+from cfglint.report.html.page import MOST_WITH_EXAMPLES, rule_page, rule_pages
 
 TEXT = "a: 1\nbee: 22\nc: 3\n\nd: 4\ne: 5\nf: 6\n"
 LINES = TEXT.splitlines()
@@ -99,15 +100,15 @@ class TestRulePages:
     def test_paragraphs_code_and_kept_lines(self, monkeypatch):
         text = "What it finds, `in` short.\n\nA `key` <b> that\ngoes on.\n\n    kept   as it\n    stands"
         monkeypatch.setattr(Rule, "written", Page({"source": "x"}, text, [Example("bad")]))
-        page = rules.page(Rule("XYZ001", list, "name", "error"))
-        assert page.summary == "What it finds, <code>in</code> short."
-        assert page.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre><p>Source: x.</p>"
-        assert page.examples == [("Fails", "bad")]
+        shown = rule_page(Rule("XYZ001", list, "name", "error"))
+        assert shown.summary == "What it finds, <code>in</code> short."
+        assert shown.body == "<p>A <code>key</code> &lt;b&gt; that goes on.</p><pre>kept   as it\nstands</pre><p>Source: x.</p>"
+        assert shown.examples == [("Fails", "bad")]
 
     def test_many_rules_go_without_examples(self):
         from cfglint.rules.catalogue import every_rule
 
         codes = [each.code for each in every_rule()]
-        assert any(page.examples for page in rules.pages(codes[: rules.MOST_WITH_EXAMPLES]))
-        assert not any(page.examples for page in rules.pages(codes))
-        assert rules.pages(["NO0000"]) == []
+        assert any(each.examples for each in rule_pages({*codes[:MOST_WITH_EXAMPLES]}))
+        assert not any(each.examples for each in rule_pages({*codes}))
+        assert rule_pages({"NO0000"}) == []

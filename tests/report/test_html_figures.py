@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.report.html.figures import Numbers
+from cfglint.report.html.views import Numbers
 
 
 def numbers(gpus=None, **resolved):

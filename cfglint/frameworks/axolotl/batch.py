@@ -97,7 +97,8 @@ def written(config: AxolotlValues, key: str) -> int | None:
 
 def setting_of(config: AxolotlValues, key: str, value: object) -> Setting:
     setting = config.place((key,))
-    return Setting(setting.path, value, setting.origin, setting.document, setting.node, setting.key_node, setting.because)
+    setting.value = value
+    return setting
 
 
 def product(*factors: object) -> int | None:
@@ -117,15 +118,10 @@ def problem(config: AxolotlValues, micro: Setting, accumulation: Setting) -> Bat
     if micro.value == 0:
         text = "ZeroDivisionError: division by zero"
         return BatchProblem("not-positive", micro, f"`{MICRO}` is 0", text, "init")
-    return split_problem(config, micro)
-
-
-def split_problem(config: AxolotlValues, micro: Setting) -> BatchProblem | None:
-    """A batch that accelerate cannot split evenly; packed rows have a sampler of their own."""
     model, world = config.model, config.facts.gpus
     loader = (model.accelerator_config or {}) if model is not None else {}
     if model is None or not world or world == 1 or not loader.get("split_batches") or model.sample_packing or streams(config):
-        return None
+        return None  # packed rows have a sampler of their own
     from cfglint.frameworks.huggingface.batch import uneven_split
 
     return uneven_split(micro, max(world // shared_by(model), 1), bool(loader.get("dispatch_batches")))

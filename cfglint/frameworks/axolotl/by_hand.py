@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
-from cfglint.frameworks.axolotl.refusals import (
-    ADAPTER,
-    CHECKPOINTING,
-    COMPILE,
-    QUANTIZATION,
-    AxolotlModel,
-    Data,
-    refuses,
-)
+from cfglint.frameworks.axolotl.refusals import ADAPTER, CHECKPOINTING, COMPILE, QUANTIZATION, AxolotlModel, Data, refuses
 from cfglint.frameworks.axolotl.releases import EMBEDDINGS, FSDP2_ONLY, NEW_FSDP
 from cfglint.frameworks.refusal import Removal
 from cfglint.source.annotations import Any, Callable

@@ -67,12 +67,6 @@ class AxolotlConfig(AxolotlValues):
             super().may_resume or bool(self.values.get("resume_from_checkpoint")) or self.values.get("auto_resume_from_checkpoints") is True
         )
 
-    def _additions(self) -> ConfigTable:
-        """The values that axolotl writes into DeepSpeed's config; under packing also the micro batch (core/builders/causal.py:480)."""
-        model = self.model
-        packed = {"train_micro_batch_size_per_gpu": model.micro_batch_size} if model is not None and model.sample_packing else {}
-        return {**self.validation.additions, **packed}
-
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """The stage of a failure: trainers for preferences, rewards and streams are built after their data is loaded, and their
         arguments, too.
@@ -87,8 +81,10 @@ class AxolotlConfig(AxolotlValues):
 
     def section(self, name: str) -> Operand:
         """A mapping of the file or of a file that it names, including what a check of axolotl adds to the DeepSpeed file."""
-        found = super().section(name)
-        additions = self._additions() if name == "deepspeed" and isinstance(found, dict) else {}
+        found, model = super().section(name), self.model
+        additions = {**self.validation.additions} if name == "deepspeed" else {}
+        if name == "deepspeed" and model is not None and model.sample_packing:  # core/builders/causal.py:480
+            additions["train_micro_batch_size_per_gpu"] = model.micro_batch_size
         if isinstance(found, dict) and additions:
             found = {**found}
             for key, value in additions.items():

@@ -11,16 +11,7 @@ from cfglint.frameworks.axolotl.releases import HISTORY, LIMITS, PLUGIN, REQUIRE
 from cfglint.frameworks.releases.history import DEFAULT, Fields, Row
 from cfglint.frameworks.releases.history import TYPE as READS
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.validation.pydantic import (
-    MISSING,
-    UNKNOWN,
-    Invalid,
-    Reading,
-    expected,
-    taken_as_they_are,
-    value_error,
-    within,
-)
+from cfglint.frameworks.validation.pydantic import MISSING, UNKNOWN, Invalid, Reading, expected, taken_as_they_are, value_error, within
 from cfglint.source.annotations import Any, Callable, ConfigMapping, ConfigTable, Operand
 from cfglint.source.record import Record
 

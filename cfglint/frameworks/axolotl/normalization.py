@@ -77,10 +77,7 @@ def intervals(model: AxolotlModel) -> Refusal | None:
     """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only; 0 epochs are a
     division by zero, and a count beyond the range of floats is not divided.
     """
-    for per_epoch, steps, on in (
-        ("saves_per_epoch", "save_steps", True),
-        ("evals_per_epoch", "eval_steps", evaluates(model)),
-    ):
+    for per_epoch, steps, on in (("saves_per_epoch", "save_steps", True), ("evals_per_epoch", "eval_steps", evaluates(model))):
         count = getattr(model, per_epoch)
         if not count or not on:
             continue

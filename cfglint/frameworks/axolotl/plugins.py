@@ -9,11 +9,7 @@ the tables.
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.refusals import (
-    PLUGIN,
-    Data,
-    refuses,
-)
+from cfglint.frameworks.axolotl.refusals import PLUGIN, Data, refuses
 from cfglint.frameworks.axolotl.releases import BUILT_IN_PLUGINS, REQUIRED_PLUGINS
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Callable
@@ -21,48 +17,29 @@ from cfglint.source.record import Record
 
 PREFIX = "axolotl.integrations."
 CONTEXT_PARALLEL, EXPERT_PARALLEL = "context_parallel", "expert_parallel"
-SINCE = {  # the first releases with the folders that 0.5.2 does not have
-    "context_parallel": (0, 20, 0),
-    "coreweave": (0, 21, 0),
-    "cut_cross_entropy": (0, 6, 0),
-    "densemixer": (0, 11, 0),
-    "diffusion": (0, 13, 1),
-    "diffusion_decision": (0, 21, 0),
-    "expert_parallel": (0, 17, 0),
-    "fla_sm120_shim": (0, 20, 0),
-    "hatchery": (0, 17, 0),
-    "kd": (0, 7, 0),
-    "kernels": (0, 14, 0),
-    "llm_compressor": (0, 10, 0),
-    "mixlora": (0, 20, 0),
-    "mora": (0, 17, 0),
-    "nebius": (0, 20, 0),
-    "nemo_gym": (0, 16, 0),
-    "swanlab": (0, 13, 1),
-}
-# Folder -> (class, the modules of the folder that contain it; empty for the package itself).
-CLASSES = {
-    "context_parallel": ("ContextParallelPlugin", ("", "plugin")),
-    "coreweave": ("CoreWeavePlugin", ("", "plugin")),
-    "cut_cross_entropy": ("CutCrossEntropyPlugin", ("",)),
-    "densemixer": ("DenseMixerPlugin", ("", "plugin")),
-    "diffusion": ("DiffusionPlugin", ("", "plugin")),
-    "diffusion_decision": ("DiffusionDecisionPlugin", ("", "plugin")),
-    "expert_parallel": ("ExpertParallelPlugin", ("", "plugin")),
-    "fla_sm120_shim": ("FlaSm120ShimPlugin", ("",)),
-    "grokfast": ("GrokfastPlugin", ("",)),
-    "hatchery": ("HatcheryPlugin", ("", "plugin")),
-    "kd": ("KDPlugin", ("",)),
-    "kernels": ("KernelsPlugin", ("", "plugin")),
-    "liger": ("LigerPlugin", ("", "plugin")),
-    "llm_compressor": ("LLMCompressorPlugin", ("", "plugin")),
-    "lm_eval": ("LMEvalPlugin", ("",)),
-    "mixlora": ("MixLoraPlugin", ("", "plugin")),
-    "mora": ("MoraPlugin", ("", "plugin")),
-    "nebius": ("NebiusCompletionPlugin", ("completion",)),
-    "nemo_gym": ("NemoGymPlugin", ("", "plugin")),
-    "spectrum": ("SpectrumPlugin", ("",)),
-    "swanlab": ("SwanLabPlugin", ("", "plugins")),
+# Folder -> (class, the modules of the folder that contain it, empty for the package itself, the first release with it after 0.5.2).
+CLASSES: dict[str, tuple[str, tuple[str, ...], Version]] = {
+    "context_parallel": ("ContextParallelPlugin", ("", "plugin"), (0, 20, 0)),
+    "coreweave": ("CoreWeavePlugin", ("", "plugin"), (0, 21, 0)),
+    "cut_cross_entropy": ("CutCrossEntropyPlugin", ("",), (0, 6, 0)),
+    "densemixer": ("DenseMixerPlugin", ("", "plugin"), (0, 11, 0)),
+    "diffusion": ("DiffusionPlugin", ("", "plugin"), (0, 13, 1)),
+    "diffusion_decision": ("DiffusionDecisionPlugin", ("", "plugin"), (0, 21, 0)),
+    "expert_parallel": ("ExpertParallelPlugin", ("", "plugin"), (0, 17, 0)),
+    "fla_sm120_shim": ("FlaSm120ShimPlugin", ("",), (0, 20, 0)),
+    "grokfast": ("GrokfastPlugin", ("",), ()),
+    "hatchery": ("HatcheryPlugin", ("", "plugin"), (0, 17, 0)),
+    "kd": ("KDPlugin", ("",), (0, 7, 0)),
+    "kernels": ("KernelsPlugin", ("", "plugin"), (0, 14, 0)),
+    "liger": ("LigerPlugin", ("", "plugin"), ()),
+    "llm_compressor": ("LLMCompressorPlugin", ("", "plugin"), (0, 10, 0)),
+    "lm_eval": ("LMEvalPlugin", ("",), ()),
+    "mixlora": ("MixLoraPlugin", ("", "plugin"), (0, 20, 0)),
+    "mora": ("MoraPlugin", ("", "plugin"), (0, 17, 0)),
+    "nebius": ("NebiusCompletionPlugin", ("completion",), (0, 20, 0)),
+    "nemo_gym": ("NemoGymPlugin", ("", "plugin"), (0, 16, 0)),
+    "spectrum": ("SpectrumPlugin", ("",), ()),
+    "swanlab": ("SwanLabPlugin", ("", "plugins"), (0, 13, 1)),
 }
 
 
@@ -86,18 +63,14 @@ def built_in(release: Version) -> tuple[str, ...]:
 
 
 def plugins_of(value: object, release: Version) -> list[NamedPlugin]:
-    if isinstance(value, str):  # axolotl iterates over its letters
-        return [of_release(resolve(0, value[0]), release)] if value else []
-    return [of_release(resolve(index, name), release) for index, name in enumerate(value)] if isinstance(value, list) else []
-
-
-def of_release(plugin: NamedPlugin, release: Version) -> NamedPlugin:
-    """A plugin as a release finds it: a newer one is missing, and older releases ignore what they cannot import."""
-    missing = f"ModuleNotFoundError: No module named '{PREFIX}{plugin.folder}'" if SINCE.get(plugin.folder, ()) > release else ""
-    problem = plugin.problem or missing
-    if not problem:
-        return plugin
-    return NamedPlugin(plugin.index, "", problem if release in REQUIRED_PLUGINS else "", bool(plugin.folder or plugin.problem))
+    names = [*value[:1]] if isinstance(value, str) else value if isinstance(value, list) else []  # axolotl iterates over letters, too
+    plugins = []
+    for plugin in (resolve(index, name) for index, name in enumerate(names)):
+        is_newer = plugin.folder in CLASSES and CLASSES[plugin.folder][2] > release
+        problem = plugin.problem or (f"ModuleNotFoundError: No module named '{PREFIX}{plugin.folder}'" if is_newer else "")
+        is_ignored, raised = bool(plugin.folder or plugin.problem), problem if release in REQUIRED_PLUGINS else ""
+        plugins.append(NamedPlugin(plugin.index, "", raised, is_ignored) if problem else plugin)  # older releases ignore what is missing
+    return plugins
 
 
 def resolve(index: int, name: object) -> NamedPlugin:

@@ -4,7 +4,6 @@ DeepSpeed file.
 
 from __future__ import annotations
 
-from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.batch import counted, numbers, planned, streams
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
@@ -19,10 +18,15 @@ def account(config: AxolotlConfig) -> Summary:
     summary = Summary(config.release)
     if config.parsed and config.model is not None:
         length(config, config.model, summary)
-        rate(config, summary)
+        rate(config, config.model, summary)
         precision(config, config.model, summary)
         filled(config, summary)
-    assumed(config, summary)
+    summary.assumed.append(f"{one_gpu_each(config.facts.gpus)}, started by `axolotl train`")
+    summary.assumed.append(
+        f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file"
+    )
+    if config.model is not None and config.model.sample_packing:
+        summary.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")
     return summary
 
 
@@ -44,9 +48,13 @@ def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None
             summary.derive(LENGTH, "epochs", "epochs", round(total * model.num_epochs / of_epochs, 2), "of the steps")
     run = steps(config) if not model.sample_packing and not streams(config) else UNKNOWN
     occasions(config, summary, Steps(run.batches, run.updates, total, None), needs(config, model))
-    summary.derive(
-        LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], warmup_because(config, model), needs=needs(config, model)
-    )
+    of_total = f"{planned(config):,} steps" if planned(config) is not None else "the steps"
+    because = f"axolotl's default: 3 % of {of_total}, 100 at most"
+    if model.warmup_steps is not None:
+        because = "warmup_steps" + (": 1 becomes 2" if model.warmup_steps == 1 else "")
+    elif model.warmup_ratio is not None:
+        because = f"warmup_ratio {model.warmup_ratio} of {of_total}, cut off"
+    summary.derive(LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], because, needs=needs(config, model))
 
 
 def needs(config: AxolotlConfig, model: AxolotlModel) -> str:
@@ -57,30 +65,13 @@ def needs(config: AxolotlConfig, model: AxolotlModel) -> str:
     return " and ".join(missing)
 
 
-def warmup_because(config: AxolotlConfig, model: AxolotlModel) -> str:
-    total = planned(config)
-    of_total = f"{total:,} steps" if total is not None else "the steps"
-    if model.warmup_steps is not None:
-        return "warmup_steps" + (": 1 becomes 2" if model.warmup_steps == 1 else "")
-    if model.warmup_ratio is not None:
-        return f"warmup_ratio {model.warmup_ratio} of {of_total}, cut off"
-    return f"axolotl's default: 3 % of {of_total}, 100 at most"
-
-
-def rate(config: AxolotlConfig, summary: Summary) -> None:
-    model = config.model
-    assert model is not None
+def rate(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
     engine = config.deepspeed.values if config.deepspeed is not None else {}
     if "optimizer" not in engine:
         for label, key in (("optimizer", "optimizer"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay")):
-            setting = config.setting(key, value=getattr(model, key))
-            summary.add(
-                RATE,
-                label,
-                Setting(
-                    setting.path, getattr(model, key), setting.origin, setting.document, setting.node, setting.key_node, setting.because
-                ),
-            )
+            setting = config.setting(key)
+            setting.value = getattr(model, key)
+            summary.add(RATE, label, setting)
     if "scheduler" not in engine:
         summary.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))
     if config.deepspeed is None:
@@ -98,12 +89,3 @@ def precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> N
     if model.fsdp_config:
         summary.derive(PRECISION, "FSDP", "fsdp_version", 2, "fsdp_config")
     summary.add(PRECISION, "gradient checkpointing", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))
-
-
-def assumed(config: AxolotlConfig, summary: Summary) -> None:
-    summary.assumed.append(f"{one_gpu_each(config.facts.gpus)}, started by `axolotl train`")
-    summary.assumed.append(
-        f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file"
-    )
-    if config.model is not None and config.model.sample_packing:
-        summary.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")

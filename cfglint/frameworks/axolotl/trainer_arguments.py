@@ -151,14 +151,11 @@ def evaluation(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) 
         fields["eval_strategy"] = (model.eval_strategy, "eval_strategy")
     elif model.release in EVERY_EPOCH:
         fields["eval_strategy"] = ("epoch", "eval_strategy")
-    fields["load_best_model_at_end"] = (loads_best(model), "load_best_model_at_end")
-
-
-def loads_best(model: AxolotlModel) -> bool:
-    """Whether axolotl makes the Trainer load the best model at the end: automatically, if checkpoints and evaluations coincide."""
+    # axolotl makes the Trainer load the best model at the end by itself, if checkpoints and evaluations coincide.
     wanted = model.load_best_model_at_end is not False or model.early_stopping_patience
     one_set = (not model.test_datasets and (model.val_set_size or 0) > 0) or (model.test_datasets and model.val_set_size == 0)
-    return bool(wanted and one_set and model.save_steps and model.eval_steps and model.save_steps % model.eval_steps == 0)
+    best = bool(wanted and one_set and model.save_steps and model.eval_steps and model.save_steps % model.eval_steps == 0)
+    fields["load_best_model_at_end"] = (best, "load_best_model_at_end")
 
 
 def precision(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
@@ -185,10 +182,7 @@ def sharding(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple
         fields["fsdp"] = (model.fsdp or True, "fsdp" if model.fsdp else "fsdp_config")
         options = model.fsdp_config or {}
         prefix = "fsdp_" if model.release not in NEW_FSDP else ""
-        fields["fsdp_config"] = (
-            {key.removeprefix(prefix): value for key, value in options.items() if value is not None},
-            "fsdp_config",
-        )
+        fields["fsdp_config"] = ({key.removeprefix(prefix): value for key, value in options.items() if value is not None}, "fsdp_config")
     loader = dict(model.accelerator_config or {})
     if model.release in NON_BLOCKING:
         loader.setdefault("non_blocking", model.dataloader_pin_memory is not False)

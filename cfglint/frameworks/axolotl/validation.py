@@ -10,8 +10,7 @@ from cfglint.findings.remedy import set_key
 from cfglint.frameworks.axolotl import plugins
 from cfglint.frameworks.axolotl.by_hand import ADAPTERS, BY_HAND, LORA, PLUGIN_ADAPTERS
 from cfglint.frameworks.axolotl.fields import DATASET, OWN_NAMES, FieldReading, top_fields
-from cfglint.frameworks.axolotl.places import FIRST, code_of
-from cfglint.frameworks.axolotl.refusals import DATA, KEPT, MODEL, TYPE, AxolotlModel, Data, refuses
+from cfglint.frameworks.axolotl.refusals import DATA, FIRST, KEPT, MODEL, TYPE, AxolotlModel, Data, code_of, refuses
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.launch_facts import LaunchFacts

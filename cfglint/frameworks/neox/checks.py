@@ -17,7 +17,7 @@ from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,17 +81,13 @@ def refusals(config: NeoXConfig) -> list[Refusal]:
         worded(config, refusal)
         if not (config.own_attention_kinds and " not recognized" in refusal.exception):
             found.append(refusal)
-    return [*found, *of_own_kinds(config)]
-
-
-def of_own_kinds(config: NeoXConfig) -> Iterator[Refusal]:
-    """The attention types that the project's own copy of GPT-NeoX does not list."""
-    own, attention = config.own_attention_kinds, config.derived.attention
+    own, attention = config.own_attention_kinds, config.derived.attention  # of the project's own copy of GPT-NeoX
     for kind in attention.kinds if own and attention is not None else ():
         if kind not in own:
             message = f"`attention_config` has the unknown attention type {spelled(kind)}"
-            remedy = [f"write one of {', '.join(map(str, own))}"]
-            yield Refusal(ATTENTION, ["attention_config"], message, f"AssertionError: Attention type {kind} not recognized", remedy)
+            steps = [f"write one of {', '.join(map(str, own))}"]
+            found.append(Refusal(ATTENTION, ["attention_config"], message, f"AssertionError: Attention type {kind} not recognized", steps))
+    return found
 
 
 def is_of_field(config: NeoXConfig, refusal: Refusal) -> bool:

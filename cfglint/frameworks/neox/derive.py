@@ -79,9 +79,7 @@ class Derived(Record):
     @property
     def zero(self) -> ConfigTable:
         value = self.config.argument("zero_optimization")
-        if value is None:
-            return {"stage": 0}
-        return value if isinstance(value, dict) else {}
+        return {"stage": 0} if value is None else mapping(value)
 
     @property
     def zero_stage(self) -> int | None:
@@ -91,27 +89,23 @@ class Derived(Record):
 
     @property
     def extra(self) -> ConfigTable:
-        value = self.config.argument("deepspeed_extra_args")
-        return value if isinstance(value, dict) else {}
+        return mapping(self.config.argument("deepspeed_extra_args"))
 
     @property
     def worker_zero_stage(self) -> int | None:
         """The ZeRO stage of the workers: a section in deepspeed_extra_args replaces the launcher's (A:498-505, 725)."""
         if "zero_optimization" not in self.extra:
             return self.zero_stage
-        section = self.extra["zero_optimization"]
-        stage = section.get("stage") if isinstance(section, dict) else None
+        stage = mapping(self.extra["zero_optimization"]).get("stage")
         return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
 
     @property
     def optimizer(self) -> ConfigTable:
-        value = self.config.argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}}
-        return value if isinstance(value, dict) else {}
+        return mapping(self.config.argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}})
 
     @property
     def optimizer_params(self) -> ConfigTable:
-        params = self.optimizer.get("params")
-        return params if isinstance(params, dict) else {}
+        return mapping(self.optimizer.get("params"))
 
     @property
     def optimizer_type(self) -> Operand:
@@ -173,6 +167,10 @@ class Derived(Record):
         if name == "fp16" and self.precision == "fp16" and not isinstance(config.argument(name), dict):
             return {"enabled": True}
         return None if name in EMPTIED else config.argument(name)
+
+
+def mapping(value: Operand) -> ConfigTable:
+    return value if isinstance(value, dict) else {}
 
 
 def switched_on(section: object) -> bool:

@@ -62,12 +62,6 @@ def model(config: NeoXConfig) -> Model | None:
     return Model(shape, None, config.documents[0].path)
 
 
-def attention(config: NeoXConfig) -> str:
-    """Flash attention if the type of any layer specifies it, else attention with scores in memory."""
-    written = config.derived.attention
-    return FUSED if written is not None and written.any("flash") else EAGER
-
-
 def zero(config: NeoXConfig) -> Zero:
     section = config.derived.zero
     offload = section.get("offload_optimizer")
@@ -93,7 +87,8 @@ def inputs(config: NeoXConfig, model: Model) -> Inputs | None:
     micro, ranks, accumulation = batch.micro_batch.integer, batch.data_parallel.integer, batch.accumulation.integer
     sequence = positive(config.argument("seq_length")) or config.facts.seq_length
     precision = PRECISIONS[config.derived.precision]
-    layout = batch.layout
+    layout, attention = batch.layout, config.derived.attention
+    flash = attention is not None and attention.any("flash")  # of any layer; else the scores are in memory
     assumed = []
     if not positive(config.argument("padded_vocab_size")):
         assumed.append(f"a vocabulary of {model.shape.vocabulary:,}")
@@ -106,7 +101,7 @@ def inputs(config: NeoXConfig, model: Model) -> Inputs | None:
         autocast=None if precision == FP32 else precision,
         checkpointing=config.argument("checkpoint_activations") is True,
         checkpoint_layers=positive(config.argument("checkpoint_num_layers")) or 1,
-        attention=attention(config),
+        attention=FUSED if flash else EAGER,
         optimizer=OPTIMIZERS.get(config.derived.optimizer_name, ADAM_FUSED),
         loss=LOSS_IN_PLACE if config.argument("fp16_lm_cross_entropy") else LOSS_MEGATRON,
         accumulation=positive(accumulation) or 1,

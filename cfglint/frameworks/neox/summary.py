@@ -41,8 +41,13 @@ def length(config: NeoXConfig, summary: Summary) -> None:
         summary.add(LENGTH, "epochs", setting_of(config, "train_epochs"))
         summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
         summary.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, rounded down", needs=needs(config))
-    if config.facts.num_examples is not None:
-        epoch(config, summary, config.facts.num_examples)
+    examples, size, tokens = config.facts.num_examples, config.batch.global_batch.value, config.argument("seq_length")
+    if examples is not None:
+        exact = f" = {examples / size:,.2f}" if is_integer(size) and size > 0 else ""
+        because = f"{examples:,} samples / global batch{exact}, rounded down"
+        summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
+        if is_integer(tokens):
+            summary.derive(LENGTH, "tokens per epoch", "tokens_per_epoch", examples * tokens, f"{examples:,} samples x {tokens:,}")
     decay, fraction = steps.decay_steps(config), setting_of(config, "warmup")
     written = next((name for name in ("lr_decay_iters", "lr_decay_fraction") if config.argument(name) is not None), None)
     origin = str(setting_of(config, written)) if written is not None else "as long as the run"
@@ -52,15 +57,6 @@ def length(config: NeoXConfig, summary: Summary) -> None:
         because = f"warmup {fraction.value} of the decay ({fraction.place})"
         summary.derive(LENGTH, "warm-up steps", "warmup_steps", int(warm) if warm % 1 == 0 else warm, because)
     occasions(config, summary, total)
-
-
-def epoch(config: NeoXConfig, summary: Summary, samples: int) -> None:
-    size, tokens = config.batch.global_batch.value, config.argument("seq_length")
-    exact = f" = {samples / size:,.2f}" if is_integer(size) and size > 0 else ""
-    because = f"{samples:,} samples / global batch{exact}, rounded down"
-    summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
-    if is_integer(tokens):
-        summary.derive(LENGTH, "tokens per epoch", "tokens_per_epoch", samples * tokens, f"{samples:,} samples x {tokens:,}")
 
 
 def needs(config: NeoXConfig) -> str:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from cfglint.frameworks.releases.versions import Version
 
 NEWEST = "0.21.2"
-RELEASES = (
-    *"0.5.0 0.6.2 0.7.1 0.8.2 0.9.0 0.10.0 0.11.1 0.12.0 0.13.2 0.14.0 0.15.2 0.16.0 0.17.1 0.18.1 0.19.1 0.20.0".split(),
-    NEWEST,
-)
+RELEASES = (*"0.5.0 0.6.2 0.7.1 0.8.2 0.9.0 0.10.0 0.11.1 0.12.0 0.13.2 0.14.0 0.15.2 0.16.0 0.17.1 0.18.1 0.19.1 0.20.0".split(), NEWEST)
 ADDED = {  # the fields by the release that added them
     (
         0,

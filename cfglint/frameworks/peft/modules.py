@@ -51,9 +51,13 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
     kinds: dict[str, str] = {}
     parameters: dict[str, int] = {}
     for prefix, key, label, place in field[TYPE]:
-        words = [each for each in map(parsed, NAMES[place].split(" ")) if each[0] and holds(each[2], config)]
+        words = []
+        for word, _, condition in (entry.partition("?") for entry in NAMES[place].split(" ")):
+            name_of_module, _, kind = word.partition(":")
+            if name_of_module and holds(condition, config):
+                words.append((name_of_module, kind or CONTAINER))
         for start in starts(prefix, key, label, config):
-            for each, kind, _ in words:
+            for each, kind in words:
                 if kind[0] == "P":
                     parameters.setdefault(start + each, int(kind[1]))
                 else:
@@ -87,13 +91,6 @@ def class_of(config: ConfigMapping, model_type: str, auto: str, chosen: Mapping[
     if isinstance(named, list) and named:
         return str(named[0])
     return next((str(types[model_type][TYPE]) for types in chosen.values() if model_type in types), "")
-
-
-def parsed(word: str) -> tuple[str, str, str]:
-    """(name, kind, condition) of a word of the table."""
-    word, _, condition = word.partition("?")
-    name, _, kind = word.partition(":")
-    return name, kind or CONTAINER, condition
 
 
 def holds(condition: str, config: ConfigMapping) -> bool:

@@ -11,10 +11,10 @@ from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.cli_arguments import complemented
-from cfglint.frameworks.trl.fields import REQUIRED, Fields, fields, likely_trainers, trainers_of
+from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
 from cfglint.launch.accelerate_options import is_option
-from cfglint.source.annotations import ConfigMapping, Operand, Sequence
+from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document, Path
 from cfglint.source.record import changed
 
@@ -77,29 +77,22 @@ class TrlConfig(TrainerConfig):
             table = table.of_program(self.facts.launch.program, self.trl_version)
         if self.documents[0].is_command:
             self.values = complemented(self.values, table.types, table.defaults)
-        found = self.cast_by_parser(table)
+        found = self.values
+        if not self.documents[0].is_call:  # code sets attributes of the class without a parser, and so did a file before `CASTS`
+            from cfglint.launch.overrides import ARGS
+
+            words = set(self.values) if self.documents[0].is_command else set()
+            words.update(override.key for override in self.facts.overrides if override.origin == ARGS)
+            sets_file = self.documents[0].syntax == "yaml" and self.trl_version < CASTS
+            texts = {name: value for name, value in self.values.items() if not sets_file or name in words}
+            nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
+            cast_values, self.refused = cast(texts, table.types, nullable, words)
+            found = {name: cast_values.get(name, value) for name, value in self.values.items() if name in cast_values or name not in texts}
         self.values = {name: found.get(name, value) for name, value in self.values.items()}
         program = self.facts.launch.program
         parsed = {name: value for name, value in found.items() if program is None or name not in program.changed}
         refused = {uncast_string.name for uncast_string in self.refused}
         return TrlArguments(parsed, self.version, table, self.trl_version, refused, self.own_defaults)
-
-    def cast_by_parser(self, table: Fields) -> ConfigMapping:
-        """The values after the casts of the parser, without the strings that it refuses.
-
-        The values of code, and before `CASTS` those of a file, become attributes of the class without a parser.
-        """
-        from cfglint.launch.overrides import ARGS
-
-        if self.documents[0].is_call:
-            return self.values
-        words = set(self.values) if self.documents[0].is_command else set()
-        words.update(override.key for override in self.facts.overrides if override.origin == ARGS)
-        sets_file = self.documents[0].syntax == "yaml" and self.trl_version < CASTS
-        parsed = {name: value for name, value in self.values.items() if not sets_file or name in words}
-        nullable = table.nullable if self.trl_version >= NULL_WORDS_READ else set()
-        found, self.refused = cast(parsed, table.types, nullable, words)
-        return {name: found.get(name, value) for name, value in self.values.items() if name in found or name not in parsed}
 
     def override_value(self, override: Override) -> Operand:
         """The value of a launch-line argument, a string that the parser casts; an argument without a value switches its key on."""

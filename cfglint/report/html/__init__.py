@@ -11,15 +11,15 @@ from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanati
 from cfglint.findings.diagnostic import Outcome
 from cfglint.frameworks import framework
 from cfglint.report.changes import nothing, place, title, urgency
+from cfglint.report.grouping import grouped
 from cfglint.report.html import views
-from cfglint.report.html.figures import Numbers, many
 from cfglint.report.html.page import fragment, page, signs
+from cfglint.report.html.views import Numbers, many
 from cfglint.report.plans import COLUMNS, format_number, row
 from cfglint.report.summary import LOG_LABELS, sentence
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared, lines_of
-from cfglint.review.release_groups import ReleaseGroup, grouped_by_release
-from cfglint.review.settings import SettingChange
+from cfglint.review.release_groups import grouped_by_release
 from cfglint.source.annotations import Sequence
 
 TYPE_CHECKING = False
@@ -37,9 +37,10 @@ FEW = 5  # up to this many runs are shown; of more, those without findings are f
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """The page of `check`."""
     shown = views.runs(outcomes)
     findings = [finding_view for run in shown for finding_view in run.findings]
+    by_diagnostic = {id(finding_view.diagnostic): finding_view for finding_view in findings}
+    groups = [[by_diagnostic[id(diagnostic)] for diagnostic in group.found] for group in grouped(outcomes)] if len(shown) > 1 else []
     return page(
         "check.html",
         findings,
@@ -50,7 +51,7 @@ def render(outcomes: list[Outcome]) -> str:
         lead=summary(shown, findings),
         runs=[run_view for run_view in shown if run_view.findings or len(shown) <= FEW],
         clean=[run_view for run_view in shown if not run_view.findings] if len(shown) > FEW else [],
-        groups=views.groups(outcomes, shown) if len(shown) > 1 else [],
+        groups=groups if any(len(group) > 1 for group in groups) else [],
         folded=sum(bool(run_view.findings) for run_view in shown) > MANY,
     )
 
@@ -59,9 +60,9 @@ def verdict(runs: list[views.RunView]) -> str:
     """The headline about all runs."""
     if not runs:
         return "No training configs found"
-    failing = [run for run in runs if not run.starts]
     if len(runs) == 1:
         return with_cause(runs[0])
+    failing = [run for run in runs if not run.starts]
     if len(failing) == 1 and failing[0].cause:
         return f"1 of {len(runs)} runs would not start, {failing[0].files[0]}: {failing[0].cause}"
     if failing:
@@ -87,22 +88,21 @@ def status(runs: list[views.RunView]) -> str:
 
 
 def summary(runs: list[views.RunView], findings: list[views.FindingView]) -> str:
-    """The counts of findings, files and versions."""
-    found = ", ".join(views.many(number, severity) for severity, number in views.severity_counts(findings))
+    found = ", ".join(number for _, number in views.severity_counts(findings))
     files = many(len({name for run in runs for name in run.files}), "file")
     targets = list(dict.fromkeys(target for run in runs for target in run.targets))
     releases = f"; for {', '.join(targets)}" if len(targets) <= MOST_TARGETS else ""
     return f"{found or 'Nothing found'} in {files}{releases}." if runs else ""
 
 
-# ---- explain
+# ---- explain and log
 
 
 def explain(outcome: Outcome) -> str:
-    """The page of `explain`."""
     run = views.run(outcome, "run-1")
-    context = outcome.context
     settings = views.settings(outcome, run.sources)
+    needs = [setting.needs for setting in settings if setting.needs]
+    flags = dict.fromkeys(flag for options in needs for flag in options.split(" and "))
     return page(
         "explain.html",
         run.findings,
@@ -110,62 +110,54 @@ def explain(outcome: Outcome) -> str:
         command="explain",
         headline=with_cause(run),
         status=status([run]),
-        lead=missing(settings),
+        lead=f"{many(len(needs), 'number')} unknown: pass {' and '.join(flags)}." if needs else "",
         run=run,
         settings=settings,
-        assumed=context.assumed if context else [],
+        assumed=outcome.context.assumed if outcome.context else [],
     )
-
-
-def missing(settings: list[views.SummarySetting]) -> str:
-    """The options that supply the unknown numbers; empty if none is unknown."""
-    unknown = [summary_setting for summary_setting in settings if summary_setting.needs]
-    flags = dict.fromkeys(flag for summary_setting in unknown for flag in summary_setting.needs.split(" and "))
-    if not unknown:
-        return ""
-    return f"{many(len(unknown), 'number')} unknown: pass {' and '.join(flags)}."
 
 
 def log(path: str, found: ExplainedLog) -> str:
-    """The page of `log`."""
-    banners = [banner(explanation, f"banner-{number}") for number, explanation in enumerate(found.banners, 1)]
-    differing = any(explanation.differences for explanation in found.banners)
+    banners = found.banners
     several = f"{many(len(banners), 'training')}: " if len(banners) > 1 else ""
-    headline = several + "; ".join(explanation.headline for explanation in found.banners[:MOST_TRAININGS])
-    failure = found.failures[0] if found.failures else None
-    if failure is not None:
-        headline = f"{failure.summary[:1].upper()}{failure.summary[1:]}"
-    said = "".join(
-        f" {each[:1].upper()}{each[1:]}." for each in ([*failure.details, failure.remedy] if failure is not None else []) if each
-    )
+    headline = several + "; ".join(explanation.headline for explanation in banners[:MOST_TRAININGS])
+    status = "warning" if any(explanation.differences for explanation in banners) else ""
+    said: list[str] = []
+    if found.failures:
+        failure = found.failures[0]
+        headline, status = f"{failure.summary[:1].upper()}{failure.summary[1:]}", "error"
+        said = [f"{text[:1].upper()}{text[1:]}." for text in (*failure.details, failure.remedy) if text]
     return page(
         "log.html",
         [],
         [],
         command="log",
         headline=headline,
-        status="error" if failure is not None else "warning" if differing else "",
-        lead=f"{path}.{said}" if said else path,
-        banners=banners,
+        status=status,
+        lead=" ".join([f"{path}.", *said]) if said else path,
+        banners=[banner(explanation, f"banner-{number}") for number, explanation in enumerate(banners, 1)],
     )
 
 
-def banner(found: LogExplanation, anchor: str) -> views.BannerView:
-    """The template values of one banner."""
+def banner(found: LogExplanation, anchor: str) -> dict[str, object]:
     log = found.banner
     resolved = {name: log[name] for name in ("accumulation", "global_batch", "total_steps")}
     resolved |= {"micro_batch": found.micro_batch, "data_parallel": found.data_parallel, "steps_per_epoch": found.steps_per_epoch}
-    numbers = Numbers(resolved, None)
     rows = [(label, "endless" if log[key] == ENDLESS else f"{log[key]:,}", "the log") for label, key in LOG_LABELS if log[key] is not None]
     if found.data_parallel is not None:
         rows.append(("data parallel", f"{found.data_parallel:,}", "global batch / (micro batch x accumulation)"))
     rows += found.details
     if found.consistent_with:
-        rows.append(
-            ("transformers", "any" if len(found.consistent_with) > 1 else found.consistent_with[0], "the arithmetic of its releases")
-        )
-    title = f"Line {log.line}: {found.headline} ({framework(log.framework).title})"
-    return views.BannerView(anchor, title, sentence(found.note), numbers, found.differences, rows)
+        releases = "any" if len(found.consistent_with) > 1 else found.consistent_with[0]
+        rows.append(("transformers", releases, "the arithmetic of its releases"))
+    return {
+        "anchor": anchor,
+        "title": f"Line {log.line}: {found.headline} ({framework(log.framework).title})",
+        "note": sentence(found.note),
+        "numbers": Numbers(resolved, None),
+        "differences": found.differences,
+        "rows": rows,
+    }
 
 
 # ---- plan
@@ -187,25 +179,19 @@ def plan(plan_table: PlanTable, outcome: Outcome | None = None) -> str:
         less=LESS,
         pace=plan_table["pace"],
         before=plan_table["before"],
-        advice=[{**each, "advised": format_number(each["advised"])} for each in plan_table["advice"]],
+        advice=[{**advice, "advised": format_number(advice["advised"])} for advice in plan_table["advice"]],
         current=current,
     )
 
 
 def cells_of(plans: list[PlanEntry]) -> list[list[str]]:
-    """The titles of the columns that have something, and the cells of each plan."""
-    cells = [row(each) for each in plans]
+    """The titles of the columns that have something, and the cells of each plan, with thousands separated."""
+    cells = [[f"{int(cell):,}" if cell.isdecimal() else cell for cell in row(each)] for each in plans]
     columns = [place for place in range(len(COLUMNS)) if any(line[place] for line in cells)]
-    return [[COLUMNS[place] for place in columns], *([grouped(line[place]) for place in columns] for line in cells)]
-
-
-def grouped(cell: str) -> str:
-    """A cell with its thousands separated."""
-    return f"{int(cell):,}" if cell.isdecimal() else cell
+    return [[line[place] for place in columns] for line in (COLUMNS, *cells)]
 
 
 def plan_headline(plans: list[PlanEntry]) -> str:
-    """The headline about what can be reached."""
     batches = ", ".join(f"{batch:,}" for batch in dict.fromkeys(each["global_batch"] for each in plans))
     able = [f"{each['gpus']:,}" for each in plans if each["feasible"]]
     if not able:
@@ -218,57 +204,40 @@ def plan_headline(plans: list[PlanEntry]) -> str:
 
 
 def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), note: str = "") -> str:
-    """The page of `review`; the facts about runs that only depend on a changed release are listed once."""
+    """The page of `review`; runs with the same consequences, settings and findings are shown once, and so are the facts about runs that
+    only depend on a changed release.
+    """
     groups, others = grouped_by_release(comparisons)
-    worst_first = sorted((other for other in others if not other.empty), key=urgency)
-    altered = [change(alike, f"run-{number}") for number, alike in enumerate(equal_ones(worst_first), 1)]
-    findings = [finding_view for view in altered for finding_view in (*view.new, *view.gone)]
+    alike: dict[object, list[Comparison]] = {}
+    for comparison in sorted((other for other in others if not other.empty), key=urgency):
+        settings = tuple((setting.key, setting.before.text, setting.after.text) for setting in comparison.settings)
+        found = tuple((side, finding.code, finding.message) for side in ("new", "gone") for finding in getattr(comparison, side))
+        sides = tuple((side.verdict, side.fails_at, side.gpus) if side else None for side in (comparison.before, comparison.after))
+        alike.setdefault((sides, tuple(sentence.text for sentence in comparison.sentences), settings, found), []).append(comparison)
+    altered = [change(equal, f"run-{number}") for number, equal in enumerate(alike.values(), 1)]
+    headline = next((f"{', '.join(group.texts)}: {group.headline}" for group in groups if group.affected), "")
+    stops = any(view.after and not view.after.starts for view in altered) or any(group.stopped for group in groups)
     return page(
         "changes.html",
-        findings,
+        [finding_view for view in altered for finding_view in (*view.new, *view.gone)],
         [view.anchor for view in altered],
         command="review",
-        headline=release_headline(groups) or changes_headline(comparisons, altered, bool(unused)),
-        status=changes_status(altered, groups, unused),
+        headline=headline or changes_headline(comparisons, altered, bool(unused)),
+        status="error" if stops else "" if altered or groups or unused else "yes",  # none for what is neither good nor bad
         lead=f"{many(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
         changes=altered,
         compared=bool(comparisons),
-        releases=[views.ReleaseView(signs(", ".join(group.titles)), list(group.lines)) for group in groups],
+        releases=[{"title": signs(", ".join(group.titles)), "lines": list(group.lines)} for group in groups],
         unused=lines_of(unused),
     )
-
-
-def equal_ones(comparisons: list[Comparison]) -> list[list[Comparison]]:
-    """The comparisons with the same consequences, settings and findings together."""
-    found: dict[object, list[Comparison]] = {}
-    for comparison in comparisons:
-        settings = tuple((setting.key, setting.before.text, setting.after.text) for setting in comparison.settings)
-        findings = tuple((side, found.code, found.message) for side in ("new", "gone") for found in getattr(comparison, side))
-        sides = tuple((side.verdict, side.fails_at, side.gpus) if side else None for side in (comparison.before, comparison.after))
-        found.setdefault((sides, tuple(sentence.text for sentence in comparison.sentences), settings, findings), []).append(comparison)
-    return [*found.values()]
-
-
-def changes_status(altered: list[views.ChangeView], groups: list[ReleaseGroup], unused: Sequence[NotCompared]) -> str:
-    """The shape next to the headline of a comparison; none for a change that is neither good nor bad."""
-    if any(view.after and not view.after.starts for view in altered) or any(group.stopped for group in groups):
-        return "error"
-    return "" if altered or groups or unused else "yes"
-
-
-def release_headline(groups: list[ReleaseGroup]) -> str:
-    """The headline about runs that a changed release affects; empty if there are none."""
-    affected = next((group for group in groups if group.affected), None)
-    if affected is None:
-        return ""
-    return f"{', '.join(affected.texts)}: {affected.headline}"
 
 
 def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeView], left_out: bool) -> str:
     """The headline with the most important change; `left_out`: something changed that is not compared."""
     if not altered:
         return sentence(nothing(comparisons, left_out)).rstrip(".")
-    stopping = broken(altered)
+    # Of runs that start before, or are new, and do not start after it.
+    stopping = [view for view in altered if view.after and not view.after.starts and (view.before is None or view.before.starts)]
     stopped = sum(view.runs for view in stopping)
     only = altered[0].after if len(comparisons) == 1 else None
     if only and not only.starts:
@@ -278,19 +247,14 @@ def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeVi
         assert worst is not None
         who = os.path.basename(worst.files[0]) if stopped == 1 else many(stopped, "run")
         return f"{who} would not start after this change" + (f": {worst.cause}" if len(stopping) == 1 and worst.cause else "")
-    if len(comparisons) > 1:
-        failing = sum(view.runs for view in altered if view.after and not view.after.starts)
-        if failing:
-            return f"{failing} of {len(comparisons)} runs would still not start"
-        first = altered[0].sentences[0][0] if altered[0].sentences else "other settings"
-        return f"{sum(view.runs for view in altered)} of {len(comparisons)} runs changed in effect: {first}"
     sentences = altered[0].sentences
-    return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
-
-
-def broken(altered: list[views.ChangeView]) -> list[views.ChangeView]:
-    """The changes of runs that start before, or are new, and do not start after it."""
-    return [view for view in altered if view.after and not view.after.starts and (view.before is None or view.before.starts)]
+    if len(comparisons) == 1:
+        return sentence(sentences[0][0] if sentences else "other settings, the same numbers").rstrip(".")
+    failing = sum(view.runs for view in altered if view.after and not view.after.starts)
+    if failing:
+        return f"{failing} of {len(comparisons)} runs would still not start"
+    first = sentences[0][0] if sentences else "other settings"
+    return f"{sum(view.runs for view in altered)} of {len(comparisons)} runs changed in effect: {first}"
 
 
 def change(alike: list[Comparison], anchor: str) -> views.ChangeView:
@@ -302,22 +266,21 @@ def change(alike: list[Comparison], anchor: str) -> views.ChangeView:
     )
     if before and after:
         after.numbers.before = before.numbers.resolved
+    settings: list[dict[str, object]] = []
+    for setting in comparison.settings:
+        values = {"key": setting.key, "before": setting.before.text, "after": setting.after.text}
+        settings.append({**values, "place": signs(place(setting, comparison)), "notes": setting.notes})
     return views.ChangeView(
         anchor,
         signs(title(comparison)),
         [(consequence.headline, consequence.text.removeprefix(consequence.headline)) for consequence in comparison.sentences],
         before,
         after,
-        [setting(setting_change, comparison) for setting_change in comparison.settings],
+        settings,
         after.findings if after else [],
         before.findings if before else [],
         [signs(other.name or other.files[0]) for other in others],
     )
-
-
-def setting(each: SettingChange, comparison: Comparison) -> views.SettingView:
-    """The template values of a changed setting."""
-    return views.SettingView(each.key, each.before.text, each.after.text, signs(place(each, comparison)), each.notes)
 
 
 # ---- notebooks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cfglint.findings.diagnostic import FileEdit, Fix, Place
-from cfglint.source.annotations import Iterable, Sequence
+from cfglint.source.annotations import Iterable, Mapping, Sequence
 
 WIDEST = 160  # characters of a line that are shown
 AROUND = 1  # lines shown before and after a finding
@@ -36,23 +36,20 @@ class Listed:
     anchored: bool = False
 
 
+@dataclass
 class Changed:
     """A line of a fix's diff: `+` and `-` for added and removed lines, a space for unchanged ones, `@` for a file and line.
 
     `mark` is the part that the finding is about, not `main` for a related place.
     """
 
-    def __init__(self, sign: str, file: str, number: int, text: str) -> None:
-        self.sign = sign
-        self.file = file
-        self.number = number
-        self.before, self.mark, self.after = text, "", ""
-        self.main = True
-
-    def show(self, found: Marked | None, main: bool) -> None:
-        """Mark the part that a finding is about."""
-        if found is not None:
-            self.before, self.mark, self.after, self.main = found.before, found.mark, found.after, main
+    sign: str
+    file: str
+    number: int
+    before: str
+    mark: str = ""
+    after: str = ""
+    main: bool = True
 
 
 @lru_cache(2)
@@ -97,24 +94,18 @@ def around(place: Place, others: list[Place], lines: Sequence[str] | None) -> li
     return [each for each in excerpt if each.mark or each.before.strip()]
 
 
-def listing(text: str, severities: dict[int, str], anchored: Iterable[int], full: bool) -> list[Listed]:
+def listing(text: str, severities: Mapping[int, str], anchored: Iterable[int], full: bool) -> list[Listed]:
     """The lines of a file: all, or those around the lines of findings and link targets."""
     lines = lines_of(text)
-    if not lines[-1]:
-        lines = lines[:-1]
+    count = len(lines) - (not lines[-1])
     linked = set(anchored)
-    wanted = range(1, len(lines) + 1) if full else sorted(with_neighbours(linked, len(lines)))
+    near = {line for number in linked for line in range(number - CONTEXT, number + CONTEXT + 1) if 1 <= line <= count}
     listed: list[Listed] = []
     last = 0
-    for number in wanted:
+    for number in range(1, count + 1) if full else sorted(near):
         listed.append(Listed(number, lines[number - 1][:WIDEST], number != last + 1, severities.get(number, ""), number in linked))
         last = number
     return listed
-
-
-def with_neighbours(numbers: Iterable[int], count: int) -> set[int]:
-    """Line numbers and their neighbours."""
-    return {line for number in numbers for line in range(number - CONTEXT, number + CONTEXT + 1) if 1 <= line <= count}
 
 
 def diff(fix: Fix, texts: dict[str, str], place: Place | None = None, others: Sequence[Place] = ()) -> list[Changed]:
@@ -124,15 +115,12 @@ def diff(fix: Fix, texts: dict[str, str], place: Place | None = None, others: Se
     for file in dict.fromkeys([*named, *(edit.file for edit in fix.edits)]):
         if file not in texts:
             return []
-        places = [place, *near_places(place, others)] if place is not None and place.file == file else []
+        places: list[Place] = []
+        if place is not None and place.file == file:
+            places = [place, *(other for other in others if other.file == file and abs(other.line - place.line) <= NEARBY)]
         removed, added = changed_lines(texts[file], [edit for edit in fix.edits if edit.file == file])
         found += hunks(file, lines_of(texts[file]), removed, added, places)
     return found
-
-
-def near_places(place: Place, others: Sequence[Place]) -> list[Place]:
-    """The other places of a finding that are shown with it."""
-    return [other for other in others if other.file == place.file and abs(other.line - place.line) <= NEARBY]
 
 
 def changed_lines(text: str, edits: list[FileEdit]) -> tuple[set[int], dict[int, list[str]]]:
@@ -141,14 +129,21 @@ def changed_lines(text: str, edits: list[FileEdit]) -> tuple[set[int], dict[int,
 
     removed: set[int] = set()
     added: dict[int, list[str]] = {}
-    if edits:
-        first, last = neighbourhood(text, edits)
-        before, after = split(text[first:last]), split(edited(text[first:last], edits, first))
-        above = breaks_before(text, first) + 1
-        for tag, start, end, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-            if tag != "equal":
-                removed.update(range(above + start, above + end))
-                added[above + end] = after[new_start:new_end]
+    if not edits:
+        return removed, added
+    # Only the lines around the edits are compared: outside of them nothing changes.
+    start = first = min(edit.start for edit in edits)
+    last = max(edit.end for edit in edits)
+    for _ in range(1 + CONTEXT):
+        first = max(text.rfind("\n", 0, first), 0)
+        last = text.find("\n", last + 1) if last >= 0 else last
+    first, last = min(first + text.startswith("\n", first), start), last if last >= 0 else len(text)
+    before, after = split(text[first:last]), split(edited(text[first:last], edits, first))
+    above = len(split(text[:first]))
+    for tag, from_line, to_line, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            removed.update(range(above + from_line, above + to_line))
+            added[above + to_line] = after[new_start:new_end]
     return removed, added
 
 
@@ -156,9 +151,9 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
     """The changed lines and the places of a file with the lines around them; a line that names the place begins each part."""
     count = len(lines) - (not lines[-1])
     centres = {*removed, *(place.line for place in places[:1])}
-    wanted = {with_neighbours for line in centres for with_neighbours in range(line - AROUND, line + AROUND + 1)}
+    wanted = {near for line in centres for near in range(line - AROUND, line + AROUND + 1)}
     wanted.update(place.line for place in places)
-    wanted.update(with_neighbours for line in added for with_neighbours in (line - 1, line))
+    wanted.update(near for line in added for near in (line - 1, line))
     marks = {place.line: marked(place) for place in reversed(places)}
     found: list[Changed] = []
     last = None
@@ -171,28 +166,15 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
         last = number
         found += [Changed("+", file, number, line[:WIDEST]) for line in added.get(number, ())]
         if number <= count:
-            found.append(Changed("-" if number in removed else " ", file, number, lines[number - 1][:WIDEST]))
-            found[-1].show(marks.get(number), main=number == places[0].line if places else True)
+            sign, mark = "-" if number in removed else " ", marks.get(number)
+            if mark is None:
+                found.append(Changed(sign, file, number, lines[number - 1][:WIDEST]))
+            else:
+                found.append(Changed(sign, file, number, mark.before, mark.mark, mark.after, number == places[0].line))
     return found
 
 
-def neighbourhood(text: str, edits: list[FileEdit]) -> tuple[int, int]:
-    """The (start, end) offsets of the lines around some edits, outside of which nothing changes."""
-    start = first = min(edit.start for edit in edits)
-    last = max(edit.end for edit in edits)
-    for _ in range(1 + CONTEXT):
-        first = max(text.rfind("\n", 0, first), 0)
-        last = text.find("\n", last + 1) if last >= 0 else last
-    return min(first + text.startswith("\n", first), start), last if last >= 0 else len(text)
-
-
-def breaks_before(text: str, end: int) -> int:
-    """The number of line breaks before an offset."""
-    return text.count("\n", 0, end) + text.count("\r", 0, end) - text.count("\r\n", 0, end)
-
-
 def edited(text: str, edits: list[FileEdit], offset: int) -> str:
-    """A part of a file, which begins at an offset, after the edits."""
     for each in sorted(edits, key=lambda edit: -edit.start):
         text = text[: each.start - offset] + each.text + text[each.end - offset :]
     return text

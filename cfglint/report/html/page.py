@@ -4,32 +4,51 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from cfglint.findings.rule import Rule
 from cfglint.report.escapes import shown
-from cfglint.report.html.rules import pages
 from cfglint.report.html.views import FindingView
+from cfglint.report.manual import examples, summary
 from cfglint.source.annotations import ConfigTable
 from cfglint.version import __version__
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
+MOST_WITH_EXAMPLES = 12  # up to this many rules are shown with their examples; with more the page would be too long
 FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to their severity
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
+@dataclass
+class RulePage:
+    code: str
+    name: str
+    summary: Markup
+    body: Markup
+    examples: list[tuple[Markup, str]]
+
+
 def page(template: str, findings: list[FindingView], anchors: list[str], **values: object) -> str:
     """A complete page: `findings` are those that it shows, `anchors` those of its runs."""
-    rules = pages(finding.code for finding in findings)
+    rules = rule_pages({finding.code for finding in findings})
     explained = {rule.code for rule in rules}
     for finding in findings:
         finding.has_page = finding.code in explained
+    # The data for the page's script: runs, findings, and the filter values; findings refer to both by position.
+    filters = {name: list(dict.fromkeys(getattr(finding, name) for finding in findings)) for name in FILTERED}
+    entries = [
+        {"id": finding.anchor, "run": anchors.index(finding.run), "severity": finding.severity}
+        | {name: filters[name].index(getattr(finding, name)) for name in FILTERED}
+        for finding in findings
+    ]
     given = {
         "findings": findings,
         "rules": rules,
-        "data": embedded(index(findings, anchors)),
+        "data": embedded({"runs": anchors, "findings": entries}),
         "style": part("style.css"),
         "script": part("script.js"),
         "version": __version__,
@@ -53,7 +72,9 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(count=count, key=key, lines=lines, path=path, signs=signs, words=words, plain=plain)
+    made.filters.update(
+        count=count, key=partial(breakable, mark="_"), lines=lines, path=partial(breakable, mark="/"), signs=signs, words=words, plain=plain
+    )
     return made
 
 
@@ -63,7 +84,6 @@ def clean(value: object) -> object:
 
 
 def count(value: int | None) -> str:
-    """A number with separators; `?` for an unknown one."""
     return "?" if value is None else f"{value:,}"
 
 
@@ -71,19 +91,20 @@ SIZE_WORDS = ("micro", "batch", "accumulation", "data", "tensor", "pipeline", "c
 
 
 def signs(text: str) -> str:
-    """A sentence with typographic signs: an arrow between two values, a cross between two factors."""
+    """A sentence with typographic signs: an arrow between two values, a cross between two factors.
+
+    A factor is a number, a word of a size's name, or empty where code begins or ends.
+    """
     parts = text.split(" ")
     for place in range(1, len(parts) - 1):
         if parts[place] == "->":
             parts[place] = "\u2192"
-        elif parts[place] == "x" and is_factor(parts[place - 1]) and is_factor(parts[place + 1]):
+        elif parts[place] == "x" and all(
+            not word or word[-1].isdigit() or word[0].isdigit() or word.strip("()") in SIZE_WORDS
+            for word in (parts[place - 1], parts[place + 1])
+        ):
             parts[place] = "\u00d7"
     return " ".join(parts)
-
-
-def is_factor(word: str) -> bool:
-    """Whether a word next to an `x` is a factor: a number, a word of a size's name, or empty where code begins or ends."""
-    return not word or word[-1].isdigit() or word[0].isdigit() or word.strip("()") in SIZE_WORDS
 
 
 def words(text: str) -> Markup:
@@ -92,7 +113,7 @@ def words(text: str) -> Markup:
     if len(pieces) % 2 == 0:
         return Markup("{}").format(signs("`".join(pieces)))
     code = Markup("<code>{}</code>")
-    return Markup("").join(code.format(key(piece)) if place % 2 else signs(piece) for place, piece in enumerate(pieces))
+    return Markup("").join(code.format(breakable(piece, "_")) if place % 2 else signs(piece) for place, piece in enumerate(pieces))
 
 
 def plain(text: str) -> str:
@@ -100,45 +121,50 @@ def plain(text: str) -> str:
     return signs(text.replace("`", ""))
 
 
-def path(text: str) -> Markup:
-    """A path that may break after its slashes."""
-    return breakable(text, "/")
-
-
-def key(text: str) -> Markup:
-    """A key that may break after its underscores."""
-    return breakable(text, "_")
-
-
 def breakable(text: str, mark: str) -> Markup:
-    """A string that may be broken after a mark."""
-    first, *rest = shown(text).split(mark)
-    return Markup(f"{mark}<wbr>").join([first, *rest])
+    return Markup(f"{mark}<wbr>").join(shown(text).split(mark))
 
 
 def lines(text: str) -> Markup:
-    """A string of several lines, unchanged."""
     return Markup("\n").join(Markup("{}").format(shown(line)) for line in text.splitlines())
 
 
 def part(name: str) -> Markup:
-    """The content of a template file that is inserted unchanged."""
     with open(os.path.join(TEMPLATES, name), encoding="utf-8") as file:
         return Markup(file.read())
-
-
-def index(findings: list[FindingView], anchors: list[str]) -> ConfigTable:
-    """The data for the page's script: runs, findings, and the filter values; findings refer to both by position."""
-    values = {name: list(dict.fromkeys(getattr(finding, name) for finding in findings)) for name in FILTERED}
-    runs = {finding.anchor: anchors.index(finding.run) for finding in findings}
-    entries = [
-        {"id": finding.anchor, "run": runs[finding.anchor], "severity": finding.severity}
-        | {name: values[name].index(getattr(finding, name)) for name in FILTERED}
-        for finding in findings
-    ]
-    return {"runs": anchors, "findings": entries}
 
 
 def embedded(values: ConfigTable) -> Markup:
     """Values as JSON that cannot close the surrounding HTML element."""
     return Markup(json.dumps(values, separators=(",", ":")).translate(HARMLESS))
+
+
+def rule_pages(codes: set[str]) -> list[RulePage]:
+    """The pages of the rules with these codes, in order; unknown codes are skipped, and many have no examples."""
+    if not codes:
+        return []
+    from cfglint.rules.catalogue import every_rule
+
+    with_examples = len(codes) <= MOST_WITH_EXAMPLES
+    return [rule_page(rule, with_examples) for rule in every_rule() if rule.code in codes]
+
+
+def rule_page(rule: Rule, with_examples: bool = True) -> RulePage:
+    """The manual page of a rule as HTML: paragraphs, lists of indented lines unchanged, code in backticks."""
+    body = Markup()
+    for text in filter(str.strip, rule.page.partition("\n")[2].split("\n\n")):
+        rows = text.strip("\n").splitlines()
+        if all(row.startswith("    ") for row in rows):
+            body += Markup("<pre>{}</pre>").format("\n".join(shown(row[4:]) for row in rows))
+        else:
+            body += Markup("<p>{}</p>").format(inline(" ".join(text.split())))
+    shown_examples = [(inline(title), text) for title, text in examples(rule)] if with_examples else []
+    return RulePage(rule.code, rule.name, inline(summary(rule)), body, shown_examples)
+
+
+def inline(text: str) -> Markup:
+    """A sentence with the words in backticks as code."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup().join(Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))

@@ -3,31 +3,165 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
-from cfglint.explanation.log_analysis import Difference
-from cfglint.findings.diagnostic import ALONE, ERROR, INFO, WARNING, Diagnostic, Outcome, Place, ReportContext
+from cfglint.findings.diagnostic import ALONE, ERROR, INFO, WARNING, Diagnostic, Outcome, ReportContext
 from cfglint.findings.wording import MOMENTS
 from cfglint.frameworks import framework
+from cfglint.frameworks.summary import GPUS
 from cfglint.report.details import HELP, NOTE, depending, raises
-from cfglint.report.grouping import grouped
 from cfglint.report.html import excerpt
 from cfglint.report.html.excerpt import Changed, Listed, Marked
-from cfglint.report.html.figures import Numbers, numbers
 from cfglint.report.links import page_of
+from cfglint.report.summary import spelled
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import MemoryDrawing, SettingEntry
 
 SEVERITIES = (ERROR, WARNING, INFO)
+AXES = (
+    ("tensor parallel", "tensor_parallel"),
+    ("context parallel", "context_parallel"),
+    ("sequence parallel", "sequence_parallel"),
+    ("pipeline", "pipeline_parallel"),
+)
 MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings
 
 
 @dataclass
-class Related:
-    """Another place involved in a finding."""
+class Number:
+    """A number with its name; None with the option that supplies it, if there is one. `was`: the value before a change."""
 
+    label: str
+    value: int | None
+    needs: str = ""
+    was: str = ""
+
+
+@dataclass
+class Numbers:
+    """The numbers of a run, and the lines of its summary by name; `before` are those of the run before a change."""
+
+    resolved: dict[str, int | None]
+    gpus: int | None
+    settings: dict[str, SettingEntry] = field(default_factory=dict)
+    marks: dict[str, list[int]] = field(default_factory=dict)
+    before: dict[str, int | None] = field(default_factory=dict)
+
+    def number(self, label: str, key: str) -> Number:
+        value = self.gpus if key == "gpus" else self.resolved.get(key)
+        needs = self.needs(label)
+        if value is None and not needs and self.gpus is None and key in ("gpus", "data_parallel", "global_batch"):
+            needs = GPUS
+        before = self.before.get(key)
+        was = f"{before:,}" if before is not None and before != value else ""
+        return Number(label, value, "" if value is not None else needs, was)
+
+    def needs(self, label: str) -> str:
+        """The options that supply the number of a line."""
+        return self.settings[label]["needs"] or "" if label in self.settings else ""
+
+    def value(self, label: str) -> Any:
+        """The value of a line; None without that line."""
+        return self.settings[label]["value"] if label in self.settings else None
+
+    @property
+    def split(self) -> str:
+        """How the GPUs are split among replicas of the model; empty where each GPU holds one."""
+        axes = [(label, size) for label, key in AXES if (size := self.resolved.get(key) or 1) > 1]
+        if not axes:
+            return ""
+        size = prod(size for _, size in axes)
+        product = " \u00d7 ".join(f"{label} {number}" for label, number in axes)
+        replica = f"{many(size, 'GPU')} ({product})"
+        if self.gpus is None:
+            return f"One replica of the model takes {replica}."
+        if self.gpus % size:
+            return f"{many(self.gpus, 'GPU')} cannot be split into replicas of {replica}."
+        return f"{many(self.gpus, 'GPU')}: {many(self.gpus // size, 'replica')} of the model, each on {replica}."
+
+    @property
+    def steps(self) -> int | None:
+        """The optimizer steps; of a refused file they may be 0 or less."""
+        total = self.resolved.get("total_steps")
+        return total if total is not None and total > 0 else None
+
+    @property
+    def course(self) -> list[tuple[str, str]]:
+        """The run from its first step to its last, in words; empty if its length is unknown."""
+        total, length = self.steps, self.resolved.get("steps_per_epoch")
+        if total is None:
+            return []
+        counts = (self.value("schedule's warm-up"), self.resolved.get("warmup_steps"))  # DeepSpeed's own one takes precedence
+        warmup = next((count for count in counts if type(count) is int), None)
+        schedule, peak = self.value("schedule"), self.value("learning rate")
+        rate = "warm-up unknown" if warmup is None else f"{many(warmup, 'step')} of warm-up" if warmup > 0 else "no warm-up"
+        rate += f", then {schedule}" if schedule is not None else ""
+        rate += f"; highest {spelled(peak).replace('e-0', 'e-')}" if peak is not None else ""
+        rows = [("learning rate", rate)]
+        if length is not None and length > 0:
+            epochs = "1" if total == length else spelled(round(total / length, 1)).removesuffix(".0") if total < length * 10**9 else "many"
+            rows.append(("epochs", f"{epochs}, {many(length, 'step')} each"))
+        for label in ("evaluations", "checkpoints"):
+            count, steps = self.value(label), self.marks.get(label)
+            if isinstance(count, int):
+                between = f", every {steps[0]:,} steps" if steps and len(steps) > 1 and steps[1] == 2 * steps[0] else ""
+                rows.append((label, f"{count:,}{between}" if count else "none"))
+        return rows
+
+    @property
+    def terms(self) -> list[Number]:
+        return [self.number(label, label.replace(" ", "_")) for label in ("micro batch", "accumulation", "data parallel")]
+
+    @property
+    def total(self) -> Number:
+        """The global batch that the framework computes, or that a file specifies."""
+        return self.number("global batch", "global_batch")
+
+    @property
+    def product(self) -> int | None:
+        """The product of the factors; None if one is unknown."""
+        values = [term.value for term in self.terms]
+        return None if None in values else prod(value for value in values if value is not None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing about the batch is known, and no option supplies it."""
+        return all(number.value is None and not number.needs for number in (*self.terms, self.total))
+
+    @property
+    def at_odds(self) -> bool:
+        """Whether the known global batch differs from the product of the factors."""
+        return self.product is not None and self.total.value not in (None, self.product)
+
+    @property
+    def consumed(self) -> int | None:
+        """The samples per optimizer step, if they differ from the global batch."""
+        consumed = self.resolved.get("consumed_batch")
+        return consumed if consumed != self.total.value else None
+
+
+def many(count: int, thing: str) -> str:
+    return f"{count:,} {thing if count == 1 else f'{thing}s'}"
+
+
+def numbers(outcome: Outcome) -> Numbers:
+    """The numbers of an outcome, with what its context adds."""
+    context: ReportContext | None = outcome.context
+    if context is None:
+        return Numbers(outcome.resolved, outcome.gpus)
+    settings: dict[str, SettingEntry] = {}
+    for setting in context.settings:
+        settings.setdefault(setting["name"], setting)
+    launched = settings["GPUs"]["value"] if "GPUs" in settings else None
+    return Numbers(outcome.resolved, launched if isinstance(launched, int) else outcome.gpus, settings, context.marks)
+
+
+@dataclass
+class Related:
     words: str
     file: str
     line: int
@@ -37,8 +171,6 @@ class Related:
 
 @dataclass
 class FixView:
-    """A fix: its title, the command that applies it, and its changes."""
-
     title: str
     command: str
     diff: list[Changed]
@@ -71,8 +203,6 @@ class FindingView:
 
 @dataclass
 class SourceView:
-    """A file of a run, and its lines."""
-
     file: str
     anchor: str
     lines: list[Listed]
@@ -120,38 +250,23 @@ class RunView:
     @property
     def counts(self) -> list[tuple[str, str]]:
         """The number of findings of each severity as `1 error`, worst first."""
-        return [(severity, many(number, severity)) for severity, number in severity_counts(self.findings)]
-
-    @property
-    def urgency(self) -> tuple[int, ...]:
-        """The sort key of a run: those that would not start first, then by the number of findings of each severity."""
-        return (self.starts, *(-sum(finding_view.severity == severity for finding_view in self.findings) for severity in SEVERITIES))
+        return severity_counts(self.findings)
 
 
-def severity_counts(findings: list[FindingView]) -> list[tuple[str, int]]:
-    """(severity, number) for each severity with findings, worst first."""
-    counted = [(severity, sum(finding_view.severity == severity for finding_view in findings)) for severity in SEVERITIES]
-    return [(severity, number) for severity, number in counted if number]
-
-
-def many(number: int, severity: str) -> str:
-    """`1 error`, `2 warnings`, `3 info`."""
-    return f"{number} {severity}" if number == 1 or severity == INFO else f"{number} {severity}s"
+def severity_counts(findings: list[FindingView]) -> list[tuple[str, str]]:
+    """(severity, number as `1 error`, `2 warnings`, `3 info`) for each severity with findings, worst first."""
+    numbers = [(severity, sum(finding_view.severity == severity for finding_view in findings)) for severity in SEVERITIES]
+    return [(severity, f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}") for severity, number in numbers if number]
 
 
 def runs(outcomes: list[Outcome]) -> list[RunView]:
-    """The outcomes of a page, the worst first; anchors number them as they were given."""
+    """The outcomes of a page, those that would not start first, then by findings; anchors number them as they were given."""
     full = sum(len(text) for outcome in outcomes if outcome.context for text in outcome.context.texts.values()) <= MOST_SOURCE
-    return sorted(
-        (run(outcome, f"run-{place}", full=full) for place, outcome in enumerate(outcomes, 1)), key=lambda run_view: run_view.urgency
-    )
 
+    def urgency(view: RunView) -> tuple[int, ...]:
+        return (view.starts, *(-sum(finding_view.severity == severity for finding_view in view.findings) for severity in SEVERITIES))
 
-def groups(outcomes: list[Outcome], shown: list[RunView]) -> list[list[FindingView]]:
-    """Groups of equal findings in several runs, errors first; empty if no two are equal."""
-    by_diagnostic = {id(finding_view.diagnostic): finding_view for run in shown for finding_view in run.findings}
-    found = [[by_diagnostic[id(diagnostic)] for diagnostic in group.found] for group in grouped(outcomes)]
-    return found if any(len(finding_views) > 1 for finding_views in found) else []
+    return sorted((run(outcome, f"run-{place}", full=full) for place, outcome in enumerate(outcomes, 1)), key=urgency)
 
 
 def run(
@@ -163,66 +278,42 @@ def run(
     source = sources(outcome, anchor, shown, full) if listed else []
     anchors = {source_view.file: source_view.anchor for source_view in source}
     found = numbers(outcome)
-    used = outcome.context.memory if outcome.context is not None else None
     return RunView(
         anchor,
         outcome.files,
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
         found.gpus,
-        answer(outcome),
-        verdict(outcome),
+        *judgement(outcome),
         found,
         [finding(diagnostic, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, diagnostic in enumerate(shown, 1)],
         source,
-        used,
+        outcome.context.memory if outcome.context is not None else None,
     )
 
 
-def answer(outcome: Outcome) -> str:
-    """Whether the run would start; unknown where it probably does not fit into memory."""
-    if outcome.verdict != "accept":
-        return NO if outcome.verdict == "reject" else UNKNOWN
-    if exceeds_memory(outcome):
-        return NO
-    is_open = likely_fit(outcome).startswith(PROBABLY_NOT) or left_open(outcome) not in ("", *ALONE)
-    return UNKNOWN if is_open else YES
-
-
-def verdict(outcome: Outcome) -> str:
-    """A sentence about whether the framework would start."""
+def judgement(outcome: Outcome) -> tuple[str, str]:
+    """(whether the run would start: a key of SHAPES, a sentence about it); unknown where it probably does not fit into memory."""
     if outcome.verdict is None:
-        return "Not known whether it would start"
-    if outcome.verdict != "accept":
+        return UNKNOWN, "Not known whether it would start"
+    if outcome.verdict == "reject":
         moment = MOMENTS.get(outcome.fails_at or "", "")
-        return f"Would not start: it fails {moment}" if moment else "Would not start"
-    if exceeds_memory(outcome):
-        return "Would run out of GPU memory"
-    starts, fits = left_open(outcome) or "Should start", likely_fit(outcome)
+        return NO, f"Would not start: it fails {moment}" if moment else "Would not start"
+    context = outcome.context
+    memory = context.memory if context is not None else None
+    if memory is not None and memory["verdict"] == "does-not-fit":
+        return NO, "Would run out of GPU memory"
+    left_open = context.left_open if context is not None else ""  # what is said instead of the claim that it starts
+    fits = memory["judgement"] if memory is not None and memory["verdict"] == "close" else ""
+    probably_not = fits.startswith(PROBABLY_NOT)
+    answer = UNKNOWN if probably_not or left_open not in ("", *ALONE) else YES
     for words in (PROBABLY_FITS, PROBABLY_NOT):
         fits = fits.replace(words, f"{words} into GPU memory")
-    return f"{starts}, {'but' if fits.startswith(PROBABLY_NOT) else 'and'} {fits}" if fits else starts
-
-
-def left_open(outcome: Outcome) -> str:
-    """What is said of a run without errors instead of the claim that it starts; empty if nothing is."""
-    return outcome.context.left_open if outcome.context is not None else ""
-
-
-def likely_fit(outcome: Outcome) -> str:
-    """Whether the run probably fits into the memory of its GPUs, in words; empty where that is sure, or nothing is known about it."""
-    used = outcome.context.memory if outcome.context is not None else None
-    return used["judgement"] if used is not None and used["verdict"] == "close" else ""
-
-
-def exceeds_memory(outcome: Outcome) -> bool:
-    """Whether a run that the framework would start does not fit into the memory of its GPUs."""
-    used = outcome.context.memory if outcome.context is not None else None
-    return outcome.verdict == "accept" and used is not None and used["verdict"] == "does-not-fit"
+    return answer, (left_open or "Should start") + (f", {'but' if probably_not else 'and'} {fits}" if fits else "")
 
 
 def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, anchors: dict[str, str]) -> FindingView:
-    """One finding with all its details."""
+    """One finding with all its details; `anchors` are those of the files that the page lists."""
     place = diagnostic.place
     texts = outcome.context.texts if outcome.context else {}
     lines = excerpt.lines_of(texts[place.file]) if place.file in texts else None
@@ -232,7 +323,14 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         command = "cfglint fix" if diagnostic.fix.safe else "cfglint fix --unsafe-fixes"
         fix = FixView(diagnostic.fix.title, command, excerpt.diff(diagnostic.fix, texts, place, others))
     seen = [] if fix is not None and fix.diff else excerpt.around(place, others, lines)
-    numbers_seen = {(place.file, each.number) for each in seen} | {(each.file, each.number) for each in (fix.diff if fix else ())}
+    numbers_seen = {(place.file, line.number) for line in seen} | {(line.file, line.number) for line in (fix.diff if fix else ())}
+    related = []
+    for other, words in diagnostic.related:
+        line = None if (other.file, other.line) in numbers_seen else excerpt.marked(other)
+        link = f"{anchors[other.file]}-{other.line}" if other.file in anchors else ""
+        related.append(Related(words, other.file, other.line, [line] if line else [], link))
+    remarks = [(NOTE, diagnostic.note), (NOTE, depending(diagnostic))]
+    remarks.append((HELP, "" if fix and fix.title == diagnostic.help else diagnostic.help))
     return FindingView(
         anchor,
         home,
@@ -243,36 +341,16 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
         place.file,
         place.line,
         place.column,
-        kind_of(place, outcome),
+        framework(outcome.kind_of(place.file)).title,
         seen,
-        [related(other, words, anchors, (other.file, other.line) in numbers_seen) for other, words in diagnostic.related],
+        related,
         raises(diagnostic, outcome),
         diagnostic.exception or "",
-        [
-            (label, text)
-            for label, text in (
-                (NOTE, diagnostic.note),
-                (NOTE, depending(diagnostic)),
-                (HELP, "" if fix and fix.title == diagnostic.help else diagnostic.help),
-            )
-            if text
-        ],
+        [(label, text) for label, text in remarks if text],
         fix,
         diagnostic,
         page_of(diagnostic),
     )
-
-
-def kind_of(place: Place, outcome: Outcome) -> str:
-    """The framework whose file a place is in."""
-    return framework(outcome.kind_of(place.file)).title
-
-
-def related(place: Place, words: str, anchors: dict[str, str], seen: bool) -> Related:
-    """Another place, with the anchor of its line if the page lists its file; with its line, unless that is in `seen`."""
-    line = None if seen else excerpt.marked(place)
-    anchor = f"{anchors[place.file]}-{place.line}" if place.file in anchors else ""
-    return Related(words, place.file, place.line, [line] if line else [], anchor)
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[SourceView]:
@@ -286,29 +364,17 @@ def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) 
     source_views: list[SourceView] = []
     for place, file in enumerate(outcome.files, 1):
         linked = [other.line for diagnostic in shown for other, _ in diagnostic.related if other.file == file]
-        linked += [each["line"] for each in context.settings if full and each["file"] == file and each["line"]]
+        linked += [entry["line"] for entry in context.settings if full and entry["file"] == file and entry["line"]]
+        # `shown` begins with the worst, which is the one that a line is marked with.
+        worst = {diagnostic.place.line: diagnostic.severity for diagnostic in reversed(shown) if diagnostic.place.file == file}
         if full or linked:
-            lines = excerpt.listing(context.texts.get(file, ""), worst(shown, file), linked, full)
-            source_views.append(SourceView(file, f"{anchor}-f{place}", lines))
+            source_views.append(SourceView(file, f"{anchor}-f{place}", excerpt.listing(context.texts.get(file, ""), worst, linked, full)))
     return [source_view for source_view in source_views if source_view.lines]
-
-
-def worst(shown: list[Diagnostic], file: str) -> dict[int, str]:
-    """The worst severity for each line of a file."""
-    found: dict[int, str] = {}
-    for severity in reversed(SEVERITIES):
-        found.update(
-            (diagnostic.place.line, severity) for diagnostic in shown if diagnostic.place.file == file and diagnostic.severity == severity
-        )
-    return found
-
-
-# ---- settings of a summary
 
 
 @dataclass
 class SummarySetting:
-    """A line in the summary of a run."""
+    """A line in the summary of a run; an unknown number names the option that supplies it."""
 
     label: str
     value: str
@@ -320,53 +386,19 @@ class SummarySetting:
 
 
 def settings(outcome: Outcome, listed: list[SourceView]) -> list[SummarySetting]:
-    """The summary of a run, each value with its origin."""
-    anchors = {source_view.file: source_view.anchor for source_view in listed}
-    return [setting(each, anchors) for each in (outcome.context.settings if outcome.context else [])]
-
-
-def setting(entry: SettingEntry, anchors: dict[str, str]) -> SummarySetting:
-    """One line; an unknown number names the option that supplies it."""
     from cfglint.findings.setting import DERIVED, NOT_KNOWN
-    from cfglint.report.summary import spelled
 
-    file, line = entry["file"] or "", entry["line"]
-    anchor = f"{anchors[file]}-{line}" if file in anchors else ""
-    if entry["needs"]:
-        return SummarySetting(entry["name"], "?", entry["needs"], "", "", None, "")
-    is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"].startswith(NOT_KNOWN))
-    return SummarySetting(entry["name"], "?" if is_unknown else spelled(entry["value"]), "", entry["because"], file, line, anchor)
-
-
-@dataclass
-class BannerView:
-    """One banner of a training log."""
-
-    anchor: str
-    title: str
-    note: str
-    numbers: Numbers
-    differences: list[Difference]
-    rows: list[tuple[str, str, str]]
-
-
-@dataclass
-class SettingView:
-    """A changed setting."""
-
-    key: str
-    before: str
-    after: str
-    place: str
-    notes: list[str]
-
-
-@dataclass
-class ReleaseView:
-    """The facts about the runs that depend on changed releases."""
-
-    title: str
-    lines: list[str]
+    anchors = {source_view.file: source_view.anchor for source_view in listed}
+    found: list[SummarySetting] = []
+    for entry in outcome.context.settings if outcome.context else ():
+        if entry["needs"]:
+            found.append(SummarySetting(entry["name"], "?", entry["needs"], "", "", None, ""))
+            continue
+        file, line = entry["file"] or "", entry["line"]
+        is_unknown = entry["value"] is None and (entry["origin"] == DERIVED or entry["because"].startswith(NOT_KNOWN))
+        value, anchor = "?" if is_unknown else spelled(entry["value"]), f"{anchors[file]}-{line}" if file in anchors else ""
+        found.append(SummarySetting(entry["name"], value, "", entry["because"], file, line, anchor))
+    return found
 
 
 @dataclass
@@ -378,7 +410,7 @@ class ChangeView:
     sentences: list[tuple[str, str]]
     before: RunView | None
     after: RunView | None
-    settings: list[SettingView]
+    settings: list[dict[str, object]]
     new: list[FindingView]
     gone: list[FindingView]
     others: list[str] = field(default_factory=list)  # the titles of runs with the same change

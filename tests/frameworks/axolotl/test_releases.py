@@ -12,7 +12,7 @@ from cfglint.frameworks.axolotl import FRAMEWORK, NEWEST
 from cfglint.frameworks.axolotl._tables import RELEASES, VALIDATORS
 from cfglint.frameworks.axolotl.batch import warmup_steps
 from cfglint.frameworks.axolotl.by_hand import BY_HAND
-from cfglint.frameworks.axolotl.places import CODES, FIRST
+from cfglint.frameworks.axolotl.refusals import CODES, FIRST
 from cfglint.frameworks.axolotl.releases import HISTORY, library
 from cfglint.frameworks.releases.versions import dotted, parse_version
 

@@ -7,7 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.plugins import CLASSES
-from cfglint.frameworks.axolotl.refusals import MODEL
+from cfglint.frameworks.axolotl.refusals import MODEL, REMOVED_KEYS
 from cfglint.frameworks.axolotl.releases import HISTORY, PLUGIN, PLUGIN_SECTIONS, TOP
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.releases.versions import Version, dotted
@@ -144,7 +144,6 @@ def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> 
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     """The known key that resembles a dropped one."""
-    from cfglint.frameworks.axolotl.places import REMOVED_KEYS
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
 
     key = str(path[-1])

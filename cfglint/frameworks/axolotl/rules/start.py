@@ -27,10 +27,7 @@ def axolotl_parallel_sizes(config: AxolotlConfig) -> Iterator[Finding]:
         return
     refusal = problem(config.model, config.facts.gpus)
     if refusal is not None:
-        first, *others = [config.place(path) for path in refusal.paths]
-        written = [other for other in others if other.written]
-        remedy = refusal.help_for(config.values)
-        yield Finding(first, refusal.message, related=written, exception=refusal.exception, fails_at=refusal.fails_at, help=remedy)
+        yield refusal.finding([config.place(path) for path in refusal.paths], config.values)
 
 
 @rule("AXL042")

@@ -97,10 +97,6 @@ def invalid_training_length(config: NeoXConfig) -> Iterator[Finding]:
     if steps and epochs:
         text = "ValueError: Cannot specify both train epochs and train iters simultaneously"
         yield excludes(config.setting("train_epochs"), config.setting("train_iters"), exception=text)
-    yield from _unsupported_with_epochs(config)
-
-
-def _unsupported_with_epochs(config: NeoXConfig) -> Iterator[Finding]:
     weights = config.argument("train_data_weights")
     unsupported = (
         ("pack_impl", config.argument("pack_impl") != "packed",

@@ -6,12 +6,7 @@ from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
-from cfglint.frameworks.trl.batch import (
-    GENERATION,
-    GENERATION_STEPS,
-    count,
-    generation,
-)
+from cfglint.frameworks.trl.batch import GENERATION, GENERATION_STEPS, count, generation
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.rules import NEW_ENGINE, of, refused
 from cfglint.source.annotations import Iterator

@@ -179,10 +179,7 @@ def reward_weights_length(config: TrlConfig) -> Iterator[Finding]:
 
 
 # The trainers that refuse options for a model that the script has loaded already, and their releases.
-LOADED: dict[str, Releases] = {
-    "dpo": Releases((0, 9, 2), (0, 19, 0), "DPO"),
-    "kto": Releases((0, 8, 0), (0, 27, 0), "KTO"),
-}
+LOADED: dict[str, Releases] = {"dpo": Releases((0, 9, 2), (0, 19, 0), "DPO"), "kto": Releases((0, 8, 0), (0, 27, 0), "KTO")}
 
 
 @rule("TRL058")
