@@ -25,7 +25,7 @@ from cfglint.source.annotations import Iterable, TypeGuard
 from cfglint.source.shell.command import ELLIPSES, SHOWN, CommandDocument, is_placeholder
 from cfglint.source.shell.placed_text import Text
 from cfglint.source.shell.started_command import StartedCall
-from cfglint.source.shell.tables import names
+from cfglint.source.shell.tables import listed, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,17 +34,7 @@ if TYPE_CHECKING:
 NO_VALUE = Reason("argument", "an option without its value")
 # Names of launchers, and names that people expect, for the same option: processes of a node (of accelerate: of all), nodes, ...
 SAME = (
-    (
-        "nproc_per_node",
-        "num_gpus",
-        "num_processes",
-        "num_proc_per_node",
-        "num_gpus_per_node",
-        "gpus_per_node",
-        "num_procs",
-        "n_gpus",
-        "gpus",
-    ),
+    listed("nproc_per_node num_gpus num_processes num_proc_per_node num_gpus_per_node gpus_per_node num_procs n_gpus gpus"),
     ("nnodes", "num_nodes", "num_machines"),
     ("node_rank", "machine_rank"),
     ("master_addr", "main_process_ip"),
@@ -118,15 +108,10 @@ def unknown_options(line: LaunchLine) -> None:
         same = (own for names_of_one in SAME if option.name in names_of_one for own in names_of_one if launcher.has_option(own))
         meant = next(same, None) or closest(option.name, launcher.own_options)
         value = f" {option.value.string}" if option.value is not None and option.value.known else ""
-        line.refuse(
-            "LCH022",
-            option.word[: len(flag)],
-            flag,
-            f"`{flag}` is not an option of the launcher {line.launcher}",
-            f"error: unrecognized arguments: {option.word.string if option.word.known else flag}",
-            remedy=f"write `--{meant}{value}`" if meant else f"remove `{flag}`, or put it after the program if it is an option of it",
-            severity=severity_of(line),
-        )
+        remedy = f"write `--{meant}{value}`" if meant else f"remove `{flag}`, or put it after the program if it is an option of it"
+        message = f"`{flag}` is not an option of the launcher {line.launcher}"
+        raised = f"error: unrecognized arguments: {option.word.string if option.word.known else flag}"
+        line.problems.append(LineProblem("LCH022", severity_of(line), option.word[: len(flag)], flag, message, raised, remedy, True))
 
 
 def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: bool) -> None:
@@ -182,9 +167,9 @@ def missing_files(line: LaunchLine, calls: list[StartedCall], written: set[str])
         if file.outside:
             is_path = file.role != "--deepspeed" or file.word.string.endswith(".json")
             if file.role in (*REQUIRED, HOSTFILE) and file.known and is_path:
-                message = f"`{flag_of(file)}` names `{name}`, which is outside the project and was not read"
+                message = f"`--{file.option}` names `{name}`, which is outside the project and was not read"
                 remedy = "name the file on the command line too, or move it into the project"
-                line.report("LCH021", "warning", file.word, flag_of(file), message, remedy=remedy)
+                line.report("LCH021", "warning", file.word, f"--{file.option}", message, remedy=remedy)
             continue
         if file.role == HOSTFILE:
             without = "refuses several nodes without it" if line.nodes and line.nodes > 1 else "uses the local machine alone"
@@ -227,19 +212,12 @@ def is_relative(name: str | None) -> TypeGuard[str]:
 def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     """The problem of a config file that does not exist; from which folder a page means its lines is not certain."""
     name = file.word.string
-    key = flag_of(file) if file.role.startswith(("--", "launcher:")) else name
+    key = f"--{file.option}" if file.role.startswith(("--", "launcher:")) else name
     names = f"`{key}` names `{name}`, which does not exist" if key != name else f"the config `{name}` does not exist"
     folder = readable(line.folder or "").removeprefix("<root>").lstrip("/") or "the top of the project"
-    return LineProblem(
-        "LCH002",
-        severity_of(line),
-        file.word,
-        key,
-        f"{names} (seen from {folder})",
-        refused_config(name) if file.role in READ_BY_ACCELERATE else launcher_of(line).refused_config.format(name) if file.kind else "",
-        of_launcher=file.role == "launcher:config_file",
-        remedy="write the path as seen from there",
-    )
+    raised = refused_config(name) if file.role in READ_BY_ACCELERATE else launcher_of(line).refused_config.format(name) if file.kind else ""
+    remedy, of_launcher = "write the path as seen from there", file.role == "launcher:config_file"
+    return LineProblem("LCH002", severity_of(line), file.word, key, f"{names} (seen from {folder})", raised, remedy, of_launcher)
 
 
 def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
@@ -253,11 +231,6 @@ def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
     own = launch.parser is not None and "deepspeed" in launch.parser.fields
     if not own and is_relative(name) and refused_config(name):
         line.problems.append(missing_file(line, file))
-
-
-def flag_of(file: NamedFile) -> str:
-    key = file.role.removeprefix("launcher:")
-    return key if key.startswith("--") else f"--{key}"
 
 
 def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:

@@ -168,22 +168,10 @@ class LaunchLine:
         self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy))
 
     def refuse(
-        self,
-        code: str,
-        word: Text,
-        key: str,
-        message: str,
-        exception: str,
-        *,
-        remedy: str,
-        releases: Releases | None = None,
-        severity: Severity = "error",
+        self, code: str, word: Text, key: str, message: str, exception: str, *, remedy: str, releases: Releases | None = None
     ) -> None:
-        """Add a problem with which the launcher ends before the program gets its arguments, in all releases or in some.
-
-        It is a warning where a page may mean another line.
-        """
-        self.problems.append(LineProblem(code, severity, word, key, message, exception, remedy, True, releases))
+        """Add a problem with which the launcher ends before the program gets its arguments, in all releases or in some."""
+        self.problems.append(LineProblem(code, "error", word, key, message, exception, remedy, True, releases))
 
     def sized(self, per_node: int | None, nodes: int | None) -> None:
         self.gpus_per_node, self.nodes = per_node, nodes

@@ -15,7 +15,7 @@ from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
 from cfglint.launch.slurm import Header, header
-from cfglint.launch.training import trains
+from cfglint.launch.training import may_launch, trains
 from cfglint.source import files
 from cfglint.source.annotations import Any, Callable, Sequence
 from cfglint.source.budget import Budget
@@ -206,8 +206,6 @@ class Reader:
         if any(name in text for name in self.console_scripts):
             return True
         if text not in known:
-            from cfglint.launch.launch_words import may_launch
-
             names = self.evaluations.names(self.project.root)
             known[text] = names is None or may_launch("\n".join([text, *self.environment.values()]), names, self.project.source)
         return known[text]

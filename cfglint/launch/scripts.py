@@ -10,12 +10,12 @@ from itertools import chain
 
 from cfglint.launch.arguments import further_arguments, known_words
 from cfglint.launch.command import WITHOUT_EFFECT
-from cfglint.launch.launch_words import listed_below
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine
 from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.reader import Reader, ScriptEvaluations
+from cfglint.launch.training import listed_below
 from cfglint.source.annotations import Callable, Container, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.file_source import FileSource
@@ -172,16 +172,10 @@ class Scripts:
         folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
         known = [part for word in known_words(line.arguments) for part in parts_of(word)]
         further = further_arguments([word for word in line.arguments if not is_all_of_caller(word)])  # in a call without arguments
-        return Context(
-            tuple(value for value, _ in known),
-            bool(further),
-            {**self.environment, **{name: text.value for name, text in line.call.environment.items() if text.value is not None}},
-            line.processes,
-            project.read,
-            (folder,) if folder is not None else (),
-            spelled=tuple(string for _, string in known),
-            exists=project.exists,
-        )
+        words, spelled = tuple(value for value, _ in known), tuple(string for _, string in known)
+        variables = {name: text.value for name, text in line.call.environment.items() if text.value is not None}
+        environment, folders = {**self.environment, **variables}, (folder,) if folder is not None else ()
+        return Context(words, bool(further), environment, line.processes, project.read, folders, spelled=spelled, exists=project.exists)
 
     def context_without_line(self, path: str) -> Context:
         """The circumstances of a program that no line starts: no arguments, started from the top of its project or its own folder."""

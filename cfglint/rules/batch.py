@@ -129,7 +129,7 @@ def _remedy(config: Config, problem: BatchProblem) -> Remedy | str | None:
     if not all(type(factor) is int and factor > 0 for factor in factors):
         return None
     unit = math.prod(factors)
-    if batch.micro_batch.written and batch.accumulation.value is not None:
+    if batch.micro_batch.written and batch.accumulation.written:
         return set_key(setting.name, unit) | remove_key(setting.name)
     below = setting.value // unit * unit
     above = set_key(setting.name, below + unit)

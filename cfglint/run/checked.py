@@ -154,7 +154,7 @@ class CheckedRun(LoadedRun):
         launch, line = self.launch, self.launch.line
         if line is None or not self.configs or launch.is_main or takes_arguments(launch.consumer):
             return ""
-        from cfglint.launch.unmodelled import unmodelled, unread_program
+        from cfglint.launch.training import unmodelled, unread_program
 
         return unmodelled(line) or (unread_program(line) if self.configs[0].kind == LAUNCH and launch.is_closed else "")
 

@@ -14,7 +14,7 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
 from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
-from cfglint.launch.unmodelled import unmodelled
+from cfglint.launch.training import unmodelled
 from cfglint.run.paths import BY_HAND
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed

@@ -380,8 +380,11 @@ class JsonParser:
             return char
         comments = self.document.comments
         while True:
-            while (char := text[position : position + 1]) and char in BLANKS:
+            while char and char in BLANKS:
                 position += 1
+                char = text[position : position + 1]
+            if char not in ("#", "/"):
+                break
             if text.startswith("/*", position):
                 end = text.find("*/", position + 2) + 2
                 if end < 2:
@@ -397,5 +400,6 @@ class JsonParser:
             comments.append((position, end))
             self.relax((position, end, COMMENT))
             position = end
+            char = text[position : position + 1]
         self.position = position
         return char

@@ -58,6 +58,8 @@ def json_value(text: str) -> list[Any] | tuple[Any, ...] | None:
         return None
     level: list[Any] = [value] if brackets > MAX_DEPTH else []
     for _ in range(MAX_DEPTH):
+        if not level:
+            return value
         items = [item for inner in level for item in (inner if inner.__class__ is list else [value for _, value in inner])]
         level = [item for item in items if item.__class__ in COLLECTIONS]
     return None if level else value

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import redirect_stdout
+from io import StringIO
+
 from cases import each_case
-from cfglint.cli import modelled_releases
+from cfglint.cli import main
 from cfglint.frameworks import LINE_KINDS, framework, kinds
 from cfglint.frameworks.base import LineFramework, imported
 from cfglint.generators import kinds as generated_kinds
@@ -23,7 +26,9 @@ GAPS = {
 def shows_releases(kind, text):
     """Whether a page has a row for the kind that names the releases that `cfglint --version -v` prints."""
     own = framework(kind)
-    [released] = [each for each in modelled_releases() if each.startswith(f"{own.package} ")] or [""]
+    with redirect_stdout(StringIO()) as printed:
+        main(["--version", "-v"])
+    [released] = [line for line in printed.getvalue().splitlines() if line.startswith(f"{own.package} ")] or [""]
     return any(row.startswith(f"| `{kind}` |") and f"| {released}" in row for row in text.splitlines())
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from cfglint.cli import main
 from cfglint.frameworks.releases.bounds import MOST_CLAUSES, allows, specifiers
-from cfglint.launch.launch_words import may_launch
 from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.launch.reader import WORTH_A_LOOK, Reader
+from cfglint.launch.training import may_launch
 from cfglint.rewrite import retarget
 from cfglint.run.templates import BARE
 from cfglint.source.budget import STEPS, Budget, Exhausted

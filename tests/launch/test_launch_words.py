@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.launch.launch_words import listed_below, may_launch
+from cfglint.launch.training import listed_below, may_launch
 
 
 @each_case(

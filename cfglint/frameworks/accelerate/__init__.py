@@ -9,7 +9,6 @@ from cfglint.source.document import Document, Path
 
 KIND: Final = "accelerate"
 NEWEST = RELEASES["accelerate"]
-
 # Keys that `accelerate config` writes together with the type; one of them makes the detection certain.
 COMPANIONS = frozenset(
     """

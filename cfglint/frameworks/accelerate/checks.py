@@ -65,13 +65,6 @@ def engine_of(config: AccelerateConfig) -> str:
     return ENGINES.get(str(config.distributed), "several" if config.spawns else "single")
 
 
-def makes_sizes(config: AccelerateConfig) -> bool:
-    """Whether the launcher passes the sizes of the parallelism on, as for DeepSpeed before 1.12 it does not."""
-    name = f"{engine_of(config)}:{PARALLELISM}"
-    is_known = config.local and bool(config.section("parallelism_config"))
-    return is_known and any(function.name == name for function in table_of(KIND).functions(PLUGIN, config.version))
-
-
 class Arguments:
     """The arguments of the launcher that a file becomes: their values, and the places of those that the file sets."""
 

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 HISTORY = History(FIELDS, SPANS)  # "" is the top level of a file for this machine
 REQUIRED = 5  # column of a row: whether the file must have the key
+KEYS_COMPARED = (0, 23)  # with those that the launcher knows; before, the class cannot be created with an unknown one
+SAGEMAKER = "AMAZON_SAGEMAKER"
 SAGEMAKER_FILE = "sagemaker"  # the section of the top level of a file for SageMaker
-
-
 _learned: dict[Version, dict[str, list[str]]] = {}  # release whose source was read -> Enum -> its values
 
 

@@ -19,31 +19,18 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
-
 FILE = "commands/config/config_args.py"
 LAUNCH = "commands/launch.py"
 PARSER = "launch_command_parser"
 CLASSES = ("BaseConfig", "ClusterConfig", "SageMakerConfig")
-BLOCKS = {  # variable of an argument group -> the block that holds its arguments
-    "deepspeed_args": "deepspeed_config",
-    "fp8_args": "fp8_config",
-    "fsdp_args": "fsdp_config",
-    "megatron_lm_args": "megatron_lm_config",
-    "mpirun_args": "mpirun_config",
-    "parallelism_config_args": "parallelism_config",
-    "tp_args": "tp_config",
-}
+# Variable of an argument group -> the block that holds its arguments.
+BLOCKS = {f"{name}_args": f"{name}_config" for name in ("deepspeed", "fp8", "fsdp", "megatron_lm", "mpirun")}
+BLOCKS |= {"parallelism_config_args": "parallelism_config", "tp_args": "tp_config"}
 TOP_LEVEL = {"aws_args", "distributed_args", "hardware_args", "paradigm_args", "parser", "resource_args", "tpu_args"}
 SCATTERED = {"dynamo_": "dynamo_config"}  # arguments of a block that stand in another group
 OPTIONAL_PREFIX = {"dynamo_config": "dynamo_", "fp8_config": "fp8_", "fsdp_config": "fsdp_"}
-PLAIN = {
-    "str": "string",
-    "int": "integer",
-    "float": "number",
-    "bool": "boolean",
-    "dict": "object",
-    **dict.fromkeys(("list[str]", "List[str]"), "array"),
-}
+PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object"}
+PLAIN |= dict.fromkeys(("list[str]", "List[str]"), "array")
 LOCAL, SAGEMAKER = "", "sagemaker"
 SECTION_CLASSES = {LOCAL: ("BaseConfig", "ClusterConfig"), SAGEMAKER: ("BaseConfig", "SageMakerConfig")}
 ENUM_FILE = "utils/dataclasses.py"
@@ -56,13 +43,12 @@ def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[st
 
 
 def sections(tree: Tree) -> dict[str, dict[str, Fact]]:
-    return {
-        **{
-            section: {key: fact(raw, required="required" in raw) for key, raw in fields(tree, classes).items()}
-            for section, classes in SECTION_CLASSES.items()
-        },
-        **{block: {key: fact(raw) for key, raw in keys.items() if "x-alias-of" not in raw} for block, keys in blocks(tree).items()},
-    }
+    found = {}
+    for section, classes in SECTION_CLASSES.items():
+        found[section] = {key: fact(raw, required="required" in raw) for key, raw in fields(tree, classes).items()}
+    for block, keys in blocks(tree).items():
+        found[block] = {key: fact(raw) for key, raw in keys.items() if "x-alias-of" not in raw}
+    return found
 
 
 def fact(raw: Raw, *, required: bool = False) -> Fact:

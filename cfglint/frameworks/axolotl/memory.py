@@ -48,15 +48,7 @@ class AxolotlMemory(TrainerMemory):
             return super().value(name)
         return found
 
-    def inputs(self) -> Inputs:
-        found = super().inputs()
-        return changed(
-            found,
-            settings=self.with_loss(found.settings),
-            alternatives=tuple(self.with_loss(alternative) for alternative in found.alternatives),
-        )
-
-    def with_loss(self, settings: Settings) -> Settings:
+    def of_framework(self, settings: Settings) -> Settings:
         if self.value("liger_fused_linear_cross_entropy") is True:
             settings = changed(settings, loss=LOSS_FUSED)
         elif self.value("cut_cross_entropy") is True:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from cfglint.source.loaders import Loader
 
 NEWEST = RELEASES["deepspeed"]
-
 # Top-level keys that only DeepSpeed configs have.
 SIGNS = frozenset(
     """

@@ -38,9 +38,8 @@ class Triple(Record):
 
 def resolve(config: DeepSpeedConfig) -> Batch:
     divisor, because, problem = data_parallel(config)
-    triple = Triple(
-        {key: None if value == "auto" and config.open else value for key, value in sizes_of(config)}
-    )  # a trainer may resolve it
+    # a trainer may resolve an "auto"
+    triple = Triple({key: None if value == "auto" and config.open else value for key, value in sizes_of(config)})
     if problem is None and config.readable:
         problem = infer_missing(config, triple, divisor)
     settings = {}
@@ -156,9 +155,8 @@ def of_mesh(config: DeepSpeedConfig, size: Operand, ranks: Operand) -> tuple[Con
     if world is None or total == world or total <= 0:
         return (size if world is not None else None), because, None
     text = f"RuntimeError: Mesh should not be bigger than default world size {world}, but found {total}"
-    message = (
-        f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {total}, {'more' if total > world else 'less'} than {world} GPUs"
-    )
+    compared = f"{total}, {'more' if total > world else 'less'} than {world} GPUs"
+    message = f"`data_parallel_size` {size} x `sequence_parallel_size` {ranks} = {compared}"
     problem = BatchProblem("layout", config.setting("data_parallel_size"), message, text)
     if total < world:
         problem.exception = "IndexError: list index out of range"

@@ -6,15 +6,7 @@ Source: deepspeed 0.19.8 runtime/zero/config.py (defaults), runtime/engine.py (`
 
 from __future__ import annotations
 
-from cfglint.batch.memory.settings import (
-    ADAM_FUSED,
-    FP32,
-    ONE_STATE,
-    SGD,
-    ZERO,
-    Settings,
-    Zero,
-)
+from cfglint.batch.memory.settings import ADAM_FUSED, FP32, ONE_STATE, SGD, ZERO, Settings, Zero
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.memory.estimate import ROW_KEYS
 from cfglint.frameworks.memory.inputs import Inputs, Model
@@ -26,17 +18,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.megatron.config import MegatronConfig
 
 # The states of each optimizer name; the step works on the fp32 partition and makes no copy of all states.
-OPTIMIZERS = {
-    "adam": ADAM_FUSED,
-    "adamw": ADAM_FUSED,
-    "lamb": ADAM_FUSED,
-    "lion": ONE_STATE,
-    "adagrad": ONE_STATE,
-    "sgd": SGD,
-    "musgd": SGD,
-    "muadam": ADAM_FUSED,
-    "muadamw": ADAM_FUSED,
-}
+OPTIMIZERS = dict.fromkeys(("adam", "adamw", "lamb", "muadam", "muadamw"), ADAM_FUSED) | dict.fromkeys(("sgd", "musgd"), SGD)
+OPTIMIZERS |= dict.fromkeys(("adagrad", "lion"), ONE_STATE)
 AUTO = "auto"
 
 

@@ -276,7 +276,6 @@ def read_field(section: ModelSection, field: ModelField, key: str, value: object
 
 
 _models: dict[str, PydanticModel] = {}
-
 ZERO, FP16, BF16, LEAF_MODULE = map(model_of, ("zero_optimization", "fp16", "bf16", LEAVES))
 MONITOR, THROUGHPUT = model_of("DeepSpeedMonitorConfig"), model_of("timers.throughput")
 MONITORS = tuple(MODEL_HISTORY.names(MONITOR.name))

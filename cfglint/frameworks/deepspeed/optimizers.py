@@ -15,13 +15,11 @@ from cfglint.source.record import Record
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
 ONE_BIT_REMOVED = OPTIMIZERS[ONE_BIT[0]][-1][1]
 NOT_CLASSES = ("lr_scheduler", "swa_utils")  # attributes of torch.optim that pass the check of names and cannot be called
-
 ADAM_KEYS = "lr bias_correction betas eps weight_decay amsgrad"
 TORCH_COMMON = "maximize foreach differentiable"
 PARAMETERS = {
     "FusedAdam": f"{ADAM_KEYS} set_grad_none",
-    "DeepSpeedCPUAdam": ADAM_KEYS,
-    "ZenFlowCPUAdam": ADAM_KEYS,
+    **dict.fromkeys(("DeepSpeedCPUAdam", "ZenFlowCPUAdam"), ADAM_KEYS),
     "FusedLamb": "lr bias_correction betas eps eps_inside_sqrt weight_decay max_grad_norm max_coeff min_coeff amsgrad",
     "FusedLion": "lr betas weight_decay set_grad_none",
     "DeepSpeedCPULion": "lr betas weight_decay fp32_optimizer_states",
@@ -44,18 +42,13 @@ PARAMETERS = {
 }
 # torch's classes check that these are not negative.
 NOT_NEGATIVE = {
-    "Adam": "lr eps weight_decay",
-    "AdamW": "lr eps weight_decay",
+    **dict.fromkeys(("Adam", "AdamW", "Adamax", "RAdam"), "lr eps weight_decay"),
+    **dict.fromkeys(("ASGD", "Adafactor"), "lr weight_decay"),
+    **dict.fromkeys(("LBFGS", "Rprop"), "lr"),
     "Adagrad": "lr lr_decay weight_decay initial_accumulator_value eps",
-    "ASGD": "lr weight_decay",
     "Adadelta": "lr rho eps weight_decay",
-    "Adafactor": "lr weight_decay",
-    "Adamax": "lr eps weight_decay",
-    "LBFGS": "lr",
     "NAdam": "lr eps weight_decay momentum_decay",
-    "RAdam": "lr eps weight_decay",
     "RMSprop": "lr eps momentum weight_decay alpha",
-    "Rprop": "lr",
     "SGD": "lr momentum weight_decay",
 }
 ABOVE_ZERO = {"SparseAdam": "lr eps"}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Raw = dict[str, Any]
-
 MODEL_FILE = "runtime/config_utils.py"
 CONFIG_FILE = "runtime/config.py"
 CONFIG = "DeepSpeedConfig"

@@ -66,9 +66,8 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
     if chosen.name in schedulers.WARMUPS and type(warmup) is int:
         setting = config.setting("scheduler", "params", "warmup_num_steps", value=warmup)
         used = steps.deepspeed_warmup_steps(warmup)
-        summary.derive(
-            LENGTH, "schedule's warm-up", "scheduler_warmup", used, setting.place if used == warmup else f"at least 2; {setting}"
-        )
+        because = setting.place if used == warmup else f"at least 2; {setting}"
+        summary.derive(LENGTH, "schedule's warm-up", "scheduler_warmup", used, because)
 
 
 def precision(config: DeepSpeedConfig, summary: Summary) -> None:
@@ -76,8 +75,8 @@ def precision(config: DeepSpeedConfig, summary: Summary) -> None:
         summary.derive(PRECISION, "precision", "precision", None, '"auto" is resolved by the trainer')
     else:
         name = config.precision
-        section = config.at(name, "enabled") if name != "fp32" else None
-        summary.derive(PRECISION, "precision", "precision", name, section.place if section else "neither fp16 nor bf16 is enabled")
+        because = config.at(name, "enabled").place if name != "fp32" else "neither fp16 nor bf16 is enabled"
+        summary.derive(PRECISION, "precision", "precision", name, because)
     summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=config.stage))
     for label, key in (("optimizer offload", "offload_optimizer"), ("weights offload", "offload_param")):
         device = config.get("zero_optimization", key, "device")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 KIND: Final = "huggingface"
 PACKAGE = "transformers"
 NEWEST = RELEASES["transformers"]
-
 # Top-level keys that only TrainingArguments has.
 ENOUGH = 5  # with this many keys, all of them fields of TrainingArguments, a file is recognised as a Trainer config
 ENOUGH_WITH_STRATEGY = 4  # if one of them is a strategy
@@ -47,7 +46,6 @@ FOREIGN = frozenset(
     pipe_parallel_size compute_environment services jobs apiVersion
     """.split()
 )
-
 LLAMA_FACTORY = frozenset(("finetuning_type", "dataset_dir", "cutoff_len", "lora_target", "stage", "template", "quantization_bit"))
 SWIFT = frozenset(("rlhf_type", "tuner_type", "train_type", "split_dataset_ratio"))  # ms-swift
 # Arguments of scripts with a training loop of their own (transformers' `*_no_trainer.py`, open-instruct), which have no TrainingArguments.

@@ -13,7 +13,7 @@ from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, ConfigTable, ConfigValue, Operand
+from cfglint.source.annotations import Callable, ConfigTable, Operand
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
@@ -39,10 +39,11 @@ class BlockLaunch(HfDeepSpeedConfig):
 
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         block = launcher.section(BLOCK)
+        steps = str(AUTO if block.get("gradient_accumulation_steps") is None else block["gradient_accumulation_steps"])
         config: ConfigTable = {
             "train_batch_size": AUTO,
             "train_micro_batch_size_per_gpu": AUTO,
-            "gradient_accumulation_steps": parsed_steps(block.get("gradient_accumulation_steps")),
+            "gradient_accumulation_steps": int(steps) if steps.isdecimal() and len(steps) < LONGEST_NUMBER else steps,
             "zero_optimization": {
                 "stage": stage(block.get("zero_stage")),
                 "offload_optimizer": offload(block.get("offload_optimizer_device")),
@@ -91,12 +92,6 @@ class BlockLaunch(HfDeepSpeedConfig):
             return super().precision
         named = self.launcher.precision or "no"
         return "bf16" if named == "fp8" else named
-
-
-def parsed_steps(value: object) -> ConfigValue:
-    """Digits become a number, any other string stays, a missing value is `"auto"`."""
-    text = AUTO if value is None else str(value)
-    return int(text) if text.isdecimal() and len(text) < LONGEST_NUMBER else text
 
 
 def stage(value: object) -> Operand:

@@ -14,21 +14,12 @@ from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterable, Operand
 
-# transformers 5.23.0 training_args.py:761
-DICT_FIELDS = (
-    "accelerator_config",
-    "fsdp_config",
-    "deepspeed",
-    "activation_checkpointing_kwargs",
-    "gradient_checkpointing_kwargs",
-    "lr_scheduler_kwargs",
-)
 CHECKPOINTING = (
     ("gradient_checkpointing", "activation_checkpointing"),
     ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs"),
 )
-
-
+# transformers 5.23.0 training_args.py:761
+DICT_FIELDS = ("accelerator_config", "fsdp_config", "deepspeed", *reversed(CHECKPOINTING[1]), "lr_scheduler_kwargs")
 # What `__post_init__` sets that checks of other classes read; the name of the strategy depends on the release.
 EVALUATES: list[dict[str, Any]] = [
     {"when": [["in", ["f", name], ["list", "steps", "epoch"]]], "set": "do_eval", "be": True}
@@ -205,18 +196,14 @@ class Arguments:
         return value if isinstance(value, list) else [value]
 
 
-def converted(section: ConfigMapping) -> ConfigMapping:
+def converted(value: object) -> Operand:
     """Inline JSON whose strings are converted to booleans and numbers, as `_convert_str_dict` does.
 
     Only digits and one point count as a number: `1e-6` stays a string (transformers 5.23.0
     training_args.py:161-175).
     """
-    return {key: _converted(value) for key, value in section.items()}
-
-
-def _converted(value: object) -> Operand:
     if isinstance(value, dict):
-        return converted(value)
+        return {key: converted(each) for key, each in value.items()}
     if not isinstance(value, str):
         return value
     if value.lower() in ("true", "false"):

@@ -30,7 +30,6 @@ NUM_STEPS_REPLACES = (4, 46)  # from here on `num_steps` becomes the trainer's o
 INFINITE = float("inf")
 PER_EPOCH_LOOP = (4, 46)  # from here on the training loop counts updates with range()
 REBALANCE = (5, 17)
-
 MICRO = "per_device_train_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 
@@ -46,16 +45,11 @@ def resolve(config: TrainerConfig) -> Batch:
     else:
         takers = shards(config, world, tensor) // axis(config, "sp") if world is not None else None
         consumed = product(micro.value, steps, takers)
-    return Batch(
-        Layout(world, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp")),
-        micro,
-        accumulation,
-        derived("data_parallel", parallel, "processes that take different samples"),
-        derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size"),
-        consumed if isinstance(consumed, int) else None,
-        problem_of(config, micro, accumulation) if config.parsed else None,
-        replica,
-    )
+    layout = Layout(world, tensor, context_parallel=axis(config, "cp"), sequence_parallel=axis(config, "sp"))
+    replicas = derived("data_parallel", parallel, "processes that take different samples")
+    total = derived("train_batch_size", size, f"{MICRO} x {ACCUMULATION} x data-parallel size")
+    problem = problem_of(config, micro, accumulation) if config.parsed else None
+    return Batch(layout, micro, accumulation, replicas, total, consumed if isinstance(consumed, int) else None, problem, replica)
 
 
 def of(config: TrainerConfig, name: str) -> Setting:
@@ -232,17 +226,9 @@ def batches_of_rank(config: TrainerConfig) -> int | None:
         accumulation = config.batch.accumulation.integer
         return rebalanced_batches(examples, micro, accumulation, world, drop_last=drop) if accumulation is not None else None
     accelerator = config.accelerator
-    return batches_per_rank(
-        examples,
-        micro,
-        shards(config, world, tensor_parallel(config)),
-        drop_last=drop,
-        split_batches=bool(accelerator.get("split_batches")),
-        even_batches=bool(accelerator.get("even_batches", True)),
-        dispatch_batches=bool(accelerator.get("dispatch_batches")),
-        processes=world,
-        sequence_parallel=axis(config, "sp"),
-    )
+    parts, sequence = shards(config, world, tensor_parallel(config)), axis(config, "sp")
+    switches = {name: bool(accelerator.get(name, name == "even_batches")) for name in ("split_batches", "even_batches", "dispatch_batches")}
+    return batches_per_rank(examples, micro, parts, drop_last=drop, processes=world, sequence_parallel=sequence, **switches)
 
 
 def warmup(config: TrainerConfig, total: int | None) -> int | None:

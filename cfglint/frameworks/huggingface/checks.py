@@ -40,8 +40,6 @@ PLACES = {
 # The pages for values on which Python fails.
 ORDER = "not supported between instances of"
 OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
-
-
 _plans: dict[Version, Plan] = {}
 
 

@@ -32,11 +32,9 @@ FROM_HIDDEN_SIZE = "the model's hidden size"
 UNKNOWN_STEPS = 1_000_000  # placeholder for an unknown number of steps
 AUTO = "auto"
 REFUSES = (AttributeError, TypeError, ValueError, KeyError, RuntimeError, ImportError)  # what a step raises
-
 MOST_REPEATED = 10_000
 OFFLOADS = ("offload_optimizer", "offload_param")
 SIZES = ("reduce_bucket_size", "stage3_prefetch_bucket_size", "stage3_param_persistence_threshold")
-
 FLOORED_WARMUP = (5, 18)  # an automatic warm-up is at least one step from here on
 WHOLE_BUCKETS = (4, 45)  # automatic bucket sizes are integers from here on
 NO_APEX = (5,)  # fp16_backend and fp16_opt_level are removed
@@ -353,9 +351,8 @@ class HfDeepSpeedConfig:
             other = "bf16" if mixed == "fp16" else "fp16"
             self._at = f"{other}.enabled"
             if str(self.values.get(other, {}).get("enabled", "False")).lower() == "true":
-                raise PrecisionConflict(
-                    f"`--mixed_precision` arg cannot be set to `{mixed}` when `{other}` is set in the DeepSpeed config file."
-                )
+                text = f"`--mixed_precision` arg cannot be set to `{mixed}` when `{other}` is set in the DeepSpeed config file."
+                raise PrecisionConflict(text)
         for name in ("fp16", "bf16"):
             self.values.setdefault(name, {"enabled": False})
             self.fill(f"{name}.enabled", mixed == name, "the trainer's precision")

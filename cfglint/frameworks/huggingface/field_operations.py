@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
 Act = Callable[[Any, Any], object]  # value, config of the trainer or of one that extends it
-
 CONFIG: Stage = "config"
 INIT: Stage = "init"
 STEP: Stage = "first-step"
-
 SEEDED_DATA = (4, 46)  # data_seed is used from here on
 WARMUP_CHECKED = (4, 42)  # from here on an exception of its own refuses a number of warm-up steps
 CLIPPING_NEEDED = (5, 3)  # before, a max_grad_norm of null meant no clipping

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
-
 OPTIMIZERS = CHOICES["optim"]
 DTYPE_KEYS = ("dtype", "torch_dtype")  # arguments of programs: the type in which they load the weights
-# The Enum classes that exceptions name.
 # The types that HfArgumentParser derives from the annotations of TrainingArguments, if they differ from the type in `FIELDS`.
 PARSED: dict[str, str] = {
     "debug": "list:DebugOption",
@@ -30,10 +28,8 @@ PARSED: dict[str, str] = {
     "liger_kernel_config": "dict",
     "parallelism_config": "ParallelismConfig",
 }
-CLASSES = {
-    "eval_strategy": "IntervalStrategy",
-    "evaluation_strategy": "IntervalStrategy",
-    "logging_strategy": "IntervalStrategy",
+CLASSES = {  # the Enum classes that exceptions name
+    **dict.fromkeys(("eval_strategy", "evaluation_strategy", "logging_strategy"), "IntervalStrategy"),
     "save_strategy": "SaveStrategy",
     "hub_strategy": "HubStrategy",
     "lr_scheduler_type": "SchedulerType",
@@ -47,20 +43,14 @@ def within(since: Version, until: Version, version: Version) -> bool:
     return version >= since and (not until or version < until)
 
 
-def summarized() -> dict[str, tuple[str, Any, Version, Version]]:
-    """Each field as (type, default in the newest release that has it, first release, first release without it)."""
-    found: dict[str, tuple[str, Any, Version, Version]] = {}
-    for row in ROWS:
-        since = found[row[NAME]][2] if row[NAME] in found else row[SINCE]
-        default = list(row[DEFAULT]) if isinstance(row[DEFAULT], tuple) else row[DEFAULT]
-        found[row[NAME]] = (row[TYPE], default, since, row[UNTIL])
-    return found
-
-
 SECTION = "TrainingArguments"
 REQUIRED = UNTIL + 1
 HISTORY = History({SECTION: ROWS})
-FIELDS = summarized()
+# Each field as (type, default in the newest release that has it, first release, first release without it).
+FIELDS: dict[str, tuple[str, Any, Version, Version]] = {}
+for row in ROWS:
+    value = list(row[DEFAULT]) if isinstance(row[DEFAULT], tuple) else row[DEFAULT]
+    FIELDS[row[NAME]] = (row[TYPE], value, FIELDS[row[NAME]][2] if row[NAME] in FIELDS else row[SINCE], row[UNTIL])
 _defaults: dict[Version, ConfigTable] = {}
 _learned_choices: dict[Version, dict[str, tuple[str, ...]]] = {}
 _choices: dict[tuple[str, Version], tuple[str, tuple[str, ...]]] = {}  # of releases whose own source was not read

@@ -75,8 +75,6 @@ OFF = (False, None, "", "full", "none", "None", "False", "false")
 WIDE = (16, 32)  # bits of weights that are not quantised
 CASTS = "prepare_model_for_kbit_training"
 CALLS = frozenset(("get_peft_model", "LoraConfig", "BitsAndBytesConfig", CASTS, "requires_grad_"))
-
-
 NEWEST_TORCH = "2.13.0"
 NEWEST_PEFT = "0.21.2"
 FUSED_EXPERTS = (5,)  # from here on the experts of a layer are two parameters, which bitsandbytes leaves alone
@@ -172,11 +170,18 @@ class TrainerMemory(Record):
         settings = self.sharded(settings)
         if settings.sharded in (ZERO, FSDP) and not ranks:
             self.unread.append(f"1 GPU ({GPUS_FLAG})")
-        self.unread += [*self.doubts(), *about_model(self.model)]
+        self.unread += [*self.doubts(), *filter(None, (self.model.assumption,))]
+        self.unread += ["the quantised checkpoint is like nf4"] if self.model.quantised else []
+        self.unread += ["images, video, sound and their encoder are not counted"] if shape.architecture.text_only else []
         unmeasured = self.lora_by_name or self.call is not None
         settings = changed(settings, own_code=bool(self.unread) or self.value("trust_remote_code") is True, unmeasured=unmeasured)
-        others, assumed = tuple(self.alternatives(settings)), tuple(dict.fromkeys([*self.unread, *self.assumed]))
-        return Inputs(settings, others, assumed, sequence is not None, micro > 0, self.all_trained_assumed)
+        others, assumed = self.alternatives(settings), tuple(dict.fromkeys([*self.unread, *self.assumed]))
+        settings, *others = map(self.of_framework, (settings, *others))
+        return Inputs(settings, tuple(others), assumed, sequence is not None, micro > 0, self.all_trained_assumed)
+
+    def of_framework(self, settings: Settings) -> Settings:
+        """The settings with what a framework that extends the Trainer has otherwise."""
+        return settings
 
     def alternatives(self, settings: Settings) -> list[Settings]:
         """The alternatives that the files leave possible.
@@ -448,15 +453,6 @@ def uses(program: ProgramFacts, names: Collection[str]) -> bool:
     return any(
         (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names) for node in nodes
     )
-
-
-def about_model(model: Model) -> Iterator[str]:
-    if model.assumption:
-        yield model.assumption
-    if model.quantised:
-        yield "the quantised checkpoint is like nf4"
-    if model.shape.architecture.text_only:
-        yield "images, video, sound and their encoder are not counted"
 
 
 def inputs(config: TrainerConfig, model: Model) -> Inputs | None:

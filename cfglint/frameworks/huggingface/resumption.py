@@ -33,11 +33,10 @@ def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | N
     checkpoint = found.checkpoint
     found.begin = checkpoint.number("global_step")
     found.own_micro_batch = config.batch.micro_batch.integer
-    saved = checkpoint.number("train_batch_size") if restores_micro_batch(config) else None
+    is_restored = config.version >= MICRO_RESTORED and (config.version < MICRO_OF_ARGUMENTS or config.arguments["auto_find_batch_size"])
+    saved = checkpoint.number("train_batch_size") if is_restored else None
     found.micro_batch = saved or found.own_micro_batch
-    keys: list[str] = []
-    if checkpoint.number("train_batch_size") and restores_micro_batch(config):
-        keys.append(config.batch_keys["micro_batch"])
+    keys = [config.batch_keys["micro_batch"]] if saved else []
     if config.version >= INTERVALS_RESTORED and checkpoint.state is not None:
         keys += [name for name in INTERVALS if checkpoint.state.get(name) is not None]
     if checkpoint.has_optimizer and config.makes_optimizer:
@@ -79,20 +78,13 @@ def passes(config: TrainerConfig) -> bool:
     return config.facts.complete and config.facts.launch.program is None
 
 
-def restores_micro_batch(config: TrainerConfig) -> bool:
-    if config.version < MICRO_RESTORED:
-        return False
-    return config.version < MICRO_OF_ARGUMENTS or bool(config.arguments["auto_find_batch_size"])
-
-
 def with_micro_batch(config: TrainerConfig, size: int | None) -> TrainerConfig:
     """The same run with another micro batch, as the Trainer sets it after everything else was built."""
     if size is None or size == config.batch.micro_batch.integer:
         return config
     override = Override(config.batch_keys["micro_batch"], [str(size)], FLAG, values=(size,))
     facts = config.facts.replace(overrides=(*config.facts.overrides, override), resume=None)
-    trainer_config: TrainerConfig = type(config)(config.documents, facts, config.kinds)
-    return trainer_config
+    return type(config)(config.documents, facts, config.kinds)
 
 
 def end(config: TrainerConfig, found: Resumption) -> int | None:

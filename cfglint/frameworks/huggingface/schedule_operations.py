@@ -13,8 +13,6 @@ from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Map
 from cfglint.source.record import Record
 
 Multiplier = Callable[[int], Any]
-
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage

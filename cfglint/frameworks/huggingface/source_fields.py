@@ -14,21 +14,9 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
-
 COMPUTED = Reason("release", "the source of the package")  # why a default is unknown
-PLAIN = {
-    "bool": "boolean",
-    "int": "integer",
-    "float": "number",
-    "str": "string",
-    "None": "null",
-    "dict": "object",
-    "list": "array",
-    "List": "array",
-    "Dict": "object",
-    "ParallelismConfig": "object",
-}
-
+PLAIN = {"bool": "boolean", "int": "integer", "float": "number", "str": "string", "None": "null"}
+PLAIN |= dict.fromkeys(("dict", "Dict", "ParallelismConfig"), "object") | dict.fromkeys(("list", "List"), "array")
 # transformers' Seq2SeqTrainingArguments, the same from 4.37.2 to 5.23.0 (training_args_seq2seq.py).
 SEQ2SEQ: dict[str, tuple[Any, ...]] = {
     "sortish_sampler": ("bool", False),
@@ -37,8 +25,6 @@ SEQ2SEQ: dict[str, tuple[Any, ...]] = {
     "generation_num_beams": ("int|None", None),
     "generation_config": ("str|None", None),
 }
-
-
 MODULE = "training_args.py"
 WORDS = {"integer": "int", "number": "float", "object": "dict", "string": "str", "array": "list", "boolean": "bool"}
 # Types by which the value is read where the schema takes more or less: a mapping may be JSON text, a list is deprecated.

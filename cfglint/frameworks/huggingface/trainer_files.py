@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cfglint.launch.overrides import Override
 
 OPENED_WITH_FSDP = (5, 10)  # release of transformers from which `fsdp_config` is read only with `fsdp`
-
 # Names that programs of their own have for what the Trainer calls otherwise: a file with one has other defaults than the Trainer's.
 OWN_NAMES = OWN_LOOP | set("lr optimizer scheduler epochs num_epochs n_epochs total_episodes grad_accum grad_accum_steps".split())
 

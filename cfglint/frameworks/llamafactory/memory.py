@@ -38,15 +38,7 @@ class LlamaFactoryMemory(TrainerMemory):
         except NoSuchField:
             return super().value(name)
 
-    def inputs(self) -> Inputs:
-        found = super().inputs()
-        return changed(
-            found,
-            settings=self.of_stage(found.settings),
-            alternatives=tuple(self.of_stage(alternative) for alternative in found.alternatives),
-        )
-
-    def of_stage(self, settings: Settings) -> Settings:
+    def of_framework(self, settings: Settings) -> Settings:
         """The settings with the pairs of rows and the reference model of preference training."""
         stage = self.config.stage
         if stage in PAIRS:

@@ -168,7 +168,13 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
         elif made.size % made.per_prompt:
             yield indivisible(config, text, "init")
         else:
-            yield from evaluation_of_generations(config, "global" if alone else "effective")
+            args, samples = config.arguments, config.own(EVALUATION_MICRO)
+            evaluates = args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
+            if evaluates and isinstance(samples, int) and samples * world % made.per_prompt:
+                shown = f"the evaluation batch of all processes ({samples * world})"
+                message = f"{shown} is not a multiple of `num_generations` ({made.per_prompt})"
+                text = EVALUATION.format("global" if alone else "effective", world, samples, made.per_prompt)
+                yield Refusal(GENERATIONS, [EVALUATION_MICRO], message, text, [set_key(EVALUATION_MICRO, made.per_prompt)], "init")
 
 
 def indivisible(config: SwiftConfig, text: str, fails_at: Stage) -> Refusal:
@@ -184,14 +190,3 @@ def indivisible(config: SwiftConfig, text: str, fails_at: Stage) -> Refusal:
         others = f"choose {', '.join(factors)} and the processes so that {made.per_prompt} divides their product"
     remedy = [f"set `--num_generations` to a divisor of {made.size}", others] if made.size and made.size >= FEWEST else [others]
     return Refusal(GENERATIONS, ["num_generations"], message, text, remedy, fails_at)
-
-
-def evaluation_of_generations(config: SwiftConfig, kind: str) -> Iterator[Refusal]:
-    """The evaluation batch of all processes against the completions per prompt."""
-    args, world, made, samples = config.arguments, config.world_size, generation(config), config.own(EVALUATION_MICRO)
-    evaluates = args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
-    if not evaluates or world is None or made is None or not isinstance(samples, int) or samples * world % made.per_prompt == 0:
-        return
-    message = f"the evaluation batch of all processes ({samples * world}) is not a multiple of `num_generations` ({made.per_prompt})"
-    text = EVALUATION.format(kind, world, samples, made.per_prompt)
-    yield Refusal(GENERATIONS, [EVALUATION_MICRO], message, text, [set_key(EVALUATION_MICRO, made.per_prompt)], "init")

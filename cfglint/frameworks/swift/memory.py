@@ -39,11 +39,7 @@ class SwiftMemory(TrainerMemory):
     def doubts(self) -> list[str]:
         return []
 
-    def inputs(self) -> Inputs:
-        found = super().inputs()
-        return changed(found, settings=self.of_trainer(found.settings), alternatives=tuple(map(self.of_trainer, found.alternatives)))
-
-    def of_trainer(self, settings: Settings) -> Settings:
+    def of_framework(self, settings: Settings) -> Settings:
         """The settings with the pairs of rows and the reference model of preference training."""
         trainer = self.config.trainer
         if trainer in PAIRS:

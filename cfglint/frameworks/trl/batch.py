@@ -32,7 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.batch.solver import SplitRule
 
-GENERATING = tuple(REPEATS)
 ACCUMULATES: Version = (0, 17, 0)  # from here on one generation supplies all micro batches of an accumulation
 ONE_MICRO_BATCH = Releases((0, 15, 0), ACCUMULATES)
 GENERATION = "generation_batch_size"

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 CAST = ("int", "float", "bool", "list:int", "list:float", "list:str")  # types of a program's own fields whose strings are cast
 BESIDE = ("script", "mixture", "model")  # classes that every script parses in addition to that of the trainer
-GENERATING = ("grpo", "rloo")  # trainers that generate their training data, whose sampler repeats prompts
 
 NULL = "|None"  # at the end of the type of an optional field
 REQUIRED = "required"  # in the tables, instead of the default of a field that has none

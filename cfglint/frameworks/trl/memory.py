@@ -37,13 +37,11 @@ class TrlMemory(TrainerMemory):
         found = super().inputs()
         facts = self.config.facts
         may_be_fused = PACKAGE in facts.target and (self.config.trl_version < FUSED_HEAD or not facts.is_known(PACKAGE))
-        settings = self.of_release(found.settings)
-        others = tuple(map(self.of_release, found.alternatives))
         if may_be_fused and self.config.trl_version >= READ_BEFORE and self.config.only(SFT) and not self.liger():
-            others = (*others, changed(settings, loss=LOSS_CHUNKED))
-        return changed(found, settings=settings, alternatives=others)
+            return changed(found, alternatives=(*found.alternatives, changed(found.settings, loss=LOSS_CHUNKED)))
+        return found
 
-    def of_release(self, settings: Settings) -> Settings:
+    def of_framework(self, settings: Settings) -> Settings:
         config = self.config
         if config.facts.is_known(PACKAGE) and config.trl_version >= FUSED_HEAD and config.only(SFT) and not self.liger():
             settings = changed(settings, loss=LOSS_CHUNKED)

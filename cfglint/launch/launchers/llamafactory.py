@@ -80,17 +80,14 @@ class OtherCommand(Launcher):
         if not refused or is_switched_on(line.call.environment.get("ALLOW_EXTRA_ARGS")):
             return False
         line.launcher, line.module, line.program = self.name, True, literal("llamafactory")
-        what = "keys" if named is not None else "arguments"
+        what, said, given = "arguments", "specified arguments", str([f"--{key}" for key in refused])
+        if named is not None:
+            what, said, given = "keys", "keys", str(sorted(refused))
         names = [f"`{key}`" for key in refused[:FEW]] + (["..."] if len(refused) > FEW else [])
-        line.refuse(
-            "LCH024",
-            named or command,
-            (named or command).string,
-            f"`llamafactory-cli {command.string}` does not accept the {what} of a training: {', '.join(names)}",
-            f"ValueError: Some {'keys' if named is not None else 'specified arguments'} are not used by the HfArgumentParser: "
-            + str(sorted(refused) if named is not None else [f"--{key}" for key in refused]),
-            remedy=f"remove the {what} of the training, or start it with `llamafactory-cli {TRAIN}`",
-        )
+        message = f"`llamafactory-cli {command.string}` does not accept the {what} of a training: {', '.join(names)}"
+        raised = f"ValueError: Some {said} are not used by the HfArgumentParser: {given}"
+        remedy = f"remove the {what} of the training, or start it with `llamafactory-cli {TRAIN}`"
+        line.refuse("LCH024", named or command, (named or command).string, message, raised, remedy=remedy)
         return True
 
 

@@ -339,17 +339,11 @@ def call_of(program: ProgramFacts, made: MadeCall, model: Value | None, config: 
     if loaded is not None and loaded.positional:
         checkpoint = loaded.positional[0]
     # Without those of calls that have arguments which are not known by name.
-    documents = [document_of_call(call, program) if call is not None and call.every else None for call in (adapter, loaded, quantised)]
-    return AdapterCall(
-        documents[0],
-        documents[1],
-        documents[2],
-        checkpoint.data if checkpoint is not None and isinstance(checkpoint.data, str) else "",
-        loaded.name if loaded is not None else "",
-        certain,
-        trains,
-        "quantization_config" in arguments and quantised is None,
-    )
+    calls = (call if call is not None and call.every else None for call in (adapter, loaded, quantised))
+    documents = [document_of_call(call, program) if call is not None else None for call in calls]
+    name = checkpoint.data if checkpoint is not None and isinstance(checkpoint.data, str) else ""
+    is_open = "quantization_config" in arguments and quantised is None
+    return AdapterCall(documents[0], documents[1], documents[2], name, loaded.name if loaded is not None else "", certain, trains, is_open)
 
 
 def made_of(value: Value | None) -> MadeCall | None:

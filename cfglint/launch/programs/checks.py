@@ -119,31 +119,16 @@ def wrong_value(line: LaunchLine, argument: Argument, field: Field, program: Pro
         elif field.choices and text not in map(str, field.choices) and converted(kind, text) not in field.choices:
             names = [*map(str, field.choices[:MOST_NAMED]), *(["..."] if len(field.choices) > MOST_NAMED else [])]
             listed, raised = ", ".join(names), f"error: {invalid_choice(as_named(argument.name, program), text, names)}"
-            yield LineProblem(
-                "LCH017",
-                "error",
-                word,
-                f"--{argument.name}",
-                f"`{option_of(argument.name, program)}` is {text}; it must be one of {listed} ({field.place})",
-                raised,
-                remedy=f"write one of {listed}",
-            )
+            message = f"`{option_of(argument.name, program)}` is {text}; it must be one of {listed} ({field.place})"
+            yield LineProblem("LCH017", "error", word, f"--{argument.name}", message, raised, f"write one of {listed}")
 
 
 def unconverted(word: Text, name: str, kind: str, program: ProgramFacts, releases: Releases | None = None) -> LineProblem:
     needed = {"int": "an integer", "float": "a number", "bool": "a boolean"}[kind]
     raised = f"error: {invalid_value(as_named(name, program), kind, word.string)}"
     remedy = f"write {needed if kind != 'bool' else 'True or False'}"
-    return LineProblem(
-        "LCH017",
-        "error",
-        word,
-        f"--{name}",
-        f"`{option_of(name, program)}` is {word.string}, not {needed}",
-        raised,
-        remedy,
-        releases=releases,
-    )
+    message = f"`{option_of(name, program)}` is {word.string}, not {needed}"
+    return LineProblem("LCH017", "error", word, f"--{name}", message, raised, remedy, releases=releases)
 
 
 def as_named(name: str, program: ProgramFacts) -> str:

@@ -10,11 +10,11 @@ from functools import lru_cache
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import DataRecipe
 from cfglint.launch.programs import data_sets
-from cfglint.launch.programs.calculation import MOST_TURNS
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import ProgramModule
 from cfglint.launch.programs.objects import (
+    MOST_TURNS,
     OPEN,
     PROJECT,
     FilePlace,

@@ -21,6 +21,7 @@ from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, AcceleratorCall, BuiltCall, Scope, dotted, keyword, value_of
 from cfglint.source.annotations import Collection, Container, Iterator
 from cfglint.source.record import changed
+from cfglint.source.shell.tables import names
 
 MOST = 24  # calls of one program that become runs
 OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
@@ -30,11 +31,9 @@ OWN_INIT = ("__init__", "__new__")
 COPIES = ("replace", "copy.replace", "dataclasses.replace")
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 # Methods of the Trainer that checks of its first step, or of its batch, rely on.
-REPLACED = frozenset(
-    (
-        *("__init__", "train", "_inner_training_loop", "training_step", "get_train_dataloader", "create_optimizer", "create_scheduler"),
-        *("create_optimizer_and_scheduler", "create_accelerator_and_postprocess", "get_batch_samples", "_load_from_checkpoint"),
-    )
+REPLACED = names(
+    "__init__ train _inner_training_loop training_step get_train_dataloader create_optimizer create_scheduler"
+    " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
 )
 
 
@@ -72,21 +71,12 @@ class Constructor(BuiltCall):
             not_read = (unread_at(self.name, call, "the program changes them all at once"),)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
         fields.update((name, field) for name, field in own.items() if name not in known)
-        return changed(
-            program,
-            arguments=self.name,
-            classes=(),
-            fields=fields,
-            defaults={name: field for name, field in own.items() if name in known},
-            complete=exact,
-            refuses=exact,
-            refuses_in_file=exact,
-            changed=tuple(sorted(open_fields & known)),
-            exact=exact,
-            own_trainer=program.own_trainer or is_patched,
-            not_read=not_read,
-            taken=tuple(sorted(unsloth.TAKEN)) if is_patched else (),
-        )
+        defaults = {name: field for name, field in own.items() if name in known}
+        facts = changed(program, arguments=self.name, classes=(), fields=fields, defaults=defaults, not_read=not_read)
+        facts.complete = facts.refuses = facts.refuses_in_file = facts.exact = exact
+        facts.changed, facts.own_trainer = tuple(sorted(open_fields & known)), program.own_trainer or is_patched
+        facts.taken = tuple(sorted(unsloth.TAKEN)) if is_patched else ()
+        return facts
 
     def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
         names = self.names

@@ -28,15 +28,14 @@ from cfglint.launch.programs.objects import (
 from cfglint.launch.programs.row_functions import is_line, keeps_rows, parses_lines
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.record import changed
+from cfglint.source.shell.tables import names
 
 NAMED = "named"  # the builder of a folder, or of a data set of the Hub
 BUILDERS = ("json", "csv", "text", "parquet", "arrow")
 LIST = "list"  # the builder of a JSON file that the program parses itself
-SAME_ROWS = frozenset(
-    """
-    shuffle sort rename_column rename_columns remove_columns select_columns with_format set_format cast cast_column add_column flatten
-    class_encode_column with_transform set_transform flatten_indices
-    """.split()
+SAME_ROWS = names(
+    "shuffle sort rename_column rename_columns remove_columns select_columns with_format set_format cast cast_column add_column flatten"
+    " class_encode_column with_transform set_transform flatten_indices"
 )
 KEEP_ROWS = ("sort", "reverse", "copy", "count", "index")  # methods of a list
 TABLES = {"read_csv": "csv", "read_parquet": "parquet", "read_table": "csv", "read_json": LIST}  # functions of pandas

@@ -10,12 +10,12 @@ from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import any_or_all, negated
 from cfglint.launch.kinds import base_fields, fields_of_class, kind_of_class
 from cfglint.launch.programs import data_sets
-from cfglint.launch.programs.calculation import MOST_TURNS, calculated, path_part, short, with_unknown
 from cfglint.launch.programs.modules import External, Modules
 from cfglint.launch.programs.objects import (
     ABSENT,
     ITEMS,
     LONGEST,
+    MOST_TURNS,
     NONE,
     OPEN,
     PLAIN,
@@ -40,14 +40,18 @@ from cfglint.launch.programs.objects import (
     SharedChanged,
     Slots,
     Value,
+    calculated,
     computed,
     one_of,
+    path_part,
     plain,
     same,
     set_of,
+    short,
     text_of_path,
     unknown,
     unknown_from,
+    with_unknown,
 )
 from cfglint.launch.programs.scopes import dotted
 from cfglint.source.annotations import Any, Callable, Iterable, Iterator, Truth

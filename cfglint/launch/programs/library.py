@@ -14,7 +14,6 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.evaluate.operations import any_or_all
 from cfglint.launch.programs import config_files, data_sets, line_parsers, training_loops
 from cfglint.launch.programs.branches import End, Quit
-from cfglint.launch.programs.calculation import is_wide, short
 from cfglint.launch.programs.expressions import PARAMETERS, are_parameters
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.line_parsers import ClassParser, LineParser
@@ -47,8 +46,10 @@ from cfglint.launch.programs.objects import (
     Sequence,
     Value,
     computed,
+    is_wide,
     plain,
     set_of,
+    short,
     slots_of,
     text_of_path,
     unknown,
@@ -57,6 +58,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.dataclass_fields import annotated
+from cfglint.source.shell.tables import names
 
 NUMBERS: dict[str, Callable[..., Any]] = {"abs": abs, "round": round, "int": int, "float": float, "str": str, "bool": bool, "pow": pow}
 MATH = ("ceil", "floor", "sqrt", "log2", "trunc")
@@ -75,24 +77,16 @@ FALSE_HERE = (
     *("transformers.is_torch_npu_available", "transformers.utils.is_torch_npu_available"),
 )
 NAMESPACES = ("argparse.Namespace", "types.SimpleNamespace")
-BY_ATTRIBUTE = (
-    *("EasyDict", "Box", "Munch", "AttrDict", "DotMap", "ConfigDict", "addict.Dict", "DictConfig", "DotDict"),
-    *("munchify", "fromDict"),
-)
+BY_ATTRIBUTE = names("EasyDict Box Munch AttrDict DotMap ConfigDict addict.Dict DictConfig DotDict munchify fromDict")
 GPUS = Reason("machine", "the number of GPUs")
 NO_DEFAULT = Reason("argument", "a field without a default")
-STREAM_METHODS = frozenset(  # of a streamed data set, whose result is one again
-    (
-        *("map", "filter", "shuffle", "take", "skip", "with_format", "cast", "cast_column"),
-        *("rename_column", "rename_columns", "remove_columns", "select_columns"),
-    )
+STREAM_METHODS = names(  # of a streamed data set, whose result is one again
+    "map filter shuffle take skip with_format cast cast_column rename_column rename_columns remove_columns select_columns"
 )
 LARGEST_COPY = 1_000_000  # characters that a replacement may make
-STRING_METHODS = frozenset(
-    (
-        *("lower", "upper", "strip", "lstrip", "rstrip", "split", "rsplit", "replace", "startswith", "endswith", "title", "capitalize"),
-        *("format", "removeprefix", "removesuffix", "partition", "rpartition", "zfill", "isdigit", "find", "count", "isnumeric"),
-    )
+STRING_METHODS = names(
+    "lower upper strip lstrip rstrip split rsplit replace startswith endswith title capitalize"
+    " format removeprefix removesuffix partition rpartition zfill isdigit find count isnumeric"
 )
 
 

@@ -38,14 +38,12 @@ from cfglint.launch.programs.scopes import Scope
 from cfglint.source.annotations import Any, NoReturn
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.record import Record
+from cfglint.source.shell.tables import names
 
 FIRE = "fire.Fire"
 ADDS = "deepspeed.add_config_arguments"  # deepspeed 0.19.8 deepspeed/__init__.py (_add_core_arguments)
-SIGNATURES = frozenset(
-    (
-        *(FIRE, "typer.run", "tyro.cli", "defopt.run", "simple_parsing.parse", "draccus.parse", "pyrallis.parse"),
-        *("jsonargparse.CLI", "jsonargparse.auto_cli"),
-    )
+SIGNATURES = names(
+    "fire.Fire typer.run tyro.cli defopt.run simple_parsing.parse draccus.parse pyrallis.parse jsonargparse.CLI jsonargparse.auto_cli"
 )
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
 UNKNOWN = "\0"  # stands for a word that is unknown

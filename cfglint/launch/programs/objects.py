@@ -1,15 +1,19 @@
-"""The objects that an evaluated program handles: known values, containers, functions, classes, and what is unknown."""
+"""The objects that an evaluated program handles: known values, containers, functions, classes, and what is unknown; and what Python makes
+of its numbers, strings and paths, within limits of size.
+"""
 
 from __future__ import annotations
 
 import ast
 import itertools
+import operator
+import re
 from functools import cached_property
 
 from cfglint.evaluate import Choice, Reason, Unknown
 from cfglint.evaluate.operations import unknown as joined
 from cfglint.launch.programs.modules import External, ProgramModule
-from cfglint.source.annotations import Any, Iterable
+from cfglint.source.annotations import Any, Callable, Iterable
 from cfglint.source.document import Document, Path
 from cfglint.source.record import Record, changed
 
@@ -21,7 +25,6 @@ if TYPE_CHECKING:
 Words = tuple[str | None, ...]  # of a launch line, None for unknown ones
 Given = list["Value"]  # the positional arguments of a call
 Named = dict[Any, "Value"]  # its keywords; None for further, unknown ones
-
 PROJECT = "\0/"  # the beginning of an absolute path in the project, whose top is unknown
 OPEN = object()  # a slot of containers that may have further, unknown contents
 LONGEST = 10_000  # characters of a string, items of a list
@@ -30,6 +33,18 @@ DEEPEST = 20  # containers within containers
 ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
 ABSENT = object()  # in the place of the content of a slot that an object lacks
+LARGEST = 10**15
+WIDE = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\d{4}|\d*\.\d{4})|\{[^{}]*:[^{}]*(?:\d{4}|\{)")
+MOST_TURNS = 64  # turns of a loop or of a comprehension
+BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+}
 
 
 class Computed(Reason):
@@ -147,8 +162,6 @@ def shown(node: ast.AST) -> str:
 
 NONE = Value(None)
 FOLDER = Reason("environment", "the working folder")
-
-
 COUNT = itertools.count()
 
 
@@ -307,8 +320,6 @@ STREAMED_SPLITS = "datasets.IterableDatasetDict"  # without `split`: a mapping, 
 CALLBACKS = "callbacks added later"  # the slot of a trainer with what `add_callback` is given
 IS_TRAINED = "trained"  # the slot of a trainer whose `train` is called
 RESUMES = "resumes from"  # the slot of a trainer with the checkpoint that `train` is given
-
-
 ACCELERATOR, ENGINE, LOADER, OPTIMIZER, PIPELINE, PLUGIN, SCHEDULE = (
     *("accelerator", "engine", "loader", "optimizer", "pipeline", "plugin", "schedule"),
 )
@@ -429,3 +440,47 @@ def wrapped(data: object, by_attribute: bool = False, root: Mapping | None = Non
     if isinstance(data, (list, tuple)):
         return Value(Sequence([wrapped(each, by_attribute, root) for each in data], "tuple" if isinstance(data, tuple) else "list"))
     return Value(data) if isinstance(data, (*PLAIN, Unknown)) else unknown()
+
+
+def calculated(operation: ast.operator, one: Any, other: Any) -> Value:
+    function = BINARY.get(type(operation))
+    numbers = isinstance(one, (int, float)) and isinstance(other, (int, float))
+    texts = isinstance(one, str) and isinstance(other, PLAIN) and isinstance(operation, (ast.Add, ast.Mod))
+    if function is None or not (numbers or texts):
+        return unknown()
+    if texts and isinstance(operation, ast.Mod) and is_wide(one):
+        return unknown()
+    if numbers and (abs(one) > LARGEST or abs(other) > LARGEST or (isinstance(operation, ast.Pow) and abs(other) > 64)):
+        return unknown()
+    try:
+        result = function(one, other)
+    except (ArithmeticError, ValueError, TypeError):
+        return unknown()
+    return Value(result) if isinstance(result, PLAIN) and len(str(result)) < LONGEST else unknown()
+
+
+def with_unknown(operation: ast.operator, left: Value, right: Value) -> Value:
+    """The result of an operation with an unknown number: `epochs * steps / steps` is `epochs`, whatever the steps are."""
+    if isinstance(operation, (ast.Div, ast.FloorDiv)) and any(source is right for source in left.sources):
+        return next((source for source in left.sources if source is not right), left)
+    value = unknown_from(left, right)
+    if isinstance(operation, ast.Mult):
+        value.sources = (left, right)
+    return value
+
+
+def short(text: str, kind: Callable[[str], Any] = str) -> Value:
+    return Value(kind(text)) if len(text) <= LONGEST else unknown()
+
+
+def is_wide(text: str) -> bool:
+    """Whether a format string asks for a width or a precision of thousands of characters, or takes it from an argument."""
+    return WIDE.search(text) is not None
+
+
+def path_part(path: FilePath, name: str) -> Value:
+    head, _, tail = path.text.rstrip("/").rpartition("/")
+    if name == "parent":
+        return Value(FilePath(head or ("\0" if path.text.startswith("\0") else ".")))
+    stem, mark, suffix = tail.rpartition(".")
+    return Value(tail if name == "name" else (stem or tail) if name == "stem" else mark + suffix if stem else "")

@@ -216,7 +216,6 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
     elif not of_classes:
         composed = any(dotted(other.call.func)[-2:] == ["hydra", "main"] for other in made)
         why = "`hydra.main` fills none of the classes that are modelled" if composed else "its parser is not modelled"
-        facts.parser = parser.kind
     elif (own := next(own_source(parser), None)) is not None:
         module, method, name = own
         path, line, why = module.path, method.lineno, f"own parser `{name}` in `{module.path}`"

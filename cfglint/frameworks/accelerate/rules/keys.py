@@ -9,8 +9,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import listed, spelled
 from cfglint.frameworks import is_added
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.accelerate.releases import HISTORY, SAGEMAKER_FILE
-from cfglint.frameworks.accelerate.rules import KEYS_COMPARED
+from cfglint.frameworks.accelerate.releases import HISTORY, KEYS_COMPARED, SAGEMAKER_FILE
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import move, rename
 from cfglint.source.annotations import Iterator

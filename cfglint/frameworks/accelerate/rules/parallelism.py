@@ -6,9 +6,11 @@ from math import prod
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.accelerate.checks import ACCELERATOR, OF_SIZES, makes_sizes
+from cfglint.frameworks.accelerate import KIND
+from cfglint.frameworks.accelerate.checks import ACCELERATOR, OF_SIZES, PARALLELISM, PLUGIN, engine_of
 from cfglint.frameworks.accelerate.config import AXES, AccelerateConfig
 from cfglint.frameworks.accelerate.rules.refused import finding
+from cfglint.frameworks.rows.table import table_of
 from cfglint.source.annotations import Iterator
 
 MESH = "Mesh"
@@ -21,8 +23,10 @@ def invalid_parallelism_sizes(config: AccelerateConfig) -> Iterator[Finding]:
     if built := [refusal for refusal in refusals if not any(name.startswith(ACCELERATOR) for name in refusal.read)]:
         yield from (finding(config, refusal) for refusal in built)
         return
-    is_computed = makes_sizes(config) and None not in (config.axis(name) for name in AXES)
-    misfit = misfit_of(config) if is_computed else None
+    # the launcher passes the sizes on where the rows make a plugin of them: for DeepSpeed before 1.12 it does not
+    name, functions = f"{engine_of(config)}:{PARALLELISM}", table_of(KIND).functions(PLUGIN, config.version)
+    is_passed = config.local and config.section("parallelism_config") and any(function.name == name for function in functions)
+    misfit = misfit_of(config) if is_passed and None not in (config.axis(name) for name in AXES) else None
     if misfit is None:
         yield from (finding(config, refusal) for refusal in refusals)
         return

@@ -34,16 +34,10 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
         refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", set_one(first.name, ("true", "false"))
     own = SECTIONS.get(str(first.path[0]))
     makes_plugin = trainer is not None and not (own and trainer.get(own))  # a Trainer is in the run that makes the plugin of the file
-    return Finding(
-        first,
-        refusal.message,
-        related=[other for other in others if other.written],
-        exception=refusal.exception,
-        fails_at=refusal.fails_at,
-        fix=fix,
-        help=None if fix else remedy,
-        depends_on=() if refusal.kind != OF_PLUGINS or makes_plugin else (PROGRAM,),
-    )
+    related, doubts = [other for other in others if other.written], () if refusal.kind != OF_PLUGINS or makes_plugin else (PROGRAM,)
+    found = Finding(first, refusal.message, related, exception=refusal.exception, fails_at=refusal.fails_at, depends_on=doubts, fix=fix)
+    found.help = None if fix else remedy
+    return found
 
 
 def file_and_keys(config: AccelerateConfig, refusal: Refusal) -> Iterator[Finding]:

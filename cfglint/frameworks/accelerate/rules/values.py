@@ -7,8 +7,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.accelerate.checks import OF_LAUNCHER
 from cfglint.frameworks.accelerate.config import AccelerateConfig
-from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED, spawning, types
-from cfglint.frameworks.accelerate.rules import KEYS_COMPARED, SAGEMAKER
+from cfglint.frameworks.accelerate.releases import HISTORY, KEYS_COMPARED, REQUIRED, SAGEMAKER, spawning, types
 from cfglint.frameworks.accelerate.rules.refused import finding
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 from cfglint.source.annotations import Iterator
@@ -62,22 +61,17 @@ def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
         block = config.values.get(name)
         if block is None or isinstance(block, dict):
             continue
-        text = indexing_error(block) if config.version < BLOCKS_COPIED else None
+        text = None
+        if config.version < BLOCKS_COPIED:  # each entry of the value indexes the value (commands/launch.py:1024-1039 of accelerate 1.1.1)
+            if not isinstance(block, (str, list)):
+                text = f"TypeError: '{type(block).__name__}' object is not iterable"
+            elif block:
+                indexed = "string indices must be integers" if isinstance(block, str) else "list indices must be integers or slices"
+                text = f"TypeError: {indexed}"
         if text is None and name == "deepspeed_config" and config.uses_deepspeed:
             text = not_attribute(block, "keys")
         if text is not None:
             yield mistyped(config.setting(name), "a mapping", text, remove_key(name) | "write a mapping")
-
-
-def indexing_error(block: object) -> str | None:
-    """The exception that Python raises when each entry of a value indexes that value (commands/launch.py:1024-1039 of accelerate
-    1.1.1); None if none.
-    """
-    if not isinstance(block, (str, list)):
-        return f"TypeError: '{type(block).__name__}' object is not iterable"
-    if not block:
-        return None
-    return "TypeError: string indices must be integers" if isinstance(block, str) else "TypeError: list indices must be integers or slices"
 
 
 COUNTS_PROCESSES = (0, 34)  # from here on a missing `num_processes` is added where the type is NO

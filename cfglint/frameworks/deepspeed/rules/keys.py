@@ -93,17 +93,11 @@ def unknown_section_key(config: DeepSpeedConfig) -> Iterator[Finding]:
                 yield unknown(config, name, config.at(name, *fault.path), fault)
 
 
-def given_sections(config: DeepSpeedConfig) -> Iterator[str]:
+def given_sections(config: DeepSpeedConfig) -> list[str]:
     values = config.values
-    for name in SECTIONS:
-        if name in values:
-            yield name
-    if "bfloat16" in values and values.get("bf16") is None and "bf16" not in values:
-        yield "bf16"
-    if any(key in values for key in MONITORS):
-        yield "monitor"
-    if "timers" in values:
-        yield "throughput"
+    others = {"bf16": "bfloat16" in values and "bf16" not in values, "monitor": any(key in values for key in MONITORS)}
+    others["throughput"] = "timers" in values
+    return [*(name for name in SECTIONS if name in values), *(name for name, is_given in others.items() if is_given)]
 
 
 def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid) -> Finding:

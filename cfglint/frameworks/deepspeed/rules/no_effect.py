@@ -105,8 +105,7 @@ def section_without_type(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP106")
 def string_counts_as_true(config: DeepSpeedConfig) -> Iterator[Finding]:
-    paths = [(key,) for key in TRUTHY] + [("torch_autocast", "enabled")]
-    for path in paths:
+    for path in (*((key,) for key in TRUTHY), ("torch_autocast", "enabled")):
         value = config.get(*path)
         if isinstance(value, str) and value.lower() in OFF_WORDS:
             setting = config.setting(*path)
@@ -126,11 +125,10 @@ def deprecated_zero_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP108")
 def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
-    if "datastates_ckpt" in config.values and config.values["datastates_ckpt"] in (None, 0, "", {}, "false"):
-        value = config.values["datastates_ckpt"]
-        if value is not False:
-            text = f"`datastates_ckpt` is {spelled(value)}, which turns it on: only false turns it off"
-            yield Finding(config.setting("datastates_ckpt"), text, help=set_key("datastates_ckpt", False))
+    value = config.values.get("datastates_ckpt", False)
+    if value is not False and value in (None, 0, "", {}, "false"):
+        text = f"`datastates_ckpt` is {spelled(value)}, which turns it on: only false turns it off"
+        yield Finding(config.setting("datastates_ckpt"), text, help=set_key("datastates_ckpt", False))
 
 
 @rule("DSP109")
@@ -194,13 +192,13 @@ def fp16_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
 @rule("DSP114")
 def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     optimizer = config.optimizer
-    if optimizer is None or optimizer.name not in ("adam", "adamw"):
-        return
-    if optimizer.class_name in ("Adam", "AdamW") and config.offload != "none":
-        setting = config.setting("optimizer", "params", "torch_adam")
-        yield Finding(
-            setting, "`torch_adam` is slow with an offloaded optimizer", help="remove `optimizer.params.torch_adam` to use DeepSpeedCPUAdam"
+    is_adam = optimizer is not None and optimizer.name in ("adam", "adamw") and optimizer.class_name in ("Adam", "AdamW")
+    if is_adam and config.offload != "none":
+        setting, remedy = (
+            config.setting("optimizer", "params", "torch_adam"),
+            "remove `optimizer.params.torch_adam` to use DeepSpeedCPUAdam",
         )
+        yield Finding(setting, "`torch_adam` is slow with an offloaded optimizer", help=remedy)
 
 
 @rule("DSP115")

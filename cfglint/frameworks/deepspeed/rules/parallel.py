@@ -54,9 +54,8 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.version >= SIZES_COMPARED and inner is not None and inner["tp_size"] not in (1, size):
         raised = f"ValueError: tensor_parallel.tp.tp_size ({inner['tp_size']}) does not match tensor_parallel.autotp_size ({size})."
         text = f"`tensor_parallel.tp.tp_size` is {inner['tp_size']}, but `autotp_size` is {size}"
-        yield Finding(
-            config.setting("tensor_parallel", "tp"), text, exception=raised, fails_at="init", help=remove_key("tensor_parallel.tp")
-        )
+        setting, remedy = config.setting("tensor_parallel", "tp"), remove_key("tensor_parallel.tp")
+        yield Finding(setting, text, exception=raised, fails_at="init", help=remedy)
 
 
 @rule("DSP072")

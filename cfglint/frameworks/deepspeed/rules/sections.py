@@ -16,21 +16,8 @@ from cfglint.frameworks.validation.pydantic import BOOLEAN, CHOICE, INTEGER, NUM
 from cfglint.source.annotations import Iterator
 
 # The other sections, each with the attribute that DeepSpeed first accesses on it.
-LOOKED_UP = {
-    "activation_checkpointing": "get",
-    "torch_autocast": "get",
-    "optimizer": "keys",
-    "scheduler": "keys",
-    "flops_profiler": "get",
-    "autotuning": "get",
-    "pipeline": "items",
-    "data_efficiency": "get",
-    "checkpoint": "get",
-    "data_types": "get",
-    "elasticity": "get",
-    "aio": "get",
-    "tensor_parallel": "get",
-}
+GET = "activation_checkpointing torch_autocast flops_profiler autotuning data_efficiency checkpoint data_types elasticity aio"
+LOOKED_UP = dict.fromkeys((*GET.split(), "tensor_parallel"), "get") | {"optimizer": "keys", "scheduler": "keys", "pipeline": "items"}
 TENSOR_PARALLEL_READ = (0, 18, 6)  # from here on `initialize` looks a key up in it before it becomes a model
 ASSUMED_SIZE = "the hidden size of the model is assumed to be 4096; pass --model for the real one"
 UNPACKED = ("zero_optimization", "fp16", "comms_logger", "hybrid_engine", "weight_quantization", "compile")

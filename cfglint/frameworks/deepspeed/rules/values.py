@@ -125,12 +125,9 @@ def clipping_not_a_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
     """The fix that removes the quotes of a number; None for a string that is not a number, or that a trainer fills in for "auto"."""
     setting = config.setting(*path)
-    if setting.node is None or not setting.node.style or setting.node.raw != setting.value:
+    if setting.node is None or not setting.node.style or setting.node.raw != setting.value or raised_by(float, setting.value):
         return None
-    try:
-        number = float(setting.value)
-    except (TypeError, ValueError):
-        return None
+    number = float(setting.value)
     integer = number.is_integer() and "." not in setting.value
     return replace(setting, int(number) if integer else number, "remove the quotes", safe=True)
 
@@ -147,9 +144,8 @@ def invalid_steps_per_print(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield mistyped(setting, "a number", raised, remedy)
     elif value == 0:
         raised = "ZeroDivisionError: integer modulo by zero"
-        yield Finding(
-            setting, "`steps_per_print` is 0; it must be positive or null", exception=raised, help="write null to turn printing off"
-        )
+        text, remedy = "`steps_per_print` is 0; it must be positive or null", "write null to turn printing off"
+        yield Finding(setting, text, exception=raised, help=remedy)
 
 
 @rule("DSP082")

@@ -7,6 +7,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.remedies import raised_by
 from cfglint.source.annotations import ConfigMapping, Iterator
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from cfglint.source.python.call import CallDocument
 
 __all__ = ["FsdpSection", "keyword", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
-
 PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
 
@@ -85,7 +85,5 @@ class FsdpSection:
         """FSDP 1 or 2; None where the value is not a number."""
         if self.config.version < SECTION_RULES:
             return 1
-        try:
-            return int(self.values.get("version", 2))
-        except (TypeError, ValueError):
-            return None
+        value = self.values.get("version", 2)
+        return None if raised_by(int, value) else int(value)

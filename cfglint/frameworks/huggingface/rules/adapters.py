@@ -46,15 +46,8 @@ def adapter_refused(config: TrainerConfig) -> Iterator[Finding]:
         is_named = found.modules is not None and place.is_named_model(config.facts.here)
         published = (Reason("file", f"`{place.checkpoint}`", "a published model, not in the project"),) if is_named else ()
         older = () if found.is_certain else (Reason("release", "the release of peft", "older ones accept it"),)
-        yield Finding(
-            place.setting(config, refused.key),
-            refused.message,
-            exception=refused.exception,
-            fails_at=refused.fails_at,
-            depends_on=(*place.depends_on, *published, *older),
-            help=refused.help_for(config.values),
-            for_any_parser=True,
-        )
+        places, doubted = (place.setting(config, refused.key),), (*place.depends_on, *published, *older)
+        yield refused.finding(places, config.values, depends_on=doubted, for_any_parser=True)
 
 
 @rule("PFT002")
@@ -118,7 +111,10 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
     for call in program.adapters if program is not None and processes is not None and processes > 1 else ():
         if call.quantization is None or not quantization.is_quantised(call.quantization.values):
             continue
-        if call.model is not None and not config.uses_deepspeed and is_first_device(call.model.values.get("device_map")):
+        places = call.model.values.get("device_map") if call.model is not None else None
+        device = places.get("") if isinstance(places, dict) and len(places) == 1 else places
+        is_first = device == "cuda:0" or (device == 0 and not isinstance(device, bool) and isinstance(places, dict))
+        if call.model is not None and not config.uses_deepspeed and is_first:
             setting = keyword(call.model, "device_map")
             message = f"`device_map` puts the quantised model of each of {processes} processes on the first GPU"
             text = "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than"
@@ -131,11 +127,6 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
     if of_file is not None and processes is not None and processes > 1 and uses_fsdp1(config):
         name = of_file.path[-1] if of_file.path[-1] != "load_in_4bit" else quantization.STORAGE
         yield without_storage(of_file, f"set `{name}: bfloat16`, the type of the other parameters", ())
-
-
-def is_first_device(device_map: object) -> bool:
-    device = device_map.get("") if isinstance(device_map, dict) and len(device_map) == 1 else device_map
-    return device in ("cuda:0", 0) and not isinstance(device, bool) and (device == "cuda:0" or isinstance(device_map, dict))
 
 
 def uses_fsdp1(config: TrainerConfig) -> bool:

@@ -7,11 +7,10 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import FIELDS, choices, has_field
 from cfglint.frameworks.huggingface.rules import lost_strategy, of, place, refusals_of, refused, shown, strategy
-from cfglint.frameworks.remedies import choice, replace
+from cfglint.frameworks.remedies import choice, not_attribute, replace
 from cfglint.source.annotations import Iterator
 
 NO_EMPTYING = remove_key("torch_empty_cache_steps", " to keep the cache")
-
 ARTICLES = {str: "a string", bool: "a boolean", int: "an integer", float: "a number", list: "a list", dict: "a mapping"}
 EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 
@@ -19,13 +18,9 @@ EMPTY_CACHE_CHECKED = (4, 50)  # the check of 4.49.0 accepts every integer
 @rule("HFT001")
 def not_a_mapping(config: TrainerConfig) -> Iterator[Finding]:
     if config.readable and not config.parsed:
-        what = type(config.root).__name__
-        message = (
-            "the file is empty"
-            if config.root is None
-            else f"the file contains {ARTICLES.get(type(config.root), shown(config.root))}, not a mapping"
-        )
-        yield Finding(config.setting(), message, exception=f"AttributeError: '{what}' object has no attribute 'keys'")
+        what = ARTICLES.get(type(config.root), shown(config.root))
+        message = "the file is empty" if config.root is None else f"the file contains {what}, not a mapping"
+        yield Finding(config.setting(), message, exception=not_attribute(config.root, "keys"))
 
 
 @rule("HFT002")
@@ -63,18 +58,13 @@ def mismatched_best_model_strategies(config: TrainerConfig) -> Iterator[Finding]
     best, lost = of(config, "load_best_model_at_end"), lost_strategy(config)
     when, save = config.arguments.eval_strategy, config.arguments["save_strategy"]
     for refusal in refusals_of(config, "HFT006"):
-        unset = (
-            ()
-            if config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
-            else config.unset("save_strategy", config.arguments.strategy_key)
-        )
+        is_used = config.facts.kind_given or config.launcher is not None or config.deepspeed is not None
+        unset = () if is_used else config.unset("save_strategy", config.arguments.strategy_key)
         both = f"`save_strategy` is {shown(save)} and `{strategy(config).name}` is {shown(when)}"
         message = f"`load_best_model_at_end` requires equal strategies, but {both}"
         if lost is None:
-            related = (of(config, "save_strategy"), strategy(config))
-            remedy = matched(strategy(config).name, when)
-            text = refusal.exception
-            yield Finding(best, message, related=related, exception=text, depends_on=unset, help=remedy)
+            related, remedy = (of(config, "save_strategy"), strategy(config)), matched(strategy(config).name, when)
+            yield Finding(best, message, related=related, exception=refusal.exception, depends_on=unset, help=remedy)
         elif not config.facts.strict_keys:  # else the parser rejects the removed key, and that is the finding
             from cfglint.frameworks.huggingface.rules.migrations import replacement
             from cfglint.frameworks.releases.versions import dotted

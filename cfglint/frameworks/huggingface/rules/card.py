@@ -81,9 +81,7 @@ def torch_without_kernels(config: TrainerConfig) -> Iterator[Finding]:
     card, torch = config.facts.card, torch_release(config.facts)
     releases = lacks_kernels(card, torch) if card is not None else None
     if card is not None and releases is not None and not config.arguments["use_cpu"]:
-        yield Finding(
-            config.setting(),
-            f"torch {dotted(torch or ())} from PyPI has no kernels for {card.described}",
-            note=f"such wheels: {releases}; the first kernel fails: no kernel image is available for execution on the device",
-            help=f"install torch before {dotted(releases.since)}" if releases.since else f"install torch {dotted(releases.until)} or newer",
-        )
+        text = f"torch {dotted(torch or ())} from PyPI has no kernels for {card.described}"
+        note = f"such wheels: {releases}; the first kernel fails: no kernel image is available for execution on the device"
+        other = f"before {dotted(releases.since)}" if releases.since else f"{dotted(releases.until)} or newer"
+        yield Finding(config.setting(), text, note=note, help=f"install torch {other}")

@@ -10,12 +10,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import PLAIN_KEYS, SECTION_RULES, FsdpSection, of, refused, shown
 from cfglint.frameworks.remedies import choice, excludes, replace
-from cfglint.source.annotations import Iterator, Operand
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
-
+from cfglint.source.annotations import Iterator
 
 TEXT_OF_BOOLEANS = (4, 41)  # a boolean is made a string from here on; before, only a string can be put into the environment
 BOOLEANS: dict[str, Releases] = {
@@ -25,7 +20,7 @@ BOOLEANS: dict[str, Releases] = {
     "cpu_ram_efficient_loading": Releases(TEXT_OF_BOOLEANS),
 }
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
-STRATEGIES = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2")
+STRATEGIES = WORDS[:5]
 LOCAL = "LOCAL_STATE_DICT"
 STATE_TYPES = ("FULL_STATE_DICT", LOCAL, "SHARDED_STATE_DICT")
 PREFETCHES = ("BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH")
@@ -38,11 +33,6 @@ KNOWN = frozenset(
     backward_prefetch use_orig_params sync_module_states limit_all_gathers
     """.split()
 )
-
-
-def words(config: TrainerConfig) -> list[Operand]:
-    value = config.arguments["fsdp"]
-    return value.split() if isinstance(value, str) else value if isinstance(value, list) else []
 
 
 @rule("HFT020")
@@ -59,36 +49,21 @@ def invalid_fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
 def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
     yield from refused(config, "HFT021")
     section = FsdpSection(config)
-    if not config.uses_fsdp or section.values.get("xla"):
+    values = section.values
+    if not config.uses_fsdp or values.get("xla"):
         return
     if config.version >= SECTION_RULES:
         if section.version != 2:
-            yield from _named(section, "reshard_after_forward", STRATEGIES, "init", is_text=True)
-            yield from _named(section, "backward_prefetch", PREFETCHES, "init")
-        yield from _named(section, "state_dict_type", STATE_TYPES, "init")
-        state = section.values.get("state_dict_type")
+            yield from _named(section, "reshard_after_forward", STRATEGIES, is_text=True)
+            yield from _named(section, "backward_prefetch", PREFETCHES)
+        yield from _named(section, "state_dict_type", STATE_TYPES)
+        state = values.get("state_dict_type")
         if section.version == 2 and isinstance(state, str) and state.upper() in (LOCAL, "2"):
             text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
             message = f"`fsdp_config.state_dict_type` is {shown(state)}, which FSDP2 does not support"
             remedy: Remedy | str = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
             yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
-    else:
-        yield from _old_values(section, config)
-
-
-def _named(section: FsdpSection, key: str, names: tuple[str, ...], fails_at: Stage, is_text: bool = False) -> Iterator[Finding]:
-    """The finding about a value that is no member of an enumeration; `is_text`: other values are made strings before."""
-    value = section.values.get(key)
-    if is_text and key in section.values and not isinstance(value, Unknown):
-        value = str(value)
-    if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
-        text = f"KeyError: {value.upper()!r}"
-        message = f"`fsdp_config.{key}` is {section.place(key).spelled}; it must be one of {', '.join(names)}"
-        yield Finding(section.place(key), message, exception=text, fails_at=fails_at, help=choice(f"fsdp_config.{key}", value, names))
-
-
-def _old_values(section: FsdpSection, config: TrainerConfig) -> Iterator[Finding]:
-    values = section.values
+        return
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
     if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"
@@ -102,13 +77,21 @@ def _old_values(section: FsdpSection, config: TrainerConfig) -> Iterator[Finding
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
 
 
+def _named(section: FsdpSection, key: str, names: tuple[str, ...], is_text: bool = False) -> Iterator[Finding]:
+    """The finding about a value that is no member of an enumeration; `is_text`: other values are made strings before."""
+    value = section.values.get(key)
+    if is_text and key in section.values and not isinstance(value, Unknown):
+        value = str(value)
+    if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
+        text = f"KeyError: {value.upper()!r}"
+        message = f"`fsdp_config.{key}` is {section.place(key).spelled}; it must be one of {', '.join(names)}"
+        yield Finding(section.place(key), message, exception=text, fails_at="init", help=choice(f"fsdp_config.{key}", value, names))
+
+
 @rule("HFT099")
 def misspelt_layer_class(config: TrainerConfig) -> Iterator[Finding]:
     section = FsdpSection(config)
-    written = (
-        (of(config, ARGUMENT_OF_LAYERS), config.arguments[ARGUMENT_OF_LAYERS]),
-        (section.place(LAYERS), section.values.get(LAYERS)),
-    )
+    written = ((of(config, ARGUMENT_OF_LAYERS), config.arguments[ARGUMENT_OF_LAYERS]), (section.place(LAYERS), section.values.get(LAYERS)))
     names = [
         (setting, name)
         for setting, value in written
@@ -162,7 +145,9 @@ def duplicate_activation_checkpointing(config: TrainerConfig) -> Iterator[Findin
 
 @rule("HFT069")
 def redundant_all_gather(config: TrainerConfig) -> Iterator[Finding]:
-    sharded = not {"full_shard", "hybrid_shard"}.isdisjoint(map(str, words(config))) or config.arguments["fsdp"] is True
+    value = config.arguments["fsdp"]
+    words = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
+    sharded = not {"full_shard", "hybrid_shard"}.isdisjoint(map(str, words)) or value is True
     if not config.uses_fsdp or not sharded or not config.arguments.checkpointing:
         return
     if FsdpSection(config).values.get("activation_checkpointing"):

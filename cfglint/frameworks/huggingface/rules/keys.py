@@ -16,10 +16,7 @@ SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives anothe
 UNLESS_OWN = "HfArgumentParser refuses it, unless the script defines it itself"  # of a key that may be the script's own
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
 ACCELERATOR_KEYS = {
-    "split_batches": (4, 38),
-    "dispatch_batches": (4, 38),
-    "even_batches": (4, 38),
-    "use_seedable_sampler": (4, 38),
+    **dict.fromkeys(("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler"), (4, 38)),
     "gradient_accumulation_kwargs": (4, 39),
     "non_blocking": (4, 41),
     "use_configured_state": (4, 42),
@@ -134,9 +131,8 @@ def unknown_accelerator_config_key(config: TrainerConfig) -> Iterator[Finding]:
     if not isinstance(value, dict):
         text = f"TypeError: stat: path should be string, bytes, os.PathLike or integer, not {type(value).__name__}"
         message = f"`accelerator_config` is {shown(value)}; it must be a mapping or a file name"
-        yield Finding(
-            config.setting("accelerator_config"), message, exception=text, help=remove_key("accelerator_config") | "write a mapping"
-        )
+        remedy = remove_key("accelerator_config") | "write a mapping"
+        yield Finding(config.setting("accelerator_config"), message, exception=text, help=remedy)
         return
     for key in value:
         if key not in known:
@@ -153,17 +149,11 @@ def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
     if value is not None and not isinstance(value, dict):
         text = f"TypeError: {type(value).__name__!r} object does not support item assignment"
         message = f"`gradient_accumulation_kwargs` is {shown(value)}, not a mapping"
-        remedy = remove_key("accelerator_config.gradient_accumulation_kwargs") | "write a mapping"
+        remedy = remove_key(".".join(path)) | "write a mapping"
         yield Finding(config.setting(*path), message, exception=text, help=remedy)
     for key in config.accumulation_kwargs:
         if key not in ACCUMULATION_KEYS:
             text = f"TypeError: GradientAccumulationPlugin.__init__() got an unexpected keyword argument {key!r}"
             message = f"unknown key `{key}` in `gradient_accumulation_kwargs`"
-            yield Finding(
-                config.setting(*path, key),
-                message,
-                exception=text,
-                on_key=True,
-                help=remove_key(f"accelerator_config.gradient_accumulation_kwargs.{key}")
-                | f"write one of {listed(list(ACCUMULATION_KEYS))}",
-            )
+            remedy = remove_key(f"{'.'.join(path)}.{key}") | f"write one of {listed(list(ACCUMULATION_KEYS))}"
+            yield Finding(config.setting(*path, key), message, exception=text, on_key=True, help=remedy)

@@ -15,7 +15,6 @@ from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.numbers import is_number
 
 Conversions = dict[str, Callable[[str], float]]
-
 LOW_RANK = ("galore", "apollo")
 APOLLO = (4, 49)  # from here on the exceptions name the optimizer, not only GaLore
 TORCH_ARGUMENTS = (5, 3)  # sgd, adagrad and rmsprop read optim_args from here on
@@ -28,15 +27,9 @@ CONVERTED: dict[str, Conversions] = {
     "schedule_free": {"weight_lr_power": float, "r": float},
     "ademamix": {**dict.fromkeys(("beta1", "beta2", "beta3", "alpha", "eps"), float), "t_alpha": int, "t_beta3": int},
 }
-# The arguments that torch's constructors refuse below 0, in their order, as their messages name them (torch 2.13 optim/sgd.py:44-57,
-# adagrad.py:52-61, rmsprop.py:46-56).
-NOT_NEGATIVE = {
-    "lr_decay": "lr_decay",
-    "eps": "epsilon",
-    "momentum": "momentum",
-    "weight_decay": "weight_decay",
-    "alpha": "alpha",
-}
+# The arguments that torch's constructors refuse below 0, in their order (torch 2.13 optim/sgd.py:44-57, adagrad.py:52-61,
+# rmsprop.py:46-56).
+NOT_NEGATIVE = ("lr_decay", "eps", "momentum", "weight_decay", "alpha")
 TORCH_CONVERTED: dict[str, Conversions] = {
     "sgd": dict.fromkeys(("momentum", "dampening", "weight_decay"), float),
     "adagrad": dict.fromkeys(("lr_decay", "weight_decay", "eps"), float),
@@ -86,41 +79,33 @@ def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(of(config, "optim_args"), message, exception=text, help="write name=value, with commas between several")
             return
     given = dict(part.split("=") for part in value.replace(" ", "").split(","))
-    for name, convert in converted_arguments(config).items():
+    optimizer, numbers_of = config.arguments.optimizer, Conversions()
+    by_torch = optimizer in TORCH_CONVERTED and config.version >= TORCH_ARGUMENTS
+    if isinstance(optimizer, str) and config.arguments.known("optim") and optimizer not in TORCH_CONVERTED:
+        numbers_of = next((converted for part, converted in CONVERTED.items() if part in optimizer), {})
+    for name, convert in (TORCH_CONVERTED[optimizer] if by_torch else numbers_of).items():
         text = raised_by(convert, given.get(name, "0"))
         if text:
             expected = "an integer" if convert is int else "a number"
             message = f"`{name}` in `optim_args` is {shown(given[name])}, not {expected}"
             yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `{name}` to {expected}")
             return
-    if config.arguments.optimizer in TORCH_CONVERTED and config.version >= TORCH_ARGUMENTS:
-        yield from refused_by_torch(config, given)
-
-
-def refused_by_torch(config: TrainerConfig, given: dict[str, str]) -> Iterator[Finding]:
-    numbers = {name: float(given[name]) for name in TORCH_CONVERTED[config.arguments.optimizer] if name in given}
-    for name, label in NOT_NEGATIVE.items():
+    if not by_torch:
+        return
+    numbers = {name: float(given[name]) for name in TORCH_CONVERTED[optimizer] if name in given}
+    for name in NOT_NEGATIVE:
         value = numbers.get(name, 0.0)
-        if value < 0 or (isnan(value) and config.arguments.optimizer != "sgd"):
+        if value < 0 or (isnan(value) and optimizer != "sgd"):
             message = f"`{name}` in `optim_args` is {given[name]}; it must be >= 0"
-            text = f"ValueError: Invalid {label} value: {value}"
+            text = f"ValueError: Invalid {'epsilon' if name == 'eps' else name} value: {value}"
             yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `{name}` to a number >= 0")
             return
-    nesterov = config.arguments.optimizer == "sgd" and given.get("nesterov", "").lower() in ("true", "1", "yes")
+    nesterov = optimizer == "sgd" and given.get("nesterov", "").lower() in ("true", "1", "yes")
     if nesterov and (numbers.get("momentum", 0.0) <= 0 or numbers.get("dampening", 0.0) != 0):
         text = "ValueError: Nesterov momentum requires a momentum and zero dampening"
         message = "`nesterov` in `optim_args` requires `momentum` above 0, and no `dampening`"
-        kept = [f"{name}={value}" for name, value in given.items() if name not in ("momentum", "dampening")]
+        kept = [f"{name}={part}" for name, part in given.items() if name not in ("momentum", "dampening")]
         yield Finding(of(config, "optim_args"), message, exception=text, help=set_key("optim_args", ",".join((*kept, "momentum=0.9"))))
-
-
-def converted_arguments(config: TrainerConfig) -> Conversions:
-    optimizer = config.arguments.optimizer
-    if not isinstance(optimizer, str) or not config.arguments.known("optim"):
-        return {}
-    if optimizer in TORCH_CONVERTED:
-        return TORCH_CONVERTED[optimizer] if config.version >= TORCH_ARGUMENTS else {}
-    return next((converted for part, converted in CONVERTED.items() if part in optimizer), {})
 
 
 @rule("HFT052")

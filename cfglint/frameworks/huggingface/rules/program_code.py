@@ -204,9 +204,9 @@ def missing_import(config: TrainerConfig) -> Iterator[Finding]:
         ]
         for (key, node), what, spans, text in lacking:
             ends = [until for _, until in spans if until and until <= release]
-            advice = (
-                f"remove `{what}`, or use {package} before {dotted(max(ends))}" if ends else f"use a release of {package} that has `{what}`"
-            )
+            advice = f"use a release of {package} that has `{what}`"
+            if ends:
+                advice = f"remove `{what}`, or use {package} before {dotted(max(ends))}"
             setting = Setting((key.raw,), key.raw, WRITTEN, names.document, node, key)
             message, doubts = f"`{what}` cannot be imported: {change_of(spans, release, package)}", unknowns(names, config)
             yield Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice)

@@ -210,9 +210,8 @@ def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
         return
     resumed = both[0]
     now, then = config.batch.consumed_batch, with_micro_batch(config, resumed.micro_batch).batch.consumed_batch
-    size = (
-        f"the global batch size is {then}, not {now}" if then is not None and now is not None else "the global batch size changes with it"
-    )
+    is_known = then is not None and now is not None
+    size = f"the global batch size is {then}, not {now}" if is_known else "the global batch size changes with it"
     ends = f", and the run ends at step {resumed.end:,}" if resumed.end is not None else ""
     message = f"`{setting.name}` is {setting.value}, but the checkpoint restores {resumed.micro_batch}"
     remedy = f"change `gradient_accumulation_steps` instead, or edit `train_batch_size` in {resumed.name}/trainer_state.json"
@@ -314,10 +313,8 @@ def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
         exception, remedy = "UnpicklingError: Weights only load failed.", "use transformers 4.47.0 or newer, or torch 2.5"
     elif config.version >= SAFE_LOADING and torch < ONLY_WEIGHTS and "optimizer.pt" in checkpoint.names and not config.uses_deepspeed:
         text = f"`optimizer.pt` of `{resumed.name}` is not loaded with torch {stated}"
-        exception = (
-            "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to"
-        )
-        remedy = "use torch 2.6 or newer"
+        remedy, issue = "use torch 2.6 or newer", "Due to a serious vulnerability issue in `torch.load`"
+        exception = f"ValueError: {issue}, even with `weights_only=True`, we now require users to"
     else:
         return
     open_release = () if stated else (Reason("release", "the release of torch", "it is not pinned"),)

@@ -86,9 +86,8 @@ def no_training_steps(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     limit, epochs = args["max_steps"], args["num_train_epochs"]
     if type(limit) is int and limit == 0 and config.version >= ZERO_IS_A_LIMIT:
-        yield Finding(
-            of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help=set_key("max_steps", -1, " for no limit")
-        )
+        remedy = set_key("max_steps", -1, " for no limit")
+        yield Finding(of(config, "max_steps"), "`max_steps` is 0, which ends the run after one step", help=remedy)
     if is_number(epochs) and epochs <= 0 and is_number(limit) and limit < 0:
         message = f"`num_train_epochs` is {epochs}, so no training step is made"
         yield Finding(of(config, "num_train_epochs"), message, help="set `num_train_epochs` to a positive number")
@@ -132,20 +131,13 @@ def float_warmup_of_one_step(config: TrainerConfig) -> Iterator[Finding]:
 def ignored_warmup(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     kind = args["lr_scheduler_type"]
-    if kind in WITHOUT_WARMUP:
-        for name in ("warmup_steps", "warmup_ratio"):
-            if is_number(args[name]) and args[name] > 0:
-                related = (of(config, "lr_scheduler_type"),)
-                yield Finding(
-                    of(config, name),
-                    f"`{name}` is ignored: `lr_scheduler_type: {kind}` has no warm-up",
-                    related=related,
-                    help=(set_key("lr_scheduler_type", f"{kind}_with_warmup") | remove_key(name))
-                    if kind == "constant"
-                    else remove_key(name),
-                )
+    related = (of(config, "lr_scheduler_type"),)
+    for name in ("warmup_steps", "warmup_ratio") if kind in WITHOUT_WARMUP else ():
+        if is_number(args[name]) and args[name] > 0:
+            message = f"`{name}` is ignored: `lr_scheduler_type: {kind}` has no warm-up"
+            other = set_key("lr_scheduler_type", f"{kind}_with_warmup") | remove_key(name)
+            yield Finding(of(config, name), message, related=related, help=other if kind == "constant" else remove_key(name))
     if kind in ("constant", "constant_with_warmup") and isinstance(args["lr_scheduler_kwargs"], dict) and args["lr_scheduler_kwargs"]:
-        related = (of(config, "lr_scheduler_type"),)
         message = f"`lr_scheduler_kwargs` is ignored with `lr_scheduler_type: {kind}`"
         yield Finding(of(config, "lr_scheduler_kwargs"), message, related=related, help=remove_key("lr_scheduler_kwargs"))
 
@@ -176,6 +168,5 @@ def last_steps_not_evaluated(config: TrainerConfig) -> Iterator[Finding]:
     done, meant = total // every, round(1 / ratio)
     if done < meant and total % every:
         text = f"`eval_steps` is {ratio}, so every {every:,} of {total:,} steps: the last {total % every:,} steps are not evaluated"
-        yield Finding(
-            of(config, "eval_steps"), text, note="the best model is one from before them", help=set_key("eval_steps", total // meant)
-        )
+        note, remedy = "the best model is one from before them", set_key("eval_steps", total // meant)
+        yield Finding(of(config, "eval_steps"), text, note=note, help=remedy)

@@ -72,9 +72,8 @@ def invalid_scheduler_arguments(config: TrainerConfig) -> Iterator[Finding]:
     if (launch is not None and "scheduler" in launch.written) or (kind == "inverse_sqrt" and config.version < INVERSE_SQRT_ARGUMENTS):
         return  # no function receives the arguments
     if given is not None and not isinstance(given, dict):
-        text = (
-            f"TypeError: transformers.optimization.{SCHEDULES[kind][0]}() argument after ** must be a mapping, not {type(given).__name__}"
-        )
+        name = f"transformers.optimization.{SCHEDULES[kind][0]}()"
+        text = f"TypeError: {name} argument after ** must be a mapping, not {type(given).__name__}"
         message, remedy = f"`lr_scheduler_kwargs` is {shown(given)}, not a mapping", remove_key("lr_scheduler_kwargs")
         yield Finding(of(config, "lr_scheduler_kwargs"), message, exception=text, help=remedy)
         return

@@ -60,22 +60,18 @@ def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
 def unsupported_batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     if not config.arguments["auto_find_batch_size"]:
         return
-    setting = of(config, "auto_find_batch_size")
+    setting, remedy = of(config, "auto_find_batch_size"), remove_key("auto_find_batch_size")
     if config.version < ONLY_ZERO3:
         wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
         if wrapper:
             text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
-            yield Finding(
-                setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text, help=remove_key("auto_find_batch_size")
-            )
+            yield Finding(setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text, help=remedy)
             return
     launch = config.deepspeed
     section = launch.written.get("zero_optimization") if launch is not None else None
     if isinstance(section, dict) and section.get("stage") == 3:
         text = "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
-        yield Finding(
-            setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text, help=remove_key("auto_find_batch_size")
-        )
+        yield Finding(setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text, help=remedy)
 
 
 @rule("HFT043")
@@ -117,9 +113,8 @@ def seed_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
     if isinstance(value, int) and not 0 <= value < SEEDS:
         text = "ValueError: Seed must be between 0 and 2**32 - 1"
         message = f"`seed` is {value}; it must be between 0 and {SEEDS - 1}"
-        yield Finding(
-            of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help=set_key("seed", 42, ", which is the default")
-        )
+        remedy = set_key("seed", 42, ", which is the default")
+        yield Finding(of(config, "seed"), message, exception=text, fails_at=config.seeded_at, help=remedy)
 
 
 @rule("HFT046")
@@ -223,11 +218,9 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, "dataloader_num_workers"), message, exception=text, help=remedy)
         return
     context = args["dataloader_multiprocessing_context"]
-    needing = (
-        {"dataloader_persistent_workers": "persistent_workers option needs num_workers > 0"}
-        if args["dataloader_persistent_workers"]
-        else {}
-    )
+    needing = {}
+    if args["dataloader_persistent_workers"]:
+        needing["dataloader_persistent_workers"] = "persistent_workers option needs num_workers > 0"
     if context is not None:
         text = "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0"
         needing["dataloader_multiprocessing_context"] = text

@@ -9,7 +9,7 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.field_operations import type_failures
 from cfglint.frameworks.huggingface.rules import of, shown
-from cfglint.frameworks.remedies import replace
+from cfglint.frameworks.remedies import raised_by, replace
 from cfglint.source.annotations import ConfigValue, Iterator
 from cfglint.source.sections import Section
 
@@ -23,24 +23,16 @@ def string_for_number(config: TrainerConfig) -> Iterator[Finding]:
         return
     for failure in type_failures(config):
         setting = of(config, failure.field)
-        if cast_by_script(config, setting.value):
+        # A script may parse the file itself and cast its strings. `HfArgumentParser` takes all arguments from a file that it parses, and
+        # releases before 4.49 require `output_dir`. A program's YAML parser of a section may be of YAML 1.2, to which 5e-5 is a number.
+        may_cast = not config.facts.complete and config.other_parsers and isinstance(setting.value, str)
+        is_section = isinstance(config.documents[0], Section)
+        if may_cast and ("output_dir" not in config.values or (is_section and unpointed_exponent(setting.value))):
             continue
         if failure.field == config.arguments.written(failure.field) or setting.written:
             message = f"`{setting.name}` is {described(setting.value)}{required(setting, config.arguments.kind_of(setting.name))}"
             fix = spelled_as_number(setting, config.arguments.kind_of(setting.name))
             yield Finding(setting, message, exception=failure.text, fails_at=failure.fails_at, fix=fix, depends_on=config.other_parsers)
-
-
-def cast_by_script(config: TrainerConfig, value: object) -> bool:
-    """Whether a script may parse the file itself and cast its strings.
-
-    `HfArgumentParser` takes all arguments from a file that it parses, and releases before 4.49 require `output_dir`. A section is
-    loaded by a program, whose YAML parser may be one of YAML 1.2, to which `5e-5` is a number.
-    """
-    known = config.facts.complete or not config.other_parsers
-    if not known and isinstance(config.documents[0], Section) and isinstance(value, str) and unpointed_exponent(value):
-        return True
-    return isinstance(value, str) and not known and "output_dir" not in config.values
 
 
 def described(value: object) -> str:
@@ -72,24 +64,15 @@ def unpointed_exponent(text: str) -> bool:
     """Whether a string is a number to Python but not to YAML 1.1, for lack of a decimal point or of the exponent's sign."""
     from cfglint.source.numbers import is_yaml_float
 
-    if "e" not in text.lower() or is_yaml_float(text):
-        return False
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return "e" in text.lower() and not is_yaml_float(text) and not raised_by(float, text)
 
 
 def spelled_as_number(setting: Setting, kind: str = "float") -> Fix | None:
     from math import isfinite
 
-    if not isinstance(setting.value, str) or kind not in NUMERIC:
+    if not isinstance(setting.value, str) or kind not in NUMERIC or raised_by(float, setting.value):
         return None
-    try:
-        value: float = float(setting.value)
-    except ValueError:
-        return None
+    value: float = float(setting.value)
     if not isfinite(value):
         return None
     if kind == "int" or setting.value.strip().lstrip("+-").isdigit():
@@ -108,10 +91,9 @@ def string_for_boolean(config: TrainerConfig) -> Iterator[Finding]:
                 continue
             setting = config.setting(name)
             if word in FALSE_WORDS:
+                message = f"`{name}` is the string {shown(value)}, which counts as true"
                 fix = replace(setting, False, "change to false", safe=False)
-                yield Finding(
-                    setting, f"`{name}` is the string {shown(value)}, which counts as true", fix=fix, depends_on=config.other_parsers
-                )
+                yield Finding(setting, message, fix=fix, depends_on=config.other_parsers)
 
 
 @rule("TYP202")

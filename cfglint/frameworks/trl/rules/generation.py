@@ -11,7 +11,6 @@ from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.rules import NEW_ENGINE, of, refused
 from cfglint.source.annotations import Iterator
 
-MICRO = "per_device_train_batch_size"
 GENERATIONS = "num_generations"
 LISTS_VALID = Releases((0, 18, 0), (0, 20, 0), "the same with `steps_per_generation`, by the configuration class")
 
