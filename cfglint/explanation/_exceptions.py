@@ -43,6 +43,7 @@ HFT006 ValueError: --load_best_model_at_end requires the save and eval strategy 
 HFT011 ValueError: Passing `'use_configured_state':True` to the AcceleratorConfig requires a pre-configured `AcceleratorState`
 HFT012 ValueError: Default process group has not been initialized, please make sure to call init_process_group.
 HFT020 ValueError: `--fsdp full_shard` is not compatible with `--fsdp shard_grad_op`.
+HFT021 KeyError: 'FULL'
 HFT021 TypeError: str expected, not bool
 HFT021 ValueError: 'SOMETIMES' is not in list
 HFT021 ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`
@@ -221,6 +222,7 @@ TRL085 TypeError: list indices must be integers or slices, not str
 TRL086 TypeError: unsupported operand type(s) for *: 'NoneType' and 'int'
 TYP101 ValidationError: 1 validation error for DeepSpeedZeroConfig: reduce_bucket_size: Input should be greater than 0
 TYP102 ValidationError: 1 validation error for DeepSpeedZeroConfig: stage: Input should be 0, 1, 2, 3 or 3
+TYP103 AttributeError: 'str' object has no attribute 'get'
 TYP103 TypeError: deepspeed.runtime.precision_config.DeepSpeedFP16Config() argument after ** must be a mapping, not bool
 TYP103 TypeError: deepspeed.utils.config.DeepSpeedThroughputTimerConfig() argument after ** must be a mapping, not int
 TYP116 AssertionError: Invalid row pruning method. Supported types: [l1, topk]

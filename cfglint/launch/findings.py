@@ -288,7 +288,8 @@ def unclosed_quote(line: LaunchLine) -> None:
         last = line.call.words[-1]
         message = f"the quote ({mark}) behind `{last.string}` is never closed, so bash does not run this command"
         exception = f"unexpected EOF while looking for matching `{mark}'"
-        line.refuse("LCH029", last, "", message, exception, remedy="remove the quote, or close it", severity=severity_of(line))
+        problem = LineProblem("LCH029", severity_of(line), last, "", message, exception, "remove the quote, or close it", True)
+        line.problems.append(problem)
 
 
 def blank_name(word: Text) -> str:
