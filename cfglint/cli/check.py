@@ -229,6 +229,9 @@ def summary(outcomes: list[Outcome], stats: ScanStats, hint: str = "") -> list[s
         f"--target {package}==X or --target installed decides"
         for package, number in sorted(depending.items())
     ]
+    memory = [outcome.memory for outcome in outcomes if outcome.memory and not outcome.is_further_alternative]
+    numbers_of = {said: memory.count(said) for said in memory}
+    context += [f"memory{f' of {number} runs' if number != runs else ''} {said}" for said, number in numbers_of.items()]
     context += skipped_files(stats)
     whole = "; ".join([*parts, *context]) + hint
     return [whole] if len(whole) <= LONGEST_SUMMARY or not context else ["; ".join(parts) + hint, "; ".join(context)]

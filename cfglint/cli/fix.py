@@ -144,7 +144,7 @@ def run(arguments: Namespace) -> int:
 
 
 def exit_status(works: list[Work], stats: ScanStats, arguments: Namespace) -> int:
-    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem or work.run.incomplete_script for work in works):
+    if report_unchecked(stats, arguments.skip_unrecognized) or any(work.problem for work in works):
         return 2
     if any(work.infeasible or work.withheld for work in works):
         return 1

@@ -10,6 +10,7 @@ from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.console import fail, warn
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, working_directory
+from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.wording import counted
 from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
@@ -80,7 +81,8 @@ def run(arguments: Namespace) -> int:
         working_directory()
         found = outcomes(arguments, project, stats)
         suppress(found, Selection(project))
-        codes = [finding.code for outcome in found for finding in outcome.open_findings]
+        findings = [finding for outcome in found for finding in outcome.open_findings]
+        codes, errors = [finding.code for finding in findings], sum(finding.severity == ERROR for finding in findings)
         accepted = {} if project.baseline else {code: codes.count(code) for code in codes}
         if accepted:
             baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
@@ -96,6 +98,8 @@ def run(arguments: Namespace) -> int:
     except (UsageError, UnknownKindError, FileProblem) as error:
         return fail(str(error))
     note = f"{BASELINE} accepts {by_code(accepted)}" if accepted else "no findings, so no baseline was written"
+    if accepted and errors:
+        note += f", {counted(errors, 'error')} among them: runs that would not start"
     if project.baseline:
         note = "its baseline stays as it is"
     elif accepted and kept:

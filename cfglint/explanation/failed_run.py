@@ -23,8 +23,10 @@ def attach(failures: Iterable[Failure], run: CheckedRun) -> None:
             ]
             failure.rules = list(dict.fromkeys(diagnostic.code for diagnostic in diagnostics)) or failure.rules
             failure.causes = [] if diagnostics else failure.causes
+            failure.remedy = failure.remedy or next((diagnostic.help for diagnostic in diagnostics if diagnostic.help), "")
             if not diagnostics:
-                failure.details.append(f"no finding of cfglint in {run.documents[0].path} predicts it")
+                unknown = "" if run.facts.gpus is not None else ", as far as it is known without the number of GPUs (--gpus N)"
+                failure.details.append(f"no finding of cfglint in {run.documents[0].path} predicts it{unknown}")
 
 
 def about_memory(run: CheckedRun, needed: float | None) -> list[str]:

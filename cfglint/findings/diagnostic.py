@@ -202,7 +202,8 @@ class Outcome(Record):
 
     `consumer` is the kind whose framework executes the run: that of the first file, except for a launch line. `machine`: the number of
     GPUs is that of the machine, because the launch does not specify it. `unknown` are the unknown fields of its launch, `not_read` is
-    what decides about the run and was not read, `assumed` what its numbers and findings rest on in its place.
+    what decides about the run and was not read, `assumed` what its numbers and findings rest on in its place. `memory` is said of the
+    memory of a given card where no finding speaks of it.
     """
 
     files: list[str]
@@ -225,6 +226,7 @@ class Outcome(Record):
     samples: SamplesEntry | None = None
     context: ReportContext | None = None
     unknown: list[tuple[str, Reason]] = []
+    memory: str = ""
 
     @property
     def consumer(self) -> str:

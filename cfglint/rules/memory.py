@@ -22,6 +22,17 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
 
+def said_without_finding(config: Config) -> str:
+    """What the summary says of the memory of a run that has no finding about it: it is not known, or probably too much; else empty."""
+    from cfglint.batch.memory.estimate import PROBABLY_NOT
+    from cfglint.frameworks.memory.estimate import memory_of
+
+    memory = None if config.load_problems else memory_of(config)
+    if memory is None:
+        return "is not known: pass --model, or see `cfglint explain`"
+    return f"{PROBABLY_NOT}, see `cfglint explain`" if memory.judgement.startswith(PROBABLY_NOT) else ""
+
+
 @rule("MEM001")
 def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     from cfglint.batch.memory import DOES_NOT_FIT

@@ -42,7 +42,9 @@ def test_init_names_the_codes_that_the_baseline_accepts(folder, capsys):
     (folder / "train.yaml").unlink()
     (folder / "second.json").write_text(BAD, encoding="utf-8")
     assert main(["init", "--gpus", "8"]) == 0
-    assert "cfglint-baseline.json accepts 2 findings (BAT001 x 2); " in capsys.readouterr().err
+    assert (
+        "cfglint-baseline.json accepts 2 findings (BAT001 x 2), 2 errors among them: runs that would not start; " in capsys.readouterr().err
+    )
     numbers = {f"KEY{number:03}": 1 for number in range(9)}
     assert init.by_code(numbers) == f"9 findings ({', '.join([*numbers][:8])}, 1 more code)"
     assert init.by_code({"BAT001": 1, "TYP200": 2, "KEY105": 2}) == "5 findings (KEY105 x 2, TYP200 x 2, BAT001)"

@@ -16,7 +16,8 @@ OTHER = "ValueError: `temperature` has to be a positive number that is not the p
 
 
 def finding(code, exception=None, message="a finding"):
-    return Diagnostic(code, "name", "error", Place("train.yaml", 3, 1, 3, 1, 0, 0, ""), "/key", message, exception=exception)
+    place = Place("train.yaml", 3, 1, 3, 1, 0, 0, "")
+    return Diagnostic(code, "name", "error", place, "/key", message, exception=exception, help="set both")
 
 
 def failure(exception=RAISED, rules=("HFT006",), details=()):
@@ -39,8 +40,10 @@ def test_the_findings_that_predict_an_exception(findings, expected):
 
 
 def test_what_is_said_of_an_exception_with_the_findings_of_its_run():
-    run = SimpleNamespace(diagnostics=[finding("HFT006", ALIKE, "strategies differ")], documents=[SimpleNamespace(path="train.yaml")])
+    documents, facts = [SimpleNamespace(path="train.yaml")], SimpleNamespace(gpus=8)
+    run = SimpleNamespace(diagnostics=[finding("HFT006", ALIKE, "strategies differ")], documents=documents, facts=facts)
     predicted, unknown = failure(rules=["KEY202"], details=[NOT_PREDICTED, "more"]), failure(OTHER, [], [NOT_PREDICTED])
     attach([predicted, unknown], run)
     assert (predicted.details, predicted.rules) == (["more", "train.yaml:3: error HFT006 strategies differ"], ["HFT006"])
+    assert predicted.remedy == "set both"
     assert (unknown.details, unknown.rules) == ([NOT_PREDICTED, "no finding of cfglint in train.yaml predicts it"], [])

@@ -207,3 +207,35 @@ def test_the_parser_of_trl_is_known_so_a_line_without_a_file_is_that_of_its_trai
     assert {each["name"]: each["value"] for each in found["settings"]}["learning rate"] == 2e-5
     assert found["memory"]["class"] == "A"
     assert "trl" not in explained("trl sft --config gone.yaml --output_dir o")["target"]
+
+
+OWN_ARGUMENT = """\
+import argparse
+
+from transformers import AutoModelForCausalLM, Trainer, TrainingArguments
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", default="Qwen/Qwen2.5-0.5B")
+args = parser.parse_args()
+model = AutoModelForCausalLM.from_pretrained(args.model)
+Trainer(model=model, args=TrainingArguments(output_dir="out", bf16=True)).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("", "no findings"),
+        ("--model Qwen/Qwen2.5-7B", "memory probably does not fit, see `cfglint explain`"),
+        ("--model a/b", "memory is not known: pass --model, or see `cfglint explain`"),
+    ],
+)
+def test_the_summary_says_what_no_finding_says_of_the_memory(tmp_path, monkeypatch, capsys, option, said):
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(OWN_ARGUMENT)
+    (tmp_path / "run.sh").write_text(f"torchrun --nproc_per_node 2 train.py {option}\n")
+    main(["check", "run.sh", "--gpu-memory", "80GB", "--seq-length", "512", "--target", "transformers==4.57.1"])
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert printed.count("memory") == (1 if option else 0)

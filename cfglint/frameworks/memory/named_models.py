@@ -84,13 +84,17 @@ def model_in_project(name: object, origin: str) -> Model | None:
 
 def model_of_names(config: Config) -> Model | None:
     """The model that the run's own files, arguments or program name: a folder of the project, else a published model by its name."""
-    origin, program = config.documents[0].path, config.facts.launch.program
+    origin, launch = config.documents[0].path, config.facts.launch
     names = [config.values.get(key) for key in MODEL_KEYS]
-    if program is not None:  # the default of its own argument if the line does not give it, else the checkpoint that its code loads
+    parser = launch.parser or launch.program
+    if parser is not None:  # its own argument, of the line or by default
+        words, fields = launch.command.words if launch.command is not None else {}, parser.fields
+        own = [key for key in MODEL_KEYS if key in fields and key not in config.values]
+        names += [next(iter(words[key] or ()), None) if key in words else fields[key].default for key in own]
+    if launch.program is not None:  # else the checkpoint that its code loads
         from cfglint.frameworks.huggingface.program_model import checkpoints
 
-        loaded = checkpoints(program)
-        names += [program.fields[key].default for key in MODEL_KEYS if key in program.fields and key not in config.values]
+        loaded = checkpoints(launch.program)
         names += loaded if len(loaded) == 1 else []
     for name in names:
         if isinstance(name, str) and name:
