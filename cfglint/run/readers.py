@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from bisect import bisect_right
 from itertools import accumulate
 
@@ -305,9 +304,7 @@ def is_in(name: bytes, folder: bytes | None, content: bytes) -> bool:
 
 
 MOST_MODULES = 60  # that are followed from one program: what lies behind more is a package of its own, not the program's training
-IMPORTS = re.compile(
-    rb"^[ \t]*(?:from[ \t]+\.*([\w.]*)[ \t]+import[ \t]+([\w., \t(]*(?:\n[\w., \t]+)*)|import[ \t]+([\w., \t]+))", re.MULTILINE
-)
+IMPORTS = rb"(?m)^[ \t]*(?:from[ \t]+\.*([\w.]*)[ \t]+import[ \t]+([\w., \t(]*(?:\n[\w., \t]+)*)|import[ \t]+([\w., \t]+))"
 
 
 class Imports:
@@ -351,7 +348,9 @@ class Imports:
 
 def imported_names(content: bytes) -> Iterator[tuple[str, str]]:
     """(last part of the package or empty, name) of each module that a program may import: `from a.b import c` names b and c."""
-    for package, members, modules in IMPORTS.findall(content):
+    import re
+
+    for package, members, modules in re.findall(IMPORTS, content):
         for module in modules.split(b",") if modules else [package]:
             above, _, name = module.split(b" as ")[0].strip().decode("utf-8", "replace").rpartition(".")
             yield above.rpartition(".")[2], name

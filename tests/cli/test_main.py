@@ -146,6 +146,16 @@ def test_a_check_of_one_file_imports_nothing_heavy(tmp_path, name, text):
         assert imported & {"collections", "enum", "functools", "re"} == set()
 
 
+def test_a_process_loads_no_regular_expressions_for_a_yaml_file(tmp_path):
+    """libyaml is loaded without its package there, which would import them."""
+    (tmp_path / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\nlearning_rate: 2.0e-5\nnum_train_epochs: 3\n")
+    command = [sys.executable, "-X", "importtime", "-m", "cfglint", "check", "train.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "cfglint.cli.check" in imported
+    assert imported & {"re", "enum", "yaml"} == set()
+
+
 # What is around a run, which only some files need: the card, the model and its adapter, the memory, data, checkpoints, tasks of a cloud.
 PLACE = ("cfglint.batch.memory", "cfglint.data", "cfglint.frameworks.peft", "cfglint.frameworks.memory", "cfglint.frameworks.training_data")
 OF_PLACE = ("cards", "memory", "shapes", "resumption", "resuming", "adapters", "samples", "skypilot")
