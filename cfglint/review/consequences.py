@@ -279,7 +279,10 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
         if what in ("total_steps", LENGTHS):
             numbers = [number(before) or 0, number(after) or 0]
             times = relation(*numbers) if min(numbers) > 0 else None  # -1 steps are no limit
-            factor = None if times is None else times * (growth(old, new) or 1 if what == LENGTHS else 1)
+            if what == LENGTHS:
+                factor = None if times is None else times * (growth(old, new) or 1)
+            else:  # a step that has another size, which is not known, takes as many epochs in another number of steps
+                factor = times if covered.isdisjoint(("global_batch", "micro_batch", "gpus")) else None
             verb = "may change" if old.run.not_read or new.run.not_read else "change"
             consequences[what] = Consequence(what, f"{what.replace('_', ' ')} {verb} with {text}", factor=factor, known=False)
         else:

@@ -11,6 +11,7 @@ from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
 from cfglint.source.file_source import FileSource
 from cfglint.source.files import JSON_EXTENSIONS, TYPED
+from cfglint.source.shell import MARKDOWN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class LaunchChoiceError(UnknownKindError):
         elif is_program(path):
             text = "this program builds no trainer's arguments in code; name the script that launches it"
         else:
-            text = "no training launch was found in this script"
+            where = "the code blocks of this page" if path.lower().endswith(MARKDOWN) else "this script"
+            text = f"no training launch was found in {where}"
         super().__init__(path, f"{path}: {text}")
 
 

@@ -189,3 +189,11 @@ def test_a_program_that_is_no_longer_found_leaves_nothing_to_compare(reviewed):
     told, texts = reviewed({**before, "run.sh": line.format("train.py")}, {"run.sh": line.format("moved/train.py")})
     assert told[0][1] == {"program": None}
     assert texts[0] == "the program of the line is no longer found in the project: what it computes is not compared"
+
+
+def test_epochs_do_not_multiply_the_steps_of_an_unknown_batch(reviewed):
+    parsed = "from transformers import HfArgumentParser, Trainer, TrainingArguments\n(args,) = HfArgumentParser(TrainingArguments)"
+    before = {"train.py": f"{parsed}.parse_args_into_dataclasses()\nTrainer(model=None, args=args).train()\n"}
+    line = "deepspeed {}train.py --output_dir out --per_device_train_batch_size {} --num_train_epochs {}\n"
+    [(_, factors)], _ = reviewed({**before, "run.sh": line.format("", 16, 1)}, {"run.sh": line.format("--num_gpus 4 ", 8, 2)})
+    assert factors["total_steps"] is None
