@@ -334,7 +334,9 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
     paths = [frame.file for frame in raised.frames]
     rules = rules_of(raised.text, paths)
     known = known_exception(raised.text)
-    doubtful = rules if known is not None and known.is_general else of_one_framework(rules) if remedy_of(raised.text) else []
+    doubtful = []
+    if known is not None:
+        doubtful = rules if known.is_general else of_one_framework(rules) if known.remedy else []
     return [code for code in rules if code not in doubtful or is_about(code, paths, kind)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 
 from cfglint.project.settings_file import parse
@@ -46,14 +46,21 @@ def known_exceptions() -> list[KnownException]:
     ]
 
 
+@lru_cache(maxsize=64)
 def known_exception(text: str) -> KnownException | None:
-    """What is known of an exception, as Python prints it."""
+    """What is known of an exception, as Python prints it; kept, because each step of an explanation asks."""
     return next((known for known in known_exceptions() if re.search(known.pattern, text)), None)
+
+
+@cache
+def any_warning() -> re.Pattern[str]:
+    """What each warning has: a log of any length is searched for it line by line."""
+    return re.compile("|".join(f"(?:{warning['match']})" for warning in facts()["warning"]))
 
 
 def known_warning(line: str) -> tuple[str, str] | None:
     """(a warning in a line, what it means) if it is one that ends nothing."""
-    for warning in facts()["warning"]:
+    for warning in facts()["warning"] if any_warning().search(line) else ():
         match = re.search(warning["match"], line)
         if match:
             return line[match.start() :], warning["meaning"]
