@@ -322,11 +322,10 @@ def review_branch(
     """Compare every run that the git branch of the working directory changes with its state where the branch left `base`.
 
     `base`: a revision (default: the main branch). `state`: the files of the working tree, those that are staged, or the last commit.
-    Raises GitProblem outside a git repository, NoBaseError for a base that is not a commit, and the errors of `check`.
+    Raises GitProblem outside a git repository and for a base that is not a commit, and the errors of `check`.
     """
     original = locals()
-    from cfglint.review.base import base_of
-    from cfglint.review.branch import STATES, Branch, DeclaredPair, compare, declared_runs, earlier, unused_releases
+    from cfglint.review.branch import STATES, Branch, DeclaredPair, base_of, compare, declared_runs, earlier, unused_releases
     from cfglint.review.left_out import left_out
     from cfglint.run.scan_stats import ScanStats
     from cfglint.source.git import GitRepository

@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 
+from cfglint.source import CfglintError
 from cfglint.source.annotations import NoReturn
 from cfglint.version import __version__
 
@@ -116,14 +117,16 @@ def main(arguments: list[str]) -> int:
     parser = Parser(f"cfglint {name}", COMMANDS.get(name) or f"the former name of `cfglint {FORMER[name]}`")
     command.add_arguments(parser)
     parsed = parser.parse_args(arguments[1:])
-    if parsed.command:
-        from cfglint.cli.typed_command import of_command
-
-        of_command(parsed)
     if name in FORMER:
         warn(f"`cfglint {name}` is `cfglint {FORMER[name] if name != 'runs' or not parsed.declare else 'init --declare'}` now")
     try:
+        if parsed.command:
+            from cfglint.cli.typed_command import of_command
+
+            of_command(parsed)
         return int(command.run(parsed))
+    except CfglintError as error:
+        return fail(str(error))
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import outcomes
-from cfglint.cli.console import columns, fail, rows, warn, warn_of
+from cfglint.cli.console import columns, rows, warn, warn_of
 from cfglint.cli.options import (
     UsageError,
     add_finding_options,
@@ -26,7 +26,6 @@ from cfglint.project.selection import suppress
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
-from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.files import FileProblem
 
@@ -67,21 +66,18 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Check and report; return exit status 1 if there is a finding at or above --fail-on."""
     stats = ScanStats()
-    try:
-        arguments.format = [form for form, _ in reports(arguments)]  # those of suffixes, too
-        if (arguments.changed or arguments.base) and not take_changed(arguments):
-            return 0
-        project = load_configuration(arguments)
-        selection = selection_of(arguments, project)
-        if set(arguments.show) & {"files", "runs", "settings"}:
-            return show(arguments, project, stats)
-        accepted = baseline_of(arguments, project)
-        found = outcomes(arguments, project, stats)
-        suppress(found, selection)
-        if accepted:
-            accept(accepted, found, arguments.write_baseline)
-    except (UsageError, UnknownKindError) as error:
-        return fail(str(error))
+    arguments.format = [form for form, _ in reports(arguments)]  # those of suffixes, too
+    if (arguments.changed or arguments.base) and not take_changed(arguments):
+        return 0
+    project = load_configuration(arguments)
+    selection = selection_of(arguments, project)
+    if set(arguments.show) & {"files", "runs", "settings"}:
+        return show(arguments, project, stats)
+    accepted = baseline_of(arguments, project)
+    found = outcomes(arguments, project, stats)
+    suppress(found, selection)
+    if accepted:
+        accept(accepted, found, arguments.write_baseline)
     open_findings = [finding for outcome in found for finding in outcome.open_findings]
 
     def render_findings(form: str, colour: bool, width: int | None) -> str:
@@ -108,20 +104,16 @@ def run(arguments: Namespace) -> int:
 
 
 def take_changed(arguments: Namespace) -> bool:
-    """Make the changed files of the git branch the paths; whether there are any. Raises UsageError if git cannot tell."""
-    from cfglint.review.base import NoBaseError, base_of
-    from cfglint.review.branch import WORKING, Branch
-    from cfglint.source.git import GitProblem, GitRepository
+    """Make the changed files of the git branch the paths; whether there are any."""
+    from cfglint.review.branch import WORKING, Branch, base_of
+    from cfglint.source.git import GitRepository
 
     if arguments.paths:
         raise UsageError("--changed finds the files itself: pass no PATH")
-    try:
-        with GitRepository() as repository:
-            base, name = base_of(arguments.base, repository)
-            branch = Branch(repository, base, WORKING)
-            branch.compare()
-    except (NoBaseError, GitProblem) as error:
-        raise UsageError(str(error)) from error
+    with GitRepository() as repository:
+        base, name = base_of(arguments.base, repository)
+        branch = Branch(repository, base, WORKING)
+        branch.compare()
     arguments.paths, arguments.skip_unrecognized = sorted(branch.altered), True
     if not arguments.paths:
         warn(f"no config, script or program changed since {name} ({base[:10]})")

@@ -6,7 +6,7 @@ import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import section_of
-from cfglint.cli.console import fail, warn
+from cfglint.cli.console import warn
 from cfglint.cli.options import (
     UsageError,
     add_finding_options,
@@ -26,9 +26,9 @@ from cfglint.project.selection import Selection, suppress
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS, render_changes
 from cfglint.report.changes import only_new
-from cfglint.review import renames
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared
+from cfglint.review.pairing import paired, renamed
 from cfglint.review.releases import with_same_releases
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -51,13 +51,10 @@ def add_comparison_options(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     stats = ScanStats()
-    try:
-        reports(arguments)
-        project = load_configuration(arguments)
-        selection_of(arguments, project)
-        comparisons = compare(arguments, project, stats)
-    except (UsageError, UnknownKindError) as error:
-        return fail(str(error))
+    reports(arguments)
+    project = load_configuration(arguments)
+    selection_of(arguments, project)
+    comparisons = compare(arguments, project, stats)
     status = report_and_status(arguments, project, comparisons)
     warn(summary(comparisons, stats))
     return 2 if stats.unreadable or stats.beyond_limits else status
@@ -130,13 +127,11 @@ def compare(arguments: Namespace, project: Configuration, stats: ScanStats) -> l
         )
         if not before and not after:
             raise UsageError(f"neither {old[0]} nor {new[0]} contains a config that cfglint recognises; pass --kind")
-        renamed = renames.renamed(*({name: run.documents[0].text for name, run in runs.items()} for runs in (before, after)))
-        came_from = set(renamed.values())
+        old_names = renamed(*({name: run.documents[0].text for name, run in runs.items()} for runs in (before, after)))
+        came_from = set(old_names.values())
         names = dict.fromkeys((*after, *(name for name in before if name not in came_from)))
-        return [Comparison(before.get(renamed.get(name, name)), after.get(name)) for name in sorted(names)]
+        return [Comparison(before.get(old_names.get(name, name)), after.get(name)) for name in sorted(names)]
     if is_script(line_of(old[0])[0]) and is_script(line_of(new[0])[0]):
-        from cfglint.review.launches import paired
-
         return [with_releases(*pair) for pair in paired(*(discovery().runs(paths, ()) for paths in (old, new)))]
     # Where the kind of one file is unknown, it is that of the other.
     runs = [next(iter(discovery(counts=ScanStats()).runs(paths, ())), None) for paths in (old, new)]

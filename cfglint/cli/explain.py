@@ -6,7 +6,7 @@ import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.console import warn, warn_of
 from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_progress
 from cfglint.cli.options import RUN, UsageError, add_pace_options, add_run_options, load_configuration, pace_given, tokens
 from cfglint.cli.output import add_report_options, below_places, name_readers, refuse_several, write
@@ -37,15 +37,12 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Explain and print; a log among the paths is explained as by `cfglint log`."""
-    try:
-        project = load_configuration(arguments)
-        log = log_among(arguments)
-        if log is None:
-            return explain_run(arguments, project)
-        warn(f"{log.path} is a log: `cfglint log` is the command for logs")
-        return report(log, arguments, project)
-    except (UsageError, UnknownKindError) as error:
-        return fail(str(error))
+    project = load_configuration(arguments)
+    log = log_among(arguments)
+    if log is None:
+        return explain_run(arguments, project)
+    warn(f"{log.path} is a log: `cfglint log` is the command for logs")
+    return report(log, arguments, project)
 
 
 def explain_run(arguments: Namespace, project: Configuration) -> int:

@@ -7,10 +7,9 @@ import sys
 
 from cfglint.cli.argument_parser import HIDDEN, Namespace, Parser
 from cfglint.cli.asked_runs import runs_of
-from cfglint.cli.console import bug_report, fail, in_build_log, warn
+from cfglint.cli.console import bug_report, in_build_log, warn
 from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import (
-    UsageError,
     add_code_options,
     add_run_options,
     add_target_options,
@@ -31,7 +30,7 @@ from cfglint.rewrite.retarget import Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.rewrite.write_texts import edited
 from cfglint.run.checked import CheckedRun
-from cfglint.run.paths import UnknownKindError, line_of
+from cfglint.run.paths import line_of
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
@@ -95,21 +94,18 @@ def run(arguments: Namespace) -> int:
     """Fix, write, report; the exit status tells whether everything requested is done."""
     stats = ScanStats()
     target_gpus, arguments.gpus = arguments.gpus, None
-    try:
-        project = load_configuration(arguments)
-        selection = selection_of(arguments, project)
-        runs = [*counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
-        if target_gpus or arguments.global_batch:
-            works = hit_target(runs, arguments, project, target_gpus)
-        else:
-            works = [Work(each) for each in runs]
-            texts: dict[str, str] = {}
-            scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
-            for work in works:
-                attempt(work, lambda work: apply_to(work, arguments.unsafe_fixes, scope, texts))
-                texts.update(work.texts)
-    except (UsageError, UnknownKindError) as error:
-        return fail(str(error))
+    project = load_configuration(arguments)
+    selection = selection_of(arguments, project)
+    runs = [*counted_on_terminal(runs_of(arguments, project, stats), "runs checked")]
+    if target_gpus or arguments.global_batch:
+        works = hit_target(runs, arguments, project, target_gpus)
+    else:
+        works = [Work(each) for each in runs]
+        texts: dict[str, str] = {}
+        scope = FixScope(arguments.paths, selection, baseline_of(arguments, project))
+        for work in works:
+            attempt(work, lambda work: apply_to(work, arguments.unsafe_fixes, scope, texts))
+            texts.update(work.texts)
     # The new content of a file belongs to the first run that changes it: the edits of a run include those of the runs before it.
     last = {path: text for work in works for path, text in work.texts.items()}
     for work in works:

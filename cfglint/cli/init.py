@@ -8,7 +8,7 @@ import sys
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import outcomes
-from cfglint.cli.console import fail, warn
+from cfglint.cli.console import warn
 from cfglint.cli.options import UsageError, add_run_options, load_configuration, working_directory
 from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.wording import counted
@@ -16,10 +16,8 @@ from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection, suppress
 from cfglint.report.links import home
-from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
-from cfglint.source.files import FileProblem
 
 SETTINGS = "cfglint.toml"
 COMMAND = "cfglint"
@@ -73,30 +71,27 @@ def run(arguments: Namespace) -> int:
 
         return print_runs(arguments, declared)
     stats = ScanStats()
-    try:
-        project = load_configuration(arguments)
-        kept = next((path for path in (project.path, SETTINGS) if path and os.path.lexists(path)), "")
-        if os.path.lexists(BASELINE) and not project.baseline:
-            raise UsageError(f"{BASELINE} exists already; init overwrites nothing")
-        working_directory()
-        found = outcomes(arguments, project, stats)
-        suppress(found, Selection(project))
-        findings = [finding for outcome in found for finding in outcome.open_findings]
-        codes, errors = [finding.code for finding in findings], sum(finding.severity == ERROR for finding in findings)
-        accepted = {} if project.baseline else {code: codes.count(code) for code in codes}
-        if accepted:
-            baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
-        if not kept:
-            writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
-        if os.path.exists(".git") and not os.path.lexists(HOOKS):
-            writing.write_report(HOOKS, hooks().encode())
-            hooked = f"wrote {HOOKS}; `pre-commit install` enables it"
-        else:
-            sys.stdout.write(f"# for {HOOKS}\n{hooks()}")
-            why = "exists already" if os.path.lexists(HOOKS) else "belongs at the top of a git repository"
-            hooked = f"{HOOKS} {why}: add the hooks that were printed"
-    except (UsageError, UnknownKindError, FileProblem) as error:
-        return fail(str(error))
+    project = load_configuration(arguments)
+    kept = next((path for path in (project.path, SETTINGS) if path and os.path.lexists(path)), "")
+    if os.path.lexists(BASELINE) and not project.baseline:
+        raise UsageError(f"{BASELINE} exists already; init overwrites nothing")
+    working_directory()
+    found = outcomes(arguments, project, stats)
+    suppress(found, Selection(project))
+    findings = [finding for outcome in found for finding in outcome.open_findings]
+    codes, errors = [finding.code for finding in findings], sum(finding.severity == ERROR for finding in findings)
+    accepted = {} if project.baseline else {code: codes.count(code) for code in codes}
+    if accepted:
+        baseline.Baseline(BASELINE, {}).of(BASELINE, found).write()
+    if not kept:
+        writing.write_report(SETTINGS, settings(arguments.gpus, bool(accepted), stats.unclear).encode())
+    if os.path.exists(".git") and not os.path.lexists(HOOKS):
+        writing.write_report(HOOKS, hooks().encode())
+        hooked = f"wrote {HOOKS}; `pre-commit install` enables it"
+    else:
+        sys.stdout.write(f"# for {HOOKS}\n{hooks()}")
+        why = "exists already" if os.path.lexists(HOOKS) else "belongs at the top of a git repository"
+        hooked = f"{HOOKS} {why}: add the hooks that were printed"
     note = f"{BASELINE} accepts {by_code(accepted)}" if accepted else "no findings, so no baseline was written"
     if accepted and errors:
         note += f", {counted(errors, 'error')} among them: runs that would not start"

@@ -35,14 +35,11 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Explain a log and print; return exit status 1 if it differs from the files that it is compared with."""
-    try:
-        if not arguments.paths:
-            raise UsageError("PATH is missing: pass a log, or - for standard input")
-        project = load_configuration(arguments)
-        log = log_among(arguments)
-        return report_progress(arguments) if log is None else report(log, arguments, project)
-    except (UsageError, UnknownKindError, files.FileProblem) as error:
-        return fail(str(error))
+    if not arguments.paths:
+        raise UsageError("PATH is missing: pass a log, or - for standard input")
+    project = load_configuration(arguments)
+    log = log_among(arguments)
+    return report_progress(arguments) if log is None else report(log, arguments, project)
 
 
 def report(log: Log, arguments: Namespace, project: Configuration) -> int:

@@ -8,13 +8,13 @@ import sys
 from functools import partial
 
 from cfglint.cli.argument_parser import Misused, Namespace, Parser
-from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.console import warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets, tokens
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, set_frameworks, takes, trainers
 from cfglint.generators.generated import Generated, GeneratedFile, path_in, schema_name
-from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, SHORT, Contradiction, JobSpec, Unreachable
+from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, SHORT, JobSpec, Unreachable
 from cfglint.generators.neox_shapes import SHAPES
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -118,8 +118,6 @@ def run(arguments: Namespace) -> int:
         generated = generate(arguments.kind, job, arguments.framework, folder)
         doubts = doubts_about(generated, job, folder)
         write_or_print(generated, arguments)
-    except (UsageError, UnknownKindError, Contradiction, files.FileProblem) as error:
-        return fail(str(error))
     except Unreachable as error:
         warn(str(error))
         return 1

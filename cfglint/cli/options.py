@@ -14,6 +14,7 @@ from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.paths import is_program, is_script
 from cfglint.run.scan_stats import ScanStats
+from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, Collection
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ RUN = "run"  # the topic of the options that describe a run
 LONGEST_LINE = 100_000  # characters of a launch line; parsing takes quadratic time in the length of a word
 
 
-class UsageError(Exception):
+class UsageError(CfglintError):
     """Invalid or contradictory arguments; the message names the remedy. Exit status 2."""
 
 

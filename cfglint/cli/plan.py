@@ -19,7 +19,6 @@ from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table
 from cfglint.rewrite.retarget import MissingFactError, current_gpus
 from cfglint.run.checked import CheckedRun
-from cfglint.run.paths import UnknownKindError
 from cfglint.source.annotations import Sequence
 from cfglint.source.change import EditRefused
 
@@ -93,36 +92,33 @@ def run(arguments: Namespace) -> int:
     gpu_counts, arguments.gpus = arguments.gpus, None
     planned: list[tuple[CheckedRun, list[Plan]]] = []
     problems: dict[str, None] = {}
-    try:
-        project = load_configuration(arguments)
-        cards = cards_with_pace(arguments)
-        pace = cards[0][1]
-        for arguments.gpu, pace_of_card in cards:
-            runs = runs_asked(arguments, project, complete=True)
-            for index, run in enumerate(runs):
-                _ = run.batch
-                if run.bug_reports:
-                    return fail("\n".join(run.bug_reports))
-                place = f"{run.written_at}: " if len(runs) > 1 else ""
-                try:
-                    is_open = not gpu_counts and arguments.global_batch is not None and current_gpus(run, run.facts) is None
-                    tried = USUAL if is_open else gpu_counts or [None]
-                    plans_of_run = plan(run, tried, arguments.global_batch, arguments.max_micro_batch, pace_of_card)
-                except (MissingFactError, EditRefused) as error:
-                    problems[f"{place}{error.for_command_line if isinstance(error, MissingFactError) else error}"] = None
-                    continue
-                for plan_on_card in plans_of_run if len(cards) > 1 else ():
-                    plan_on_card.card = arguments.gpu
-                    plan_on_card.refusals = [finding.message for finding in run.diagnostics if finding.severity == "error"]
-                if len(cards) > 1 and index < len(planned) and planned[index][0].written_at == run.written_at:
-                    planned[index][1].extend(plans_of_run)  # of the same run, on another card
-                else:
-                    planned.append((run, plans_of_run))
-        requested = reports(arguments, FORMATS)
-        if len(planned) > 1 and any(form not in FOR_SEVERAL for form, _ in requested):
-            refuse_several([run for run, _ in planned], "plan")
-    except (UsageError, UnknownKindError) as error:
-        return fail(str(error))
+    project = load_configuration(arguments)
+    cards = cards_with_pace(arguments)
+    pace = cards[0][1]
+    for arguments.gpu, pace_of_card in cards:
+        runs = runs_asked(arguments, project, complete=True)
+        for index, run in enumerate(runs):
+            _ = run.batch
+            if run.bug_reports:
+                return fail("\n".join(run.bug_reports))
+            place = f"{run.written_at}: " if len(runs) > 1 else ""
+            try:
+                is_open = not gpu_counts and arguments.global_batch is not None and current_gpus(run, run.facts) is None
+                tried = USUAL if is_open else gpu_counts or [None]
+                plans_of_run = plan(run, tried, arguments.global_batch, arguments.max_micro_batch, pace_of_card)
+            except (MissingFactError, EditRefused) as error:
+                problems[f"{place}{error.for_command_line if isinstance(error, MissingFactError) else error}"] = None
+                continue
+            for plan_on_card in plans_of_run if len(cards) > 1 else ():
+                plan_on_card.card = arguments.gpu
+                plan_on_card.refusals = [finding.message for finding in run.diagnostics if finding.severity == "error"]
+            if len(cards) > 1 and index < len(planned) and planned[index][0].written_at == run.written_at:
+                planned[index][1].extend(plans_of_run)  # of the same run, on another card
+            else:
+                planned.append((run, plans_of_run))
+    requested = reports(arguments, FORMATS)
+    if len(planned) > 1 and any(form not in FOR_SEVERAL for form, _ in requested):
+        refuse_several([run for run, _ in planned], "plan")
     name_readers(run for run, _ in planned)
     warn_of(problems)
     if not planned:

@@ -9,7 +9,6 @@ from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail, warn
 from cfglint.cli.diff import report_and_status, summary
 from cfglint.cli.options import (
-    UsageError,
     facts_of,
     facts_of_declared,
     load_configuration,
@@ -19,7 +18,6 @@ from cfglint.cli.options import (
 from cfglint.cli.output import reports
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import first_few
-from cfglint.review.base import NoBaseError, base_of
 from cfglint.review.branch import (
     COMMITTED,
     STAGED,
@@ -27,6 +25,7 @@ from cfglint.review.branch import (
     WORKING,
     Branch,
     DeclaredPair,
+    base_of,
     compare,
     configuration_of,
     declared_runs,
@@ -34,9 +33,7 @@ from cfglint.review.branch import (
     unused_releases,
 )
 from cfglint.review.left_out import first_names, left_out
-from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
-from cfglint.source.files import FileProblem
 from cfglint.source.git import GitProblem, GitRepository
 
 OF_PATHS = ("to", "run", "kind", "section")  # options for OLD NEW
@@ -80,28 +77,25 @@ def is_commit(name: str) -> bool:
 def review_branch(arguments: Namespace) -> int:
     """Compare the branch with where it left its base and report; return the exit status."""
     stats = ScanStats()
-    try:
-        reports(arguments)
-        with GitRepository() as repository:
-            base, name = base_of(arguments.base, repository)
-            branch = Branch(repository, base, arguments.state or WORKING)
-            project = load_configuration(arguments, lambda path: configuration_of(branch, path))
-            selection_of(arguments, project)
-            before = earlier(branch, project)
-            if before is not project:
-                warn(f"{project.path} changed, too; findings are selected by its new state")
-            declared = [
-                DeclaredPair(run, facts_of_declared(old, arguments, settings), facts_of_declared(run, arguments, project))
-                for run, old, settings in declared_runs(branch, project, before)
-            ]
-            undeclared = facts_of(arguments, before, complete=False), facts_of(arguments, project, complete=False)
-            comparisons = [*counted_on_terminal(compare(branch, declared, undeclared, stats), "runs compared")]
-            for comparison in comparisons if branch.state == STAGED and BY_HOOK in os.environ else ():
-                comparison.is_checked = not comparison.only_releases  # by the hook `cfglint`, which gets the changed files
-            uncommitted = branch.uncommitted()
-            unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
-    except (UsageError, NoBaseError, UnknownKindError, GitProblem, FileProblem) as error:
-        return fail(str(error))
+    reports(arguments)
+    with GitRepository() as repository:
+        base, name = base_of(arguments.base, repository)
+        branch = Branch(repository, base, arguments.state or WORKING)
+        project = load_configuration(arguments, lambda path: configuration_of(branch, path))
+        selection_of(arguments, project)
+        before = earlier(branch, project)
+        if before is not project:
+            warn(f"{project.path} changed, too; findings are selected by its new state")
+        declared = [
+            DeclaredPair(run, facts_of_declared(old, arguments, settings), facts_of_declared(run, arguments, project))
+            for run, old, settings in declared_runs(branch, project, before)
+        ]
+        undeclared = facts_of(arguments, before, complete=False), facts_of(arguments, project, complete=False)
+        comparisons = [*counted_on_terminal(compare(branch, declared, undeclared, stats), "runs compared")]
+        for comparison in comparisons if branch.state == STAGED and BY_HOOK in os.environ else ():
+            comparison.is_checked = not comparison.only_releases  # by the hook `cfglint`, which gets the changed files
+        uncommitted = branch.uncommitted()
+        unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
     note = f"with uncommitted changes in {first_names(uncommitted)} (`--state {COMMITTED}` leaves them out)" if uncommitted else ""
     status = report_and_status(arguments, project, comparisons, unused, note)
     if branch.absent:

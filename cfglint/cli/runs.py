@@ -6,16 +6,15 @@ import os
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import outcomes
-from cfglint.cli.console import fail, warn, warn_of
+from cfglint.cli.console import warn, warn_of
 from cfglint.cli.help_text import folded_lines
-from cfglint.cli.options import UsageError, add_run_options, load_configuration, skipped_files
+from cfglint.cli.options import add_run_options, load_configuration, skipped_files
 from cfglint.cli.output import write_text
 from cfglint.findings.diagnostic import INTERNAL, Outcome
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.report.escapes import shown, visible
 from cfglint.report.json import dumps
-from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.annotations import Callable
 from cfglint.source.shell.reasons import PLACEHOLDER, is_unset
@@ -49,12 +48,9 @@ def run(arguments: Namespace) -> int:
 def print_runs(arguments: Namespace, render: Callable[[list[Outcome]], str], output: str | None = None) -> int:
     """Print the runs of the paths in a form, or write them to a file; return 2 if a path cannot be read."""
     stats = ScanStats()
-    try:
-        project = load_configuration(arguments)
-        arguments.jobs = None
-        found = outcomes(arguments, project, stats, holding=False)
-    except (UsageError, UnknownKindError) as error:
-        return fail(str(error))
+    project = load_configuration(arguments)
+    arguments.jobs = None
+    found = outcomes(arguments, project, stats, holding=False)
     failed = write_text(render(found), output)
     firsts = [outcome for outcome in found if not outcome.is_further_alternative]
     launches = sum(first.launch is not None for first in firsts)

@@ -25,10 +25,7 @@ def run(arguments: Namespace) -> int:
         except UsageError as error:  # an error in a declared run does not stop the server
             raise ConfigurationError(str(error)) from error
 
-    try:
-        facts_of(arguments, Configuration(), complete=False)  # invalid options end the command now, not at the first check
-    except UsageError as error:
-        return fail(str(error))
+    facts_of(arguments, Configuration(), complete=False)  # invalid options end the command now, not at the first check
     try:
         from cfglint.server.language_server import serve
     except ImportError as error:

@@ -9,11 +9,10 @@ from cfglint.api.in_program import is_first
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import outcomes
 from cfglint.cli.check import summary
-from cfglint.cli.console import fail, uses_colour, warn, warn_of, width_of
-from cfglint.cli.options import UsageError, add_code_options, add_run_options, load_configuration, selection_of
+from cfglint.cli.console import uses_colour, warn, warn_of, width_of
+from cfglint.cli.options import add_code_options, add_run_options, load_configuration, selection_of
 from cfglint.project.selection import suppress
 from cfglint.report import render
-from cfglint.run.paths import UnknownKindError
 from cfglint.run.scan_stats import ScanStats
 
 NOT_FOUND = 127  # the exit status of a shell for a command that does not exist
@@ -33,12 +32,9 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Check, and become the command; returns 1 for errors, 2 for wrong options, 126 or 127 for a command that cannot be run."""
     arguments.jobs, arguments.format, stats = 1, ["text"], ScanStats()
-    try:
-        project = load_configuration(arguments)
-        selection = selection_of(arguments, project)
-        found = outcomes(arguments, project, stats)
-    except (UsageError, UnknownKindError) as error:
-        return fail(str(error))
+    project = load_configuration(arguments)
+    selection = selection_of(arguments, project)
+    found = outcomes(arguments, project, stats)
     suppress(found, selection)
     first = is_first()
     if first and not found:

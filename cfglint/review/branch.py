@@ -13,11 +13,11 @@ from cfglint.project import settings_file
 from cfglint.project.pinned_versions import may_name_versions
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.project.statements.statement import Statement
-from cfglint.review import launches, renames
 from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
 from cfglint.review.effects import is_of_training
 from cfglint.review.literals import changed_values, first_values
+from cfglint.review.pairing import Pair, paired, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
@@ -28,13 +28,12 @@ from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.file_source import FileSource
-from cfglint.source.git import GitRepository, Snapshot, TreeEntry
+from cfglint.source.git import GitProblem, GitRepository, Snapshot, TreeEntry
 from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE
 from cfglint.source.record import Record, changed
 from cfglint.source.root import root_of
 
-Pair = tuple[CheckedRun | None, CheckedRun | None]
 Folders = dict[str, dict[str, list[Statement]]]
 
 WORKING = "working"
@@ -42,6 +41,10 @@ STAGED = "staged"
 COMMITTED = "committed"
 STATES = (WORKING, STAGED, COMMITTED)
 OLD, NEW = 0, 1  # sides
+GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
+GITLAB = "CI_MERGE_REQUEST_DIFF_BASE_SHA"  # the commit at which a merge request branched off its target
+USUAL = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
+DEEPER = "git fetch --unshallow; on GitHub `fetch-depth: 0` of actions/checkout, on GitLab `GIT_DEPTH: 0`"
 
 
 class Branch:
@@ -93,7 +96,7 @@ class Branch:
         self.gone = {name(path) for path in old if path not in new}
         self.same = [name(path) for path in new if new[path] == old.get(path)]
         come = {name(path) for path in new if path not in old}
-        self.renamed = renames.renamed(texts(self.old, with_runs(self.gone, self.old)), texts(self.new, with_runs(come, self.new)))
+        self.renamed = renamed(texts(self.old, with_runs(self.gone, self.old)), texts(self.new, with_runs(come, self.new)))
 
     def _ids(self, paths: list[str]) -> tuple[dict[str, str], dict[str, str]]:
         """The ids of the contents of files on both sides."""
@@ -229,7 +232,7 @@ class Branch:
             if is_script(name) and max(len(earlier), len(runs)) >= MOST_CHECKED:
                 self.unread[name] = f"only its first {MOST_CHECKED} launches are compared"
             if is_script(name) or is_program(name):
-                pairs = launches.paired(earlier, runs) if is_script(name) else zip_longest(earlier, runs)
+                pairs = paired(earlier, runs) if is_script(name) else zip_longest(earlier, runs)
                 if is_program(name) and not earlier and name in started_by(chain.from_iterable(old.values())):
                     continue  # the run of the line that started it is gone, and says so
                 yield from (pair for pair in pairs if self.touches(*pair))
@@ -270,6 +273,34 @@ class Branch:
             return self._discovery(OLD, facts, kind).together(names)[0]
         except UnknownKindError:
             return None
+
+
+def base_of(asked: str | None, repository: GitRepository) -> tuple[str, str]:
+    """(the commit at which the branch left its base, the name of the base as the user knows it)."""
+    head = repository.commit("HEAD")
+    if head is None:
+        raise GitProblem("there is no commit yet, so nothing to compare with")
+    if asked == "":
+        raise GitProblem("--base is empty: name what to compare with, or leave it out")
+    names: tuple[str, ...] = (asked,) if asked else USUAL
+    if not asked and os.environ.get(GITHUB):
+        names = f"origin/{os.environ[GITHUB]}", os.environ[GITHUB]
+    elif not asked and os.environ.get(GITLAB):
+        names = (os.environ[GITLAB],)
+    for name in names:
+        commit = repository.commit(name)
+        if commit is None:
+            continue
+        left_at = repository.merge_base(commit, head)
+        if left_at is not None:
+            return left_at, name
+        if repository.shallow:
+            raise GitProblem(f"this clone is too shallow to find where the branch left {name}; fetch the rest: {DEEPER}")
+        raise GitProblem(f"HEAD and {name} have no commit in common; `cfglint review OLD NEW` compares folders")
+    reason = f"none of {', '.join(names)} is a commit here" if len(names) > 1 else f"{names[0]} is not a commit here"
+    if repository.shallow:
+        raise GitProblem(f"{reason}; this clone is shallow, fetch the rest: {DEEPER}")
+    raise GitProblem(f"{reason}; name what to compare with: --base REV")
 
 
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:

@@ -270,7 +270,16 @@ def from_settings(old: Side, new: Side, settings: list[SettingChange], covered: 
         what = EFFECTS.get(key)
         if what is None and key in TOKEN_LENGTHS and any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             what = LENGTHS
-        if what is None or what in covered or what in consequences or is_ignored(change, old, new) or of_refused(change, old, new):
+        if what is None or what in covered or what in consequences:
+            continue
+        configs = [config for side in (old, new) for config in side.run.configs if config.kind == change.kind]
+        is_read = not configs or any(config.reads(change.key.partition(".")[0]) for config in configs)
+        # It was unknown, and the other value is the default of a side that does not start: its key may be misspelt there.
+        states = ((change.before, old), (change.after, new))
+        is_refused = UNKNOWN in (change.before.text, change.after.text) and any(
+            side.outcome.verdict == "reject" and not state.written for state, side in states
+        )
+        if not is_read or is_refused:
             continue
         before, after = change.before.known, change.after.known
         text = f"`{change.key}` {change.before.text} -> {change.after.text}"
@@ -299,20 +308,6 @@ def written_precision(settings: list[SettingChange]) -> dict[str, Consequence]:
     if before == after or None in (before, after):
         return {}
     return {"precision": Consequence("precision", f"precision {before} -> {after} in the arguments", before, after)}
-
-
-def is_ignored(change: SettingChange, old: Side, new: Side) -> bool:
-    """Whether no framework reads the setting on either side: not one of its keys, or without effect next to the others."""
-    name = change.key.partition(".")[0]
-    configs = [config for side in (old, new) for config in side.run.configs if config.kind == change.kind]
-    return bool(configs) and not any(config.reads(name) for config in configs)
-
-
-def of_refused(change: SettingChange, old: Side, new: Side) -> bool:
-    """Whether a setting was unknown, and the other value is the default of a side that does not start: its key may be misspelt there."""
-    states = ((change.before, old), (change.after, new))
-    refused = [side.outcome.verdict == "reject" and not state.written for state, side in states]
-    return any(refused) and UNKNOWN in (change.before.text, change.after.text)
 
 
 BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")

@@ -1,4 +1,4 @@
-"""Which launch of a script is that of its earlier state."""
+"""Which launch of a script, and which renamed file, is that of the earlier state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from types import SimpleNamespace
 
 from cases import each_case
 from cfglint.launch.scripts import MOST as MOST_CHECKED
-from cfglint.review.launches import MOST_PAIRS, paired
+from cfglint.review.pairing import MOST_LAUNCHES, paired, renamed
+
+LINES = "".join(f"key_{number}: {number}\n" for number in range(10))
 
 
 def launched(name, program=None, launcher="torchrun", **arguments):
@@ -44,8 +46,47 @@ def test_of_a_script_with_more_launches_than_are_checked_those_are_paired_that_a
 
 
 def test_very_many_launches_are_paired_by_their_order():
-    count = int(MOST_PAIRS**0.5) + 1
+    count = int(MOST_LAUNCHES**0.5) + 1
     before, after = [launched(f"a{at}", "x.py") for at in range(count)], [launched(f"b{at}", "x.py") for at in range(count + 1)]
     pairs = paired(before, after)
     assert (pairs[3], pairs[-1]) == ((before[3], after[3]), (None, after[-1]))
     assert len(pairs) == count + 1
+
+
+def test_files_with_the_same_content():
+    assert renamed({"a.yaml": LINES, "b.yaml": "x: 1\n"}, {"c.yaml": LINES, "b.yaml": "x: 1\n"}) == {"c.yaml": "a.yaml"}
+
+
+def test_of_the_same_content_the_same_base_name():
+    before = {"old/a.yaml": LINES, "old/b.yaml": LINES}
+    assert renamed(before, {"new/b.yaml": LINES, "new/a.yaml": LINES}) == {"new/a.yaml": "old/a.yaml", "new/b.yaml": "old/b.yaml"}
+
+
+def test_files_with_similar_content():
+    assert renamed({"a.yaml": LINES}, {"b.yaml": LINES.replace("key_3: 3", "key_3: 4")}) == {"b.yaml": "a.yaml"}
+
+
+def test_files_with_other_content():
+    assert renamed({"a.yaml": LINES}, {"b.yaml": "something: else\n"}) == {}
+    assert renamed({"a.yaml": ""}, {"b.yaml": "x: 1\n"}) == {}
+
+
+def test_the_most_similar_pair_wins():
+    near, far = LINES.replace("key_3: 3", "key_3: 4"), LINES.replace("key_3: 3", "k: 4").replace("key_4: 4", "k: 5")
+    assert renamed({"a.yaml": LINES}, {"far.yaml": far, "near.yaml": near}) == {"near.yaml": "a.yaml"}
+
+
+def test_a_name_that_stays_is_never_another_ones():
+    assert renamed({"a.yaml": LINES, "b.yaml": "x: 1\n"}, {"b.yaml": LINES}) == {}
+
+
+def test_large_files_are_not_compared_with_each_other():
+    before = {f"{number}.yaml": "a: 1\n" * 100_000 for number in range(20)} | {"same.yaml": "x: 1\n" * 100_000}
+    after = {f"new{number}.yaml": f"{number}: 1\n" * 100_000 for number in range(20)} | {"there.yaml": "x: 1\n" * 100_000}
+    assert renamed(before, after) == {"there.yaml": "same.yaml"}
+
+
+def test_of_equally_similar_files_the_one_with_more_characters_in_common_is_chosen():
+    before = {"sft.json": "a: 1\nb: 2\nlong_name: 3\nd: 4\n"}
+    after = {"b.json": "a: 1\nb: 2\nx: 3\ny: 3\n", "c.json": "a: 1\nlong_name: 3\nx: 5\ny: 5\n"}
+    assert renamed(before, after) == {"c.json": "sft.json"}

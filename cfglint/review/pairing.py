@@ -1,0 +1,120 @@
+"""Matches the launches of a script, and renamed files, with those of the earlier state."""
+
+from __future__ import annotations
+
+import os
+from itertools import zip_longest
+
+from cfglint.launch.scripts import MOST as MOST_CHECKED
+from cfglint.review.settings import unknown_sizes
+from cfglint.run.checked import CheckedRun
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import Counter
+
+    from cfglint.findings.entries import LaunchEntry
+
+    Parts = tuple[Counter[str], Counter[str]]
+
+Pair = tuple[CheckedRun | None, CheckedRun | None]
+
+MOST_LAUNCHES = 2_000  # pairs; beyond, launches are matched by their order
+ALIKE = 3.25  # the likeness of two launches by one launcher of one program, with three quarters of their arguments
+SIMILAR = 0.5  # minimum fraction of common parts for two versions of the same file
+SAME_NAME = 0.2  # bonus to that fraction for the same base name
+MOST_FILES = 10_000  # pairs; beyond, only equal files match
+MOST_COMPARED = 50_000_000  # characters of all pairs of files, about a second; beyond, only equal files match
+
+
+def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
+    """(before, after) for the launches of a script, the most similar first; those without a counterpart have None.
+
+    Of a script with more launches than are checked, before and after, only those are given that are alike: another one may be left out.
+    """
+    if len(before) * len(after) > MOST_LAUNCHES:
+        return [*zip_longest(before, after)]
+    scores = [
+        (
+            -launch_likeness(old.launch.entry, new.launch.entry),
+            unknown_sizes(old.launch) != unknown_sizes(new.launch),
+            abs(first - second),
+            first,
+            second,
+        )
+        for first, old in enumerate(before)
+        for second, new in enumerate(after)
+    ]
+    is_cut = bool(before and after) and max(len(before), len(after)) >= MOST_CHECKED
+    least = ALIKE if is_cut else 0.0
+    partner: dict[int, int] = {}
+    taken: set[int] = set()
+    for score, *_, first, second in sorted(scores):
+        if score < -least and first not in taken and second not in partner:
+            partner[second] = first
+            taken.add(first)
+    if is_cut:
+        return [(before[first], after[second]) for second, first in sorted(partner.items())]
+    found: list[Pair] = [(before[partner[index]] if index in partner else None, new) for index, new in enumerate(after)]
+    found.extend((old, None) for index, old in enumerate(before) if index not in taken)
+    return found
+
+
+def launch_likeness(old: LaunchEntry | None, new: LaunchEntry | None) -> float:
+    """The similarity of two launches: the last part of their program's name first, then their launcher and arguments."""
+    if old is None or new is None:
+        return 3.0 if old is new else 0.5
+    one, other = old["arguments"], new["arguments"]
+    common = sum(key in other and other[key] == value for key, value in one.items())
+    every = len({*one, *other})
+    names = [(launch["program"] or "").rpartition("/")[2] for launch in (old, new)]
+    return (common / every if every else 0.5) + 2.0 * (names[0] == names[1]) + 0.5 * (old["launcher"] == new["launcher"])
+
+
+def renamed(before: dict[str, str], after: dict[str, str]) -> dict[str, str]:
+    """New name -> old name, for contents by their names; each name is used once, the most similar pair first."""
+    removed = {name: text for name, text in before.items() if name not in after}
+    added = {name: text for name, text in after.items() if name not in before}
+    # Files with identical content; of several, those with the same base name first.
+    of_content: dict[str, list[str]] = {}
+    for name, text in removed.items():
+        of_content.setdefault(text, []).append(name)
+    names: dict[str, str] = {}
+    for name, text in added.items():
+        left = of_content.get(text)
+        if left:
+            names[name] = next((was for was in left if os.path.basename(was) == os.path.basename(name)), left[0])
+            left.remove(names[name])
+    taken = set(names.values())
+    removed = {name: text for name, text in removed.items() if name not in taken}
+    added = {name: text for name, text in added.items() if name not in names}
+    compared = len(added) * sum(map(len, removed.values())) + len(removed) * sum(map(len, added.values()))
+    if compared > MOST_COMPARED or len(removed) * len(added) > MOST_FILES:
+        return names
+    old, new = ({name: parts_of(text) for name, text in contents.items()} for contents in (removed, added))
+    pairs = ((*file_likeness(old[was], new[name], was, name), name, was) for name in new for was in old)
+    for alike, _, name, was in sorted(pairs, key=lambda pair: (-pair[0], -pair[1], pair[2:])):
+        if alike >= SIMILAR and name not in names and was not in taken:
+            names[name] = was
+            taken.add(was)
+    return names
+
+
+def parts_of(text: str) -> Parts:
+    """The parts of a content, split at line ends, commas and brackets, and its lines with their ends, with their counts."""
+    from collections import Counter
+
+    lines = Counter(text.splitlines(keepends=True))
+    for mark in ",{}[]":
+        text = text.replace(mark, "\n")
+    return Counter(part for part in map(str.strip, text.splitlines()) if part), lines
+
+
+def file_likeness(old: Parts, new: Parts, was: str, name: str) -> tuple[float, float]:
+    """The fraction of common parts, with a bonus for the same base name, and that of characters in common lines, by which git ranks
+    renamed files; it decides between equally similar ones.
+    """
+    common, every = sum((old[0] & new[0]).values()), old[0].total() + new[0].total()
+    bonus = SAME_NAME if os.path.basename(was) == os.path.basename(name) else 0.0
+    sizes = [sum(len(line) * count for line, count in lines.items()) for lines in (old[1], new[1], old[1] & new[1])]
+    return 2 * common / every + bonus if every else 0.0, sizes[2] / max(*sizes[:2], 1)
