@@ -32,9 +32,9 @@ def attach(failures: Iterable[Failure], run: CheckedRun) -> None:
 def about_memory(run: CheckedRun, needed: float | None) -> list[str]:
     """What the estimate says about the memory of a run, which needed at least so many GiB when it failed."""
     from cfglint.batch.memory.estimate import DOES_NOT_FIT, GIB, PROBABLY_NOT
-    from cfglint.frameworks.memory.estimate import memory_of, rounded
+    from cfglint.frameworks.memory.estimate import rounded
 
-    memory = memory_of(run.configs[0]) if run.configs else None
+    memory = run.memory
     if memory is None:
         return ["the memory of this run cannot be estimated from its files: pass --model"]
     remedies = [memory.remedy] if memory.remedy else []

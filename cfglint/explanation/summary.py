@@ -72,10 +72,11 @@ class RunSummary:
         for summary in summaries:
             self.assumed.extend(line for line in summary.assumed if line not in self.assumed)
         self.memory: RunMemory | None = None
-        self.memory_flags: list[str] = []
+        self.memory_flags: list[str] = []  # that are missing for it
         if summaries:
-            self._add_memory()
-        if summaries:
+            from cfglint.frameworks.memory.estimate import missing_for
+
+            self.memory, self.memory_flags = run.memory, missing_for(run.configs[0])
             self._add_tokens(num_tokens)
         if pace is not None and summaries:
             self._add_time(pace, resumption.steps_left if resumption is not None else None)
@@ -182,14 +183,6 @@ class RunSummary:
         """The total steps of the run with so many samples."""
         run = self.run
         return run.with_facts(run.given.replace(num_examples=samples)).resolved["total_steps"]
-
-    def _add_memory(self) -> None:
-        """The memory of the run where the model's shape is known, and the flags that are missing."""
-        from cfglint.frameworks.memory.estimate import memory_of, missing_for
-
-        config = self.run.configs[0]
-        self.memory = memory_of(config)
-        self.memory_flags = missing_for(config)
 
     def _take(self, item: Item) -> None:
         """Add a line, unless an earlier config has added it."""

@@ -85,8 +85,6 @@ def target_lines(found: Retarget) -> list[str]:
         if solution.gpu_counts:
             lines.append(f"  GPU counts that reach {wanted}: {', '.join(map(str, solution.gpu_counts))}\n")
         return lines
-    from cfglint.rewrite.plan import memory_after
-
     batch_before = found.before.global_batch.integer if found.before and found.before.problem is None else None
     after = chosen.global_batch
     change = f"{after}" if batch_before in (None, after) else f"{batch_before} -> {after}"
@@ -102,8 +100,8 @@ def target_lines(found: Retarget) -> list[str]:
         keeps = before is not None and before.nodes != layout.nodes and found.gpus % before.nodes == 0
         keep = f" (--nodes {before.nodes} keeps them)" if before is not None and keeps else ""
         lines.append(f"  on {found.layout.words}{keep}\n")
-    memory = memory_after(found.after())
-    needed = memory.told(memory_after(found.run)) if memory is not None else ""
+    memory = found.after().memory
+    needed = memory.told(found.run.memory) if memory is not None else ""
     if needed:
         lines.append(f"  {needed}\n")
     elif found.unbounded:

@@ -37,9 +37,7 @@ def batch(old: Side, new: Side, changed_keys: set[str]) -> Iterator[Consequence]
 
 def memory(old: Side, new: Side) -> Iterator[Consequence]:
     """The memory per GPU, if the model is known."""
-    from cfglint.frameworks.memory.estimate import memory_of
-
-    before, after = (memory_of(side.run.configs[0]) if side.run.configs else None for side in (old, new))
+    before, after = old.run.memory, new.run.memory
     if before is None or after is None or not (before.inputs.known and after.inputs.known):
         return
     sizes = before.estimate.total, after.estimate.total

@@ -17,7 +17,6 @@ from cfglint.source.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import PlanEntry, PlanTable
-    from cfglint.frameworks.memory.estimate import RunMemory
 
 RATES = frozenset(("learning_rate", "lr", "min_lr", "warmup_min_lr", "warmup_max_lr", "cycle_min_lr", "cycle_max_lr"))
 COUNTS = frozenset(
@@ -85,7 +84,7 @@ class Plan:
         self.retarget = found
         after = found.after() if found.feasible else None
         self.numbers = after.resolved if after is not None else dict.fromkeys(("steps_per_epoch", "total_steps", "tokens_per_step"))
-        self.memory = memory_after(after) if after is not None else None
+        self.memory = after.memory if after is not None else None
         self.bugs = after.bug_reports if after is not None else []
         work = work_of(found, pace.gpus, alone, pace.share)
         self.scaled = work != 1 or (pace.gpus is not None and found.gpus != pace.gpus)
@@ -117,13 +116,6 @@ def work_of(found: Retarget, measured_on: int | None, alone: bool, share: float 
         return None
     micro, accumulation = before.micro_batch.integer, before.accumulation.integer
     return split.micro_batch * split.accumulation / (micro * accumulation) if micro and accumulation else None
-
-
-def memory_after(run: CheckedRun) -> RunMemory | None:
-    """The memory of a planned run; None if the shape of its model is unknown."""
-    from cfglint.frameworks.memory.estimate import memory_of
-
-    return memory_of(run.configs[0]) if run.configs else None
 
 
 class Advice(Record):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.releases import Releases
+    from cfglint.frameworks.memory.estimate import RunMemory
 
     class CheckableRun(Protocol):
         """The properties of a run that rules about a whole run use; `cfglint.run.loaded.LoadedRun` has them."""
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
         @property
         def resolved(self) -> dict[str, int | None]:
             """The numbers that the framework computes from the files, with None for an unknown one."""
+
+        @property
+        def memory(self) -> RunMemory | None:
+            """The memory that the run needs on each GPU; None if the shape of its model is unknown."""
 
 
 MOST = 1000  # maximum number of diagnostics of one config

@@ -5,7 +5,6 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import Diagnostic
 from cfglint.findings.rule import MEMORY, RULES, Finding, rule
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.base import Config
 from cfglint.rules.engine import apply
 from cfglint.source.annotations import Iterator
 
@@ -22,12 +21,11 @@ def inspect_memory(run: CheckableRun) -> list[Diagnostic]:
     return apply([each for each in RULES if each.about == MEMORY], run, run.configs[0]) if run.configs else []
 
 
-def said_without_finding(config: Config) -> str:
+def said_without_finding(run: CheckableRun) -> str:
     """What the summary says of the memory of a run that has no finding about it: it is not known, or probably too much; else empty."""
     from cfglint.batch.memory.estimate import PROBABLY_NOT
-    from cfglint.frameworks.memory.estimate import memory_of
 
-    memory = None if config.load_problems else memory_of(config)
+    memory = None if run.configs[0].load_problems else run.memory
     if memory is None:
         return "is not known: pass --model, or see `cfglint explain`"
     return f"{PROBABLY_NOT}, see `cfglint explain`" if memory.judgement.startswith(PROBABLY_NOT) else ""
@@ -36,30 +34,25 @@ def said_without_finding(config: Config) -> str:
 @rule("MEM001")
 def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
     from cfglint.batch.memory import DOES_NOT_FIT
-    from cfglint.frameworks.memory.estimate import memory_of
 
     config = run.configs[0]
-    memory = None if config.load_problems else memory_of(config)
+    memory = None if config.load_problems else run.memory
     if memory is None or memory.verdict != DOES_NOT_FIT:
         return
+    micro_batch = config.batch.micro_batch
     yield Finding(
-        place(config),
-        f"{needed(config, memory)}, and a GPU has {memory.available:g} GiB",
+        micro_batch,
+        f"{needed(micro_batch, memory)}, and a GPU has {memory.available:g} GiB",
         note=note(memory),
         help=remedy(memory),
     )
 
 
-def place(config: Config) -> Setting:
-    """The micro batch where it is written."""
-    return config.batch.micro_batch
-
-
-def needed(config: Config, found: RunMemory) -> str:
+def needed(setting: Setting, found: RunMemory) -> str:
     """What needs how much memory: the micro batch, or the model alone where the tokens of a micro batch are unknown."""
     from cfglint.frameworks.memory.estimate import rounded
 
-    setting, estimate = config.batch.micro_batch, found.estimate
+    estimate = found.estimate
     if not found.inputs.rows_known:
         return f"weights, gradients and optimizer states need {rounded(estimate.total)} GiB on each GPU without activations"
     if not found.inputs.micro_known:

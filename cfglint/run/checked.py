@@ -251,17 +251,19 @@ class CheckedRun(LoadedRun):
                 nodes=self._nodes() if has_nodes else None,
                 resume=self.attempt("the checkpoint", self._resume, None),
                 samples=self.facts.samples.entry() if self.facts.samples is not None else None,
-                memory=self._memory() if self.facts.gpu_memory is not None and self.configs else "",
+                memory=self.attempt("the memory", self._said_of_memory, ""),
             )
         except Exception as error:
             bug = internal_error("the outcome of the run", error, self.documents[0])
             paths, unknown = [document.path for document in self.documents], dict.fromkeys(NUMBERS)
             return Outcome(paths, self.kinds, dict(self.facts.target), self.facts.gpus, None, None, unknown, [bug])
 
-    def _memory(self) -> str:
+    def _said_of_memory(self) -> str:
+        if self.facts.gpu_memory is None or not self.configs:
+            return ""
         from cfglint.rules.memory import said_without_finding
 
-        return self.attempt("the memory", lambda: said_without_finding(self.configs[0]), "")
+        return said_without_finding(self)
 
     def _resume(self) -> ResumeEntry | None:
         resumption = self.configs[0].resumption if self.configs else None

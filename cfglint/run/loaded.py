@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cfglint.batch.nodes import Size
     from cfglint.findings.ignore import Ignore
     from cfglint.findings.setting import Batch, Layout
+    from cfglint.frameworks.memory.estimate import RunMemory
     from cfglint.frameworks.training_data.samples import Samples
 
     Result = TypeVar("Result")
@@ -50,6 +51,7 @@ class LoadedRun:
         self.given = facts  # before they were completed
         self.bugs: list[tuple[str, Exception]] = []
         self.configs: list[Config] = []
+        self._memory: list[RunMemory | None] = []  # the only one, once it is asked for
         self.unused_ignores: list[Ignore] = []  # comments that suppress nothing, set after the rules have run
         try:
             consumer = framework(self.kinds[0])
@@ -161,6 +163,15 @@ class LoadedRun:
             self.bugs.append(("resolving the batch", error))
             self.configs = []
             return None
+
+    @property
+    def memory(self) -> RunMemory | None:
+        """The memory that the run needs on each GPU; None if the shape of its model is unknown."""
+        if not self._memory:
+            from cfglint.frameworks.memory.estimate import memory_of
+
+            self._memory.append(memory_of(self.configs[0]) if self.configs else None)
+        return self._memory[0]
 
     @property
     def consumer_facts(self) -> LaunchFacts:
