@@ -11,6 +11,7 @@ import os
 
 from cfglint.api.arguments import (
     ArgumentError,
+    Path,
     boolean,
     configuration,
     counted,
@@ -29,13 +30,12 @@ from cfglint.api.in_program import Preflight, WouldFail, preflight
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
 from cfglint.api.sources import (
     MissingFileError,
-    Path,
     Sources,
     declared_runs,
     in_keywords,
     lines_of,
+    loaded,
     named,
-    one_run,
     runs_of,
     single,
 )
@@ -299,7 +299,8 @@ def diff(
     from cfglint.review.releases import with_same_releases
 
     facts = facts_of(locals(), configuration(settings))
-    before, after, _ = with_same_releases(one_run(*named(old), facts, kind), one_run(*named(new), facts, kind), facts.target)
+    before, after = (loaded(*named(side), facts, kind)[0] for side in (old, new))
+    before, after, _ = with_same_releases(before, after, facts.target)
     comparison = Comparison(before, after)
     comparison.add_notes()
     return DiffResult(comparison)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.api.arguments import Path
 from cfglint.explanation.log_analysis import ExplainedLog
 from cfglint.explanation.summary import RunSummary, outcome_with_context, table
 from cfglint.findings.diagnostic import Diagnostic, Outcome
@@ -11,11 +12,11 @@ from cfglint.report import changes, fixes, json, plans, render, render_account, 
 from cfglint.report.summary import banner_entry, failure_entry
 from cfglint.review.compare import Comparison
 from cfglint.review.left_out import NotCompared
-from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped
+from cfglint.rewrite.apply_fixes import AppliedFixes, Skipped, write_texts
 from cfglint.rewrite.retarget import Need, Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import ConfigTable, Iterator, TypeAlias
+from cfglint.source.annotations import ConfigTable, Iterator
 from cfglint.source.record import Record
 from cfglint.source.sections import every_document
 
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
         SettingEntry,
         ValueChangeEntry,
     )
-
-Path: TypeAlias = str | os.PathLike[str]
 
 
 class CheckResult(Record):
@@ -123,7 +122,7 @@ class FixResult:
     @property
     def alternatives(self) -> Alternatives | None:
         """The nearest targets that can be reached; None without a target."""
-        return fixes.alternatives_entry(self._found) if self._found is not None else None
+        return self._found.alternatives if self._found is not None else None
 
     @property
     def diff(self) -> str:
@@ -132,8 +131,6 @@ class FixResult:
 
     def write(self) -> list[str]:
         """Write the new contents, all or none, and return their paths; raises FileProblem if a file has changed since it was read."""
-        from cfglint.rewrite.write_texts import write_texts
-
         return write_texts(self._documents, self.texts)
 
     def to_dicts(self) -> list[ValueChangeEntry]:
@@ -157,11 +154,10 @@ class FixResult:
         return as_text(f"{self}{self.diff}")
 
 
-class PlanResult:
+class PlanResult(Record):
     """A target global batch size on several GPU counts, one entry for each; true if at least one of them works."""
 
-    def __init__(self, table: PlanTable) -> None:
-        self._table = table
+    _table: PlanTable
 
     @property
     def plans(self) -> list[PlanEntry]:
@@ -197,11 +193,10 @@ class PlanResult:
         return html.notebook_plan(self._table)
 
 
-class Explanation:
+class Explanation(Record):
     """Every resolved value of a run with its origin; true if the run would start."""
 
-    def __init__(self, summary: RunSummary) -> None:
-        self._summary = summary
+    _summary: RunSummary
 
     @property
     def settings(self) -> list[SettingEntry]:
@@ -240,12 +235,11 @@ class Explanation:
         return html.notebook([outcome_with_context(self._summary)])
 
 
-class LogResult:
+class LogResult(Record):
     """What a training log says; true if it has a banner of a training or a failure, and no number differs from the files of the run."""
 
-    def __init__(self, path: str, found: ExplainedLog) -> None:
-        self._path = path
-        self._found = found
+    _path: str
+    _found: ExplainedLog
 
     @property
     def failures(self) -> list[FailureEntry]:
@@ -275,11 +269,10 @@ class LogResult:
         return as_text(str(self))
 
 
-class DiffResult:
+class DiffResult(Record):
     """A run before and after a change of its config; true if the change has an effect."""
 
-    def __init__(self, comparison: Comparison) -> None:
-        self._comparison = comparison
+    _comparison: Comparison
 
     def __bool__(self) -> bool:
         return not self._comparison.empty

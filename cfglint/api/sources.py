@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from cfglint.api.arguments import ArgumentError
+from cfglint.api.arguments import ArgumentError, Path
 from cfglint.findings.wording import first_few
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.settings_file import Configuration, DeclaredRun
@@ -18,7 +18,6 @@ from cfglint.source.file_source import FileSource
 
 MOST_NAMED = 10  # runs that are named
 
-Path: TypeAlias = str | os.PathLike[str]
 Sources: TypeAlias = Path | Iterable[Path] | Mapping[str, str]
 
 
@@ -50,7 +49,7 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
     """The runs of some sources, and the named files that are not a config of a known kind."""
     paths, texts = named(sources)
     if facts.complete:
-        return [one_run(paths, texts, facts, kind)], []
+        return loaded(paths, texts, facts, kind)[:1], []
     discovery = Discovery(facts, kind, source=Texts(texts))
     discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
     runs = discovery.runs(paths, () if texts else None)
@@ -79,15 +78,11 @@ def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mappi
             raise ArgumentError(f"{paths[0]} is read by several runs; name one of them: {first_few(places, MOST_NAMED)}")
         if places:
             return runs[0]
-    return one_run(paths, {**texts, **edited}, facts, kind)
-
-
-def one_run(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> CheckedRun:
-    """Some files as the complete configuration of one run, the first of those that a loop starts."""
-    return loaded(paths, texts, facts, kind)[0]
+    return loaded(paths, {**texts, **edited}, facts, kind)[0]
 
 
 def loaded(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: str | None) -> list[CheckedRun]:
+    """Some files as the complete configuration of one run, or of those that a loop starts."""
     if not paths:
         raise ArgumentError("sources must have at least one file")
     folder = next((path for path in paths if path not in texts and os.path.isdir(path)), None)

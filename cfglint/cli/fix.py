@@ -24,11 +24,10 @@ from cfglint.findings.wording import counted, first_few, spelled
 from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
 from cfglint.report.escapes import is_runner_command, shown
-from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
+from cfglint.rewrite.apply_fixes import Skipped, apply_fixes, writes_of
 from cfglint.rewrite.joint_targets import MOST_PLACES, Aimed, Target, reach, rebased
 from cfglint.rewrite.retarget import Retarget
 from cfglint.rewrite.value_change import ValueChange
-from cfglint.rewrite.write_texts import edited
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import line_of
 from cfglint.run.scan_stats import ScanStats
@@ -263,7 +262,7 @@ def apply_to(work: Work, unsafe: bool, scope: FixScope, texts: dict[str, str]) -
 
 def write_run(work: Work) -> None:
     """Write the new contents of a run's files: all, or none if one of them has changed since it was read."""
-    edits = edited(every_document(work.run.documents), work.texts)
+    edits = writes_of(every_document(work.run.documents), work.texts)
     try:
         writing.write_all(edits)
     except FileProblem as error:
@@ -296,7 +295,7 @@ def entry_of(work: Work) -> FixRunEntry:
         "skipped": [{"code": each.code, "file": each.file, "reason": each.reason} for each in work.skipped],
         "removed_comments": [{"file": file, "comment": comment} for file, comment in work.comments],
         "plan": fixes.plan_entry(retarget) if retarget else None,
-        "alternatives": fixes.alternatives_entry(retarget) if retarget else None,
+        "alternatives": retarget.alternatives if retarget else None,
         "needs": ([{"key": need.key, "value": need.value} for need in retarget.needs] or None) if retarget else None,
     }
     problem = work.problem or work.withheld

@@ -12,7 +12,7 @@ from cfglint.source.spelling import is_bare_text, spell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ruamel.yaml import YAML, ScalarNode
+    from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap
 
     from cfglint.generators.convert import Existing
@@ -193,14 +193,11 @@ def yaml_writer() -> YAML:
     from ruamel.yaml.representer import RoundTripRepresenter
 
     class Representer(RoundTripRepresenter):
-        def represent_float(self, value: float) -> ScalarNode:
-            return self.represent_scalar("tag:yaml.org,2002:float", spell(value, EMPTY))
+        """That of these files alone."""
 
-        def represent_text(self, value: str) -> ScalarNode:
-            return self.represent_scalar("tag:yaml.org,2002:str", value, style=None if is_bare_text(value) else '"')
-
-    Representer.add_representer(float, Representer.represent_float)
-    Representer.add_representer(str, Representer.represent_text)
+    tag, quoted = "tag:yaml.org,2002:", '"'
+    Representer.add_representer(float, lambda own, value: own.represent_scalar(f"{tag}float", spell(value, EMPTY)))
+    Representer.add_representer(str, lambda own, value: own.represent_scalar(f"{tag}str", value, None if is_bare_text(value) else quoted))
     writer = YAML()
     writer.Representer = Representer
     writer.width = 4096

@@ -41,6 +41,7 @@ SCHEDULES = {
     "constant_with_warmup": "constant",
 }
 EPOCHS: float = FIELDS["num_train_epochs"][1]
+USUAL_EPOCHS = EPOCHS, "transformers' own default"
 USUAL = Choice(FIELDS["per_device_train_batch_size"][1], "transformers' own default")
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 
@@ -63,7 +64,7 @@ def matching_set(job: JobSpec, folder: str = "") -> Generated:
 def with_trainer_file(job: JobSpec, folder: str, launcher: Callable[[JobSpec], str], why_stage: str = "") -> Generated:
     """The Trainer config and its DeepSpeed config, and the facts that they cannot contain."""
     chosen = choices.batch(job, USUAL)
-    run_length, total = length(job, chosen)
+    run_length, total = choices.length(job, chosen, USUAL_EPOCHS, predicted)
     rows = [
         ("output_dir", job.output_dir or "output", "checkpoints go here"),
         *batch(chosen),
@@ -90,11 +91,6 @@ def batch(chosen: Chosen) -> list[Row]:
         ("per_device_train_batch_size", chosen.split.micro_batch, chosen.why),
         ("gradient_accumulation_steps", chosen.split.accumulation, chosen.adjustable),
     ]
-
-
-def length(job: JobSpec, chosen: Chosen) -> tuple[Row, int | None]:
-    """The row of epochs or steps, and the number of optimizer steps, if it is known."""
-    return choices.length(job, chosen, (EPOCHS, "transformers' own default"), predicted)
 
 
 def predicted(job: JobSpec, chosen: Chosen, epochs: float) -> int:

@@ -19,7 +19,7 @@ TARGET = {package: library(package, parse_version(NEWEST)) for package in ("tran
 def training(job: JobSpec, folder: str = "") -> Generated:
     job = job.replace(target={**TARGET, **(job.target or {})})
     chosen = choices.batch(job, huggingface.USUAL)
-    run_length, total = huggingface.length(job, chosen)
+    run_length, total = choices.length(job, chosen, huggingface.USUAL_EPOCHS, huggingface.predicted)
     rows = [
         "model",
         ("model_name_or_path", "org/model", "replace with a model of the hub, or a folder"),

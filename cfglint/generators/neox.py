@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import nextafter
 
 from cfglint.batch import steps
@@ -28,24 +29,16 @@ BETAS = (0.9, 0.95)
 MODEL_FACTS = {"layers": "num_layers", "hidden": "hidden_size", "heads": "num_attention_heads", "kv_heads": "num_kv_heads"}
 
 
-def single_file(job: JobSpec, folder: str = "") -> Generated:
+def files(job: JobSpec, folder: str = "", *, with_cluster: bool = False) -> Generated:
+    """One file, or two: the model and its training, and the paths and nodes of this cluster; no key is in both."""
     rows, shape, chosen = model_rows(job)
-    file = main_file(KIND, MODEL, job, [*rows, *cluster_rows(job, shape)])
-    return Generated([file], chosen.split, notes(job, chosen, path_in(folder, MODEL)))
-
-
-def model_and_cluster_files(job: JobSpec, folder: str = "") -> Generated:
-    """Two files: the model and its training, and the paths and nodes of this cluster; no key is in both files."""
-    rows, shape, chosen = model_rows(job)
-    head = f"Paths and nodes of this cluster; the model is in {MODEL}."
-    files = [main_file(KIND, MODEL, job, rows), GeneratedFile(CLUSTER, KIND, Keys.of(*cluster_rows(job, shape)), (head,))]
-    return Generated(files, chosen.split, notes(job, chosen, f"{path_in(folder, MODEL)} {path_in(folder, CLUSTER)}"))
-
-
-def notes(job: JobSpec, chosen: Chosen, names: str) -> tuple[str, ...]:
-    """The facts that the files cannot contain."""
-    epochs = choices.epochs_of(job, chosen.split, seq_length=job.seq_length or shape_of(job).seq_length)
-    return (chosen.equation, *epochs, f"start it with: python deepy.py train.py {names}")
+    of_cluster = cluster_rows(job, shape)
+    made = [main_file(KIND, MODEL, job, rows if with_cluster else [*rows, *of_cluster])]
+    if with_cluster:
+        made.append(GeneratedFile(CLUSTER, KIND, Keys.of(*of_cluster), (f"Paths and nodes of this cluster; the model is in {MODEL}.",)))
+    epochs = choices.epochs_of(job, chosen.split, seq_length=job.seq_length or shape.seq_length)
+    names = " ".join(path_in(folder, file.name) for file in made)
+    return Generated(made, chosen.split, (chosen.equation, *epochs, f"start it with: python deepy.py train.py {names}"))
 
 
 def model_rows(job: JobSpec) -> tuple[list[Row], NeoXShape, Chosen]:
@@ -271,7 +264,7 @@ def read(existing: Existing, config: Any) -> None:
 GENERATOR = Generator(
     makes="the file of GPT-NeoX: model, data and training",
     takes=TRAINING.union(("model", *MODEL_FACTS, *PARALLEL, "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate")),
-    generate=single_file,
-    files_of_run=model_and_cluster_files,
+    generate=files,
+    files_of_run=partial(files, with_cluster=True),
     read=read,
 )

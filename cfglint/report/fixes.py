@@ -10,7 +10,7 @@ from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.entries import Alternatives, FixPlan, ValueChangeEntry
+    from cfglint.findings.entries import FixPlan, ValueChangeEntry
 
 DETAIL = "    "  # what a line about one setting begins with
 
@@ -44,16 +44,6 @@ def plan_entry(found: Retarget) -> FixPlan:
         "accumulation": chosen.accumulation if chosen else None,
         "data_parallel": solution.data_parallel,
         "global_batch": chosen.global_batch if chosen else solution.problem.global_batch,
-    }
-
-
-def alternatives_entry(found: Retarget) -> Alternatives:
-    """The nearest targets that can be reached."""
-    solution = found.solution
-    return {
-        "below": solution.below.global_batch if solution.below else None,
-        "above": solution.above.global_batch if solution.above else None,
-        "gpus": solution.gpu_counts,
     }
 
 

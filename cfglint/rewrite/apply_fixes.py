@@ -8,10 +8,11 @@ from itertools import pairwise
 from cfglint.findings.diagnostic import ERROR, Diagnostic, Fix
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
-from cfglint.source import edit
+from cfglint.source import edit, writing
 from cfglint.source.annotations import Callable, TypeAlias
 from cfglint.source.change import Change, Edit, EditRefused
 from cfglint.source.document import Document
+from cfglint.source.files import BYTE_ORDER_MARK, Identity
 from cfglint.source.record import Record
 from cfglint.source.sections import every_document, file_document, reread_all
 
@@ -204,3 +205,23 @@ def _edited(documents: dict[str, Document], document: Document, fix: Fix) -> str
         except (SyntaxError, ValueError) as error:
             raise EditRefused(str(error), 0) from None
     return after
+
+
+# ---- writing
+
+
+def writes_of(documents: list[Document], texts: dict[str, str]) -> list[writing.Edited]:
+    """One write per document with a new content; it refuses a file that has changed since it was read."""
+    writes: list[writing.Edited] = []
+    for document in documents:
+        if document.path in texts:
+            identity = Identity((BYTE_ORDER_MARK if document.bom else b"") + document.text.encode("utf-8"))
+            writes.append(writing.Edited(document.path, identity, identity.encoded(texts[document.path])))
+    return writes
+
+
+def write_texts(documents: list[Document], texts: dict[str, str]) -> list[str]:
+    """Write the new contents and return their paths; raises FileProblem, after writing nothing, if one cannot be written."""
+    writes = writes_of(documents, texts)
+    writing.write_all(writes)
+    return [write.path for write in writes]

@@ -221,11 +221,7 @@ def entry(each: Plan) -> PlanEntry:
         "steps_per_epoch": each.numbers["steps_per_epoch"],
         "total_steps": each.numbers["total_steps"],
         "hours": each.hours,
-        "alternatives": {
-            "below": solution.below.global_batch if solution.below else None,
-            "above": solution.above.global_batch if solution.above else None,
-            "gpus": solution.gpu_counts,
-        },
+        "alternatives": each.retarget.alternatives,
         "hours_from": None if each.hours is None else "scaled" if each.scaled else "measured",
         "tokens_per_step": each.numbers["tokens_per_step"],
         "bubble": solution.bubble,

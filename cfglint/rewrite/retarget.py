@@ -27,6 +27,7 @@ from cfglint.source.shell.tables import names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.entries import Alternatives
     from cfglint.findings.setting import Batch
     from cfglint.frameworks.memory.estimate import MicroBatchBound
     from cfglint.launch.line import LaunchLine
@@ -52,15 +53,14 @@ class MissingFactError(CfglintError):
         self.remedies = remedies
         super().__init__(self.text("`{}`"))
 
-    def text(self, argument: str) -> str:
-        """The problem with its remedies, each argument written in a format such as `--{}`."""
-        options = [f"{what} ({argument.format(name)})" for name, what in self.remedies.items()]
+    def text(self, argument: str, between: str = "_") -> str:
+        """The problem with its remedies, each argument written in a format such as `--{}`, with a mark between its words."""
+        options = [f"{what} ({argument.format(name.replace('_', between))})" for name, what in self.remedies.items()]
         return f"{self.problem}: pass {' or '.join(options)}" if options else self.problem
 
     @property
     def for_command_line(self) -> str:
-        """The message with options of the command line."""
-        return MissingFactError(self.problem, **{name.replace("_", "-"): what for name, what in self.remedies.items()}).text("--{}")
+        return self.text("--{}", "-")
 
 
 class Need(Record):
@@ -101,6 +101,12 @@ class Retarget(Record):
         """Whether the target can be reached."""
         return self.solution.feasible
 
+    @property
+    def alternatives(self) -> Alternatives:
+        """The nearest targets that can be reached."""
+        below, above = (split.global_batch if split else None for split in (self.solution.below, self.solution.above))
+        return {"below": below, "above": above, "gpus": self.solution.gpu_counts}
+
     def after(self) -> CheckedRun:
         """The run with the new contents on the new GPUs; if they cannot be edited, with the batch sizes given from outside."""
         if self.planned:
@@ -129,10 +135,8 @@ def current_gpus(run: CheckedRun, facts: LaunchFacts) -> int | None:
     if facts.gpus is not None:
         return facts.gpus
     batch = run.batch
-    if batch is None:
-        return None
-    if batch.layout.gpus is not None:
-        return batch.layout.gpus
+    if batch is None or batch.layout.gpus is not None:
+        return batch.layout.gpus if batch is not None else None
     return implied_gpus(batch)
 
 

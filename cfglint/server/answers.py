@@ -127,8 +127,13 @@ def hover(run: CheckedRun, document: Document, kind: str, offset: int) -> tuple[
         return ("\n\n---\n\n".join(pages), findings[0].place.start, findings[0].place.end) if findings else None
     path, key, value = entry
     # The keys of a launch line are those of the program's parser.
-    facts_of_key = schema_facts(run, run.launch.consumer or kind if document.is_command else kind, path)
-    parts = [text for text in (resolved(run, document, path, value), *pages, facts_of_key) if text]
+    kind = run.launch.consumer or kind if document.is_command else kind
+    table, parts = schema_of(kind), [resolved(run, document, path, value), *pages]
+    known = table.lookup(path) if table is not None else None
+    if known is not None:
+        of_release = facts(known, version_of(kind, run), default_of(known, run))
+        parts.append(f"`{known.name}` ({framework(kind).package}): {of_release}\n\n{known.description}".rstrip())
+    parts = [text for text in parts if text]
     if not parts:
         return None
     start, end = (key.start, key.end) if key is not None and key.start <= offset <= key.end else (value.start, value.end)
@@ -172,16 +177,6 @@ def resolved(run: CheckedRun, document: Document, path: Path, value: Node) -> st
             needs = f", needs `{item.needs}`" if item.unknown else ""
             lines.append(f"{item.label}: **{number}** ({origin(item)}{needs})")
     return "  \n".join(dict.fromkeys(lines))
-
-
-def schema_facts(run: CheckedRun | None, kind: str, path: Path) -> str:
-    """The facts in the schema about a key in the release of the run, as Markdown."""
-    table = schema_of(kind)
-    entry = table.lookup(path) if table is not None else None
-    if entry is None:
-        return ""
-    own = framework(kind)
-    return f"`{entry.name}` ({own.package}): {facts(entry, version_of(kind, run), default_of(entry, run))}\n\n{entry.description}".rstrip()
 
 
 def default_of(entry: Property, run: CheckedRun | None) -> Any:

@@ -23,7 +23,7 @@ from cfglint.run.paths import is_program, is_script
 from cfglint.server import answers
 from cfglint.server.open_files import LARGEST, SETTINGS_FILES, Facts, OpenFiles
 from cfglint.server.positions import Lines, NotebookCells
-from cfglint.source.annotations import BinaryFile
+from cfglint.source.annotations import Any, BinaryFile, Callable
 from cfglint.source.document import Document, Part
 from cfglint.source.files import FileProblem, syntax_by_name
 from cfglint.source.python.literals import unescaped
@@ -395,64 +395,42 @@ def created(facts: Facts, config: str | None = None) -> ConfigServer:
     """A server with the notifications and requests of an editor registered."""
     server = ConfigServer(facts, config)
 
-    @server.feature(types.INITIALIZED)
-    def initialized(server: ConfigServer, _: types.InitializedParams) -> None:
+    def initialized(_: types.InitializedParams) -> None:
         root = server.workspace.root_path
         if root and os.path.isdir(root):
             os.chdir(root)
         asyncio.get_running_loop().call_soon(every_rule)  # imported before the first file is checked
 
-    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    def opened(server: ConfigServer, params: types.DidOpenTextDocumentParams) -> None:
-        server.take(params.text_document.uri, True)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
-    def changed(server: ConfigServer, params: types.DidChangeTextDocumentParams) -> None:
-        server.take(params.text_document.uri, False)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
-    def closed(server: ConfigServer, params: types.DidCloseTextDocumentParams) -> None:
-        server.drop(params.text_document.uri)
-
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_OPEN)
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    def changed_notebook(server: ConfigServer, params: types.DidOpenNotebookDocumentParams | types.DidChangeNotebookDocumentParams) -> None:
-        server.take_notebook(params.notebook_document.uri)
-
-    @server.feature(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
-    def closed_notebook(server: ConfigServer, params: types.DidCloseNotebookDocumentParams) -> None:
-        server.drop(params.notebook_document.uri)
-
-    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
-    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
-    def changed_on_disk(server: ConfigServer, _: types.DidSaveTextDocumentParams | types.DidChangeWatchedFilesParams) -> None:
-        server.check_soon(None)
-
-    @server.feature(types.SHUTDOWN)
-    def shut_down(server: ConfigServer, _: None) -> None:
+    def shut_down(_: None) -> None:
         server.was_shut_down = True
 
-    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]))
-    def code_actions(server: ConfigServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+    def code_actions(params: types.CodeActionParams) -> list[types.CodeAction]:
         only = [str(getattr(kind, "value", kind)) for kind in params.context.only] if params.context.only else None
         return server.actions(params.text_document.uri, params.range, only)
 
-    @server.feature(types.TEXT_DOCUMENT_HOVER)
-    def hover(server: ConfigServer, params: types.HoverParams) -> types.Hover | None:
-        return server.hover(params.text_document.uri, params.position)
-
-    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
-    def definition(server: ConfigServer, params: types.DefinitionParams) -> list[types.Location]:
-        return server.definitions(params.text_document.uri, params.position)
-
-    @server.feature(types.TEXT_DOCUMENT_COMPLETION, types.CompletionOptions(trigger_characters=['"', ":", " ", "-"]))
-    def completion(server: ConfigServer, params: types.CompletionParams) -> list[types.CompletionItem]:
-        return server.complete(params.text_document.uri, params.position)
-
-    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
-    def code_lens(server: ConfigServer, params: types.CodeLensParams) -> list[types.CodeLens]:
-        return server.lenses(params.text_document.uri)
-
+    handlers: dict[str, Callable[[Any], object]] = {
+        types.INITIALIZED: initialized,
+        types.SHUTDOWN: shut_down,
+        types.TEXT_DOCUMENT_DID_OPEN: lambda params: server.take(params.text_document.uri, True),
+        types.TEXT_DOCUMENT_DID_CHANGE: lambda params: server.take(params.text_document.uri, False),
+        types.TEXT_DOCUMENT_DID_CLOSE: lambda params: server.drop(params.text_document.uri),
+        types.TEXT_DOCUMENT_DID_SAVE: lambda _: server.check_soon(None),
+        types.WORKSPACE_DID_CHANGE_WATCHED_FILES: lambda _: server.check_soon(None),
+        types.NOTEBOOK_DOCUMENT_DID_OPEN: lambda params: server.take_notebook(params.notebook_document.uri),
+        types.NOTEBOOK_DOCUMENT_DID_CHANGE: lambda params: server.take_notebook(params.notebook_document.uri),
+        types.NOTEBOOK_DOCUMENT_DID_CLOSE: lambda params: server.drop(params.notebook_document.uri),
+        types.TEXT_DOCUMENT_CODE_ACTION: code_actions,
+        types.TEXT_DOCUMENT_HOVER: lambda params: server.hover(params.text_document.uri, params.position),
+        types.TEXT_DOCUMENT_DEFINITION: lambda params: server.definitions(params.text_document.uri, params.position),
+        types.TEXT_DOCUMENT_COMPLETION: lambda params: server.complete(params.text_document.uri, params.position),
+        types.TEXT_DOCUMENT_CODE_LENS: lambda params: server.lenses(params.text_document.uri),
+    }
+    options = {
+        types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, FIX_ALL]),
+        types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(trigger_characters=['"', ":", " ", "-"]),
+    }
+    for name, handler in handlers.items():
+        server.feature(name, options.get(name))(handler)
     return server
 
 

@@ -45,9 +45,14 @@ def flags(**values: str | float | bool | list[str] | None) -> list[str]:
 def answer(command: str, paths: Sequence[str] = (), piped: str = "", **options: str | float | bool | list[str] | None) -> str:
     """What a command prints, with its summary, cut to a length that a model can read; `piped` is its standard input.
 
-    Raises NotAnswered if the command could not do its job.
+    Raises NotAnswered if the command could not do its job, and for a path outside the folder in which the server runs: a file in it may
+    ask a language model to name any path.
     """
-    refuse_outside(paths)
+    root = resolved(os.curdir)
+    for path in paths:
+        name, _ = line_of(path)
+        if resolved(name) != root and not is_inside(name, root):
+            raise NotAnswered(f"{path}: is not in {root}, in which this server runs; start a server there, or use `cfglint` itself")
     # What follows `--` may be a command.
     behind = [os.path.join(os.curdir, path) if path.startswith("-") and path != STDIN else path for path in paths]
     try:
@@ -68,15 +73,6 @@ def answer(command: str, paths: Sequence[str] = (), piped: str = "", **options: 
         raise NotAnswered(shortened(summary, MOST_CHARACTERS))
     text = shortened(done.stdout.strip(), MOST_CHARACTERS - min(len(summary), MOST_CHARACTERS // 2))
     return "\n".join(filter(None, [text, shortened(summary, MOST_CHARACTERS // 2)])) or "no output"
-
-
-def refuse_outside(paths: Sequence[str]) -> None:
-    """Raise NotAnswered for a path outside the folder in which the server runs: a file in it may ask a language model to name any path."""
-    root = resolved(os.curdir)
-    for path in paths:
-        name, _ = line_of(path)
-        if resolved(name) != root and not is_inside(name, root):
-            raise NotAnswered(f"{path}: is not in {root}, in which this server runs; start a server there, or use `cfglint` itself")
 
 
 def shortened(text: str, most: int) -> str:
