@@ -24,7 +24,6 @@ from cfglint.api.arguments import (
     one_of,
     positive,
     suppress,
-    with_settings,
 )
 from cfglint.api.in_program import Preflight, WouldFail, preflight
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
@@ -45,6 +44,7 @@ from cfglint.findings.diagnostic import drop_repeated_findings
 from cfglint.generators import FRAMEWORK, RUN, generate, set_frameworks
 from cfglint.generators import kinds as generated_kinds
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
+from cfglint.project.settings_file import with_settings
 from cfglint.review.compare import Comparison
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes
 from cfglint.rewrite.joint_targets import Aimed, verify

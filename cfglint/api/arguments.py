@@ -17,7 +17,7 @@ from cfglint.generators.job_spec import OFFLOADS, OPTIMIZERS, PRECISIONS, SCHEDU
 from cfglint.launch.overrides import Override
 from cfglint.project import baseline, selection, settings_file
 from cfglint.project.selection import Selection
-from cfglint.project.settings_file import Configuration, DeclaredRun
+from cfglint.project.settings_file import Configuration, DeclaredRun, with_settings
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Any, ConfigTable, TypeAlias
 
@@ -245,19 +245,6 @@ def check_fact(name: str, value: Any) -> None:
 def configuration(apply: bool) -> Configuration:
     """The configuration in effect, empty without one; raises ConfigurationError if it cannot be used."""
     return settings_file.in_effect(settings_file.find(os.getcwd()) if apply else None)
-
-
-def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
-    """The facts with those of the configuration where the caller gives none."""
-    facts = facts.on_card(project.gpu, project.gpu_memory)
-    return facts.replace(
-        gpus=facts.gpus or project.gpus,
-        gpus_source=facts.gpus_source if facts.gpus else project.path,
-        target={**project.target, **facts.target},
-        target_from={**dict.fromkeys(project.target, project.path), **facts.target_from},
-        installed=facts.installed or project.installed,
-        policies=project.policies,
-    )
 
 
 def declared_facts(given: dict[str, Any], run: DeclaredRun, project: Configuration) -> LaunchFacts:

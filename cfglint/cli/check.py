@@ -20,7 +20,7 @@ from cfglint.cli.options import (
     warn_of_unknown_codes,
 )
 from cfglint.cli.output import reports, write
-from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, Diagnostic, Outcome, rank
+from cfglint.findings.diagnostic import BASELINE, COMMENT, CONFIGURATION, Diagnostic, Outcome, rank, severity_counts
 from cfglint.findings.wording import counted, first_few
 from cfglint.project.selection import suppress
 from cfglint.project.settings_file import Configuration
@@ -122,21 +122,20 @@ def take_changed(arguments: Namespace) -> bool:
 
 def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
     """Print the runs, what would be checked, or the settings, instead of checking; raises UsageError for a format without findings."""
-    if "runs" in arguments.show:
-        from cfglint.cli import runs
+    from cfglint.cli import runs
 
+    if "runs" in arguments.show:
         [(form, output), *others] = reports(arguments)
         if others or form not in runs.FORMATS:
             raise UsageError(f"--show runs has one report, as {' or '.join(runs.FORMATS)}")
         return runs.print_runs(arguments, runs.as_json if form == "json" else runs.as_text, output)
     from cfglint.cli.help_text import folded_lines
-    from cfglint.cli.show import files_shown, settings_shown
 
     if reports(arguments) != [("text", None)]:
         raise UsageError(f"--show {','.join(arguments.show)} is text on standard output, without --format and --output")
-    lines = settings_shown(arguments, project) if "settings" in arguments.show else []
+    lines = runs.settings_shown(arguments, project) if "settings" in arguments.show else []
     if "files" in arguments.show:
-        lines += files_shown(arguments, project, stats)
+        lines += runs.files_shown(arguments, project, stats)
     width = columns()
     for line in map(shown, lines):
         head, found, rest = line.partition(": ")
@@ -193,9 +192,7 @@ def summary(outcomes: list[Outcome], stats: ScanStats, hint: str = "") -> list[s
     parts = [checked]
     findings = [(outcome, finding) for outcome in outcomes for finding in outcome.open_findings]
     if stats.checked or not stats.unrecognized_named:
-        numbers = {severity: sum(finding.severity == severity for _, finding in findings) for severity in ("error", "warning", "info")}
-        named = [counted(number, severity) if severity != "info" else f"{number} info" for severity, number in numbers.items() if number]
-        parts.append(", ".join(named) or "no findings")
+        parts.append(", ".join(severity_counts(finding.severity for _, finding in findings).values()) or "no findings")
     fixes = [finding.fix.safe for _, finding in findings if finding.fix is not None]
     if any(fixes):
         unsafe = fixes.count(False)

@@ -20,7 +20,7 @@ from cfglint.cli.options import (
     warn_of_unknown_codes,
 )
 from cfglint.cli.output import reports, write
-from cfglint.findings.diagnostic import INTERNAL
+from cfglint.findings.diagnostic import INFO, INTERNAL, severity_counts
 from cfglint.findings.wording import counted
 from cfglint.project.selection import Selection, suppress
 from cfglint.project.settings_file import Configuration
@@ -84,8 +84,8 @@ def report_and_status(
 def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
     """The number of runs, and what is new in them."""
     altered = sum(comparison.in_effect for comparison in comparisons)
-    new = [diagnostic.severity for comparison in comparisons for diagnostic in comparison.new]
-    found = [counted(new.count(severity), severity) for severity in ("error", "warning") if severity in new]
+    new = [diagnostic.severity for comparison in comparisons for diagnostic in comparison.new if diagnostic.severity != INFO]
+    found = severity_counts(new).values()
     parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
     return "; ".join([*parts, *skipped_files(stats)])
 

@@ -26,7 +26,6 @@ from cfglint.report import fixes
 from cfglint.report.escapes import is_runner_command, shown
 from cfglint.rewrite.apply_fixes import Skipped, apply_fixes, writes_of
 from cfglint.rewrite.joint_targets import MOST_PLACES, Aimed, Target, reach, rebased
-from cfglint.rewrite.retarget import Retarget
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
 from cfglint.run.paths import line_of
@@ -34,7 +33,6 @@ from cfglint.run.scan_stats import ScanStats
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
 from cfglint.source.files import FileProblem
-from cfglint.source.record import Record
 from cfglint.source.root import is_inside, resolved
 from cfglint.source.sections import every_document
 
@@ -67,26 +65,21 @@ def add_arguments(parser: Parser) -> None:
     parser.add_example("cfglint fix . --diff", "show what would change")
 
 
-class Work(Record):
-    """The result for one run: the new contents of its files and how they were computed."""
+class Work(Aimed):
+    """The result for one run: the new contents of its files and how they were computed; `problem` is exit status 2."""
 
-    run: CheckedRun
-    texts: dict[str, str] = {}
     changed: list[ValueChange] = []
-    retarget: Retarget | None = None
     titles: list[tuple[str, str]] = []
     comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
     skipped: list[Skipped] = []
-    problem: str | None = None  # why the job could not be done: exit status 2
     repeated: bool = False  # whether the report of another run of the same launch line says all of it
     lines: list[str] = []  # how the target is reached, here and in the other runs of `places`
     places: dict[str, None] = {}
-    withheld: str | None = None  # why edits are left out that another run of the same files does not allow
 
     @property
     def infeasible(self) -> bool:
         """Whether the target cannot be reached."""
-        return self.retarget is not None and not self.retarget.feasible
+        return self.found is not None and not self.found.feasible
 
 
 def run(arguments: Namespace) -> int:
@@ -184,27 +177,23 @@ def hit_target(runs: list[CheckedRun], arguments: Namespace, project: Configurat
     decides_how_files_are_read = arguments.kind or arguments.section or arguments.args or STANDARD_INPUT in arguments.paths
     works = [Work(each) for each in runs]
     target = Target(gpus, arguments.global_batch, arguments.max_micro_batch, lasting=not arguments.diff)
-    aims = reach(runs, target, recheck, None if decides_how_files_are_read else read_by, arguments.paths)
-    for work, aim in zip(works, aims, strict=True):
-        attempt(work, lambda work, aim=aim: take(work, aim))  # type: ignore[misc]
+    reach(works, target, recheck, None if decides_how_files_are_read else read_by, arguments.paths)
+    for work in works:
+        attempt(work, finish)
         if work.run.read_for is not None and work.texts:
             warn(f"{work.run.read_for}: in the run of {work.run.written_at}")
-        for path, places in aim.read_by.items():
+        for path, places in work.read_by.items():
             warn(f"{path} is read by other runs, too: {first_few(places, MOST_PLACES)}")
     return works
 
 
-def take(work: Work, aim: Aimed) -> None:
-    """Take over how a run reaches the target, or the values that have to be set outside its files for it."""
-    if aim.bug is not None:
-        raise aim.bug
-    found = aim.found
-    work.retarget, work.problem, work.withheld, work.texts = found, aim.problem, aim.withheld, aim.texts
-    if found is None:
-        work.changed = []
-        return
-    work.changed = found.changed if aim.texts else []
-    if not found.needs or work.problem:
+def finish(work: Work) -> None:
+    """Note what changes in a run that reaches the target, or the values that have to be set outside its files for it."""
+    if work.bug is not None:
+        raise work.bug
+    found = work.found
+    work.changed = found.changed if found is not None and work.texts else []
+    if found is None or not found.needs or work.problem:
         return
     split = found.solution.chosen
     assert split is not None
@@ -214,7 +203,7 @@ def take(work: Work, aim: Aimed) -> None:
         f"; set `{change.key.rpartition('/')[2]}` to {spelled(change.after)} in {change.file} as well" for change in found.by_hand
     )
     work.problem = (
-        f"{aim.place}: the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
+        f"{work.place}: the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
         f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel){by_hand}"
     )
 
@@ -284,7 +273,7 @@ def write_run(work: Work) -> None:
 
 def entry_of(work: Work) -> FixRunEntry:
     """The JSON of a run; its nodes are those of the target, if there is one."""
-    retarget = work.retarget
+    retarget = work.found
     after = retarget.layout.after if retarget else None
     entry: FixRunEntry = {
         "files": [document.path for document in work.run.documents],
@@ -328,8 +317,8 @@ def report_alike_once(works: list[Work]) -> None:
         if about:
             work.repeated = about in said and not work.changed
             said.add(about)
-        elif work.retarget is not None:
-            lines = fixes.target_lines(work.retarget)
+        elif work.found is not None:
+            lines = fixes.target_lines(work.found)
             rest = tuple(line for line in lines if not line.startswith(fixes.DETAIL))
             first = alike.setdefault(rest, work)
             first.places[shown(work.run.written_at)] = None

@@ -12,16 +12,15 @@ from cfglint.cli.console import warn, warn_of
 from cfglint.cli.options import UsageError, above_zero, gpu_memory, load_configuration, model_of, positive, targets, tokens
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, set_frameworks, takes, trainers
+from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, run_of, set_frameworks, takes, trainers
 from cfglint.generators.generated import Generated, GeneratedFile, path_in, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, SHORT, JobSpec, Unreachable
 from cfglint.generators.neox_shapes import SHAPES
-from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import LaunchChoiceError, UnknownKindError, line_of
 from cfglint.source import files, writing
 from cfglint.source.annotations import Any
-from cfglint.source.file_source import FileSource, missing
+from cfglint.source.file_source import missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,11 +214,6 @@ def doubts_about(generated: Generated, job: JobSpec, folder: str) -> list[str]:
     if error is not None:
         raise UsageError(f"the files would be refused ({error.code}: {error.message}); please report this, nothing is written")
     return [f"{diagnostic.place.file}: {diagnostic.message} ({diagnostic.code})" for diagnostic in diagnostics]
-
-
-def run_of(generated: Generated, facts: LaunchFacts, folder: str = "") -> CheckedRun:
-    texts = {path_in(folder, file.name): file.text for file in generated.files}
-    return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
 
 
 def folder_of(output: str | None) -> str:

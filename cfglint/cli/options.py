@@ -11,7 +11,7 @@ from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.project import settings_file
-from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun
+from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun, with_settings
 from cfglint.run.paths import is_program, is_script
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError
@@ -294,14 +294,11 @@ def overrides_of_flags(arguments: Namespace) -> tuple[Override, ...]:
 
 def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> LaunchFacts:
     """The facts of undeclared runs, from the flags and the project's configuration, then from a log (`logged`)."""
-    gpus, gpus_source = (arguments.gpus, getattr(arguments, "gpus_source", "--gpus")) if arguments.gpus else (project.gpus, project.path)
-    given = targets(arguments)
     facts = LaunchFacts(
-        gpus=gpus,
-        gpus_source=gpus_source,
+        gpus=arguments.gpus,
+        gpus_source=getattr(arguments, "gpus_source", "--gpus"),
         num_examples=arguments.num_examples,
-        target={**project.target, **given},
-        target_from={package: project.path for package in project.target if package not in given},
+        target=targets(arguments),
         complete=complete,
         kind_given=bool(arguments.kind),
         strict_keys=arguments.strict_keys,
@@ -309,22 +306,22 @@ def facts_of(arguments: Namespace, project: Configuration, complete: bool) -> La
         overrides=overrides_of_flags(arguments),
         arguments=arguments.args or "",
         from_gpus=getattr(arguments, "from_gpus", None),
-        policies=project.policies,
         nodes=arguments.nodes,
         environment=environment(arguments.env),
         model=model_of(arguments.model),
         seq_length=arguments.seq_length,
-        installed=INSTALLED in arguments.target or project.installed,
+        installed=INSTALLED in arguments.target,
         resume=getattr(arguments, "resume", None),
         count_data=arguments.count_data,
         here=getattr(arguments, "here", False),
     )
+    facts = with_settings(on_card(facts, arguments), project)
     for name, value in (getattr(arguments, "logged", None) or {}).items():
         if getattr(facts, name) is None:
             setattr(facts, name, value)
             facts.gpus_source = "the log" if name == "gpus" else facts.gpus_source
             facts.examples_source = "the log" if name == "num_examples" else facts.examples_source
-    return on_card(facts, arguments).on_card(project.gpu, project.gpu_memory)
+    return facts
 
 
 def on_card(facts: LaunchFacts, arguments: Namespace) -> LaunchFacts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.cli.argument_parser import expected
 from cfglint.cli.console import columns, uses_colour
 from cfglint.cli.options import UsageError, above_zero, positive
-from cfglint.generators import RUN, generate, generator_of, kinds, set_frameworks, takes
+from cfglint.generators import RUN, generate, generator_of, kinds, run_of, set_frameworks, takes
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.record import Record
@@ -171,16 +171,12 @@ def planned(kind: str, framework: str, facts: Answers) -> tuple[bool, str]:
     from cfglint.frameworks.launch_facts import LaunchFacts
     from cfglint.report import plans
     from cfglint.rewrite.plan import Pace, plan, table
-    from cfglint.run.discovery import Discovery
-    from cfglint.source.file_source import FileSource
 
     gpus = facts["gpus"]
     try:
         generated = generate(kind, JobSpec(**facts), framework)
         launch = LaunchFacts(gpus, facts.get("num_examples"), complete=True, kind_given=True)
-        texts = {file.name: file.text for file in generated.files}
-        run = Discovery(launch, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
-        plan_table = table(plan(run, [count for count in (gpus // 2, gpus, 2 * gpus) if count], None, None, Pace()))
+        plan_table = table(plan(run_of(generated, launch), [count for count in (gpus // 2, gpus, 2 * gpus) if count], None, None, Pace()))
     except (Unreachable, Contradiction) as error:
         return False, f"  {error}"
     return True, plans.render("text", plan_table, colour=uses_colour(), width=columns())

@@ -56,6 +56,13 @@ def rank(severity: Severity) -> int:
     return SEVERITIES.index(severity)
 
 
+def severity_counts(severities: Iterable[Severity]) -> dict[Severity, str]:
+    """`1 error`, `2 warnings`, `3 info`, by their severity, worst first."""
+    found = [*severities]
+    numbers = [(severity, found.count(severity)) for severity in reversed(SEVERITIES)]
+    return {severity: f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}" for severity, number in numbers if number}
+
+
 OTHER = "other"  # the kind of a file of a run that is not modelled
 
 

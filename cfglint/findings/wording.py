@@ -43,6 +43,11 @@ def counted(number: object, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
+def amount(number: int, noun: str) -> str:
+    """`1 step`, `1,173 steps`."""
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
 def first_few(names: Iterable[str], most: int = 3) -> str:
     """The first names, and whether there are more."""
     listed = [*names]

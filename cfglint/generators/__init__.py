@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import partial
 
 from cfglint import frameworks
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RENAMED
-from cfglint.generators.generated import Generated, Generator
+from cfglint.generators.generated import Generated, Generator, path_in
 from cfglint.generators.job_spec import Contradiction, JobSpec, flag
 from cfglint.run.checked import CheckedRun
 
@@ -53,6 +54,15 @@ def existing_job(run: CheckedRun) -> Existing:
     from cfglint.generators.convert import Existing
 
     return Existing(run, {kind: generator_of(kind).read for kind in kinds()})
+
+
+def run_of(generated: Generated, facts: LaunchFacts, folder: str = "") -> CheckedRun:
+    """The run of generated files in a folder."""
+    from cfglint.run.discovery import Discovery
+    from cfglint.source.file_source import FileSource
+
+    texts = {path_in(folder, file.name): file.text for file in generated.files}
+    return Discovery(facts, generated.files[0].kind, source=FileSource(texts)).together(list(texts))[0]
 
 
 def generate(kind: str, job: JobSpec, framework: str = FRAMEWORK, folder: str = "") -> Generated:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from cfglint.batch.solver import Solution, Split, SplitProblem, solve
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import amount, counted
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
 from cfglint.source.annotations import Callable
 from cfglint.source.record import Record
@@ -185,11 +185,6 @@ def log_interval(job: JobSpec, total: int | None) -> int:
 def unless(default: object, value: object) -> object:
     """A value, or None, which is not written, if it is the default of the framework."""
     return None if value == default else value
-
-
-def amount(number: int, noun: str) -> str:
-    """`1 step`, `1,173 steps`."""
-    return f"{number:,} {noun}{'s' if number != 1 else ''}"
 
 
 def length_of(steps: int, examples: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from cfglint.findings.wording import amount
 from cfglint.frameworks.deepspeed.models import model_of
 from cfglint.generators import choices
 from cfglint.generators.choices import Choice
@@ -48,9 +49,7 @@ def standalone_config(job: JobSpec, folder: str = "") -> Generated:
     )
     duties = []  # of the script, for which a DeepSpeed config has no key
     if total is not None or job.epochs is not None:
-        duties.append(
-            f"the script ends the run: stop it after {f'{job.epochs:g} epochs' if total is None else choices.amount(total, 'step')}"
-        )
+        duties.append(f"the script ends the run: stop it after {f'{job.epochs:g} epochs' if total is None else amount(total, 'step')}")
     if job.steps is not None or job.tokens is not None:
         duties += choices.epochs_of(job, split)
     elif job.num_examples is not None:

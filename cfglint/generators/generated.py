@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch.solver import Split
+from cfglint.findings.wording import amount
 from cfglint.generators import choices
 from cfglint.generators.job_spec import JobSpec
 from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Iterable, Iterator, TypeAlias
@@ -135,7 +136,7 @@ class Generator(Record):
 
 def main_file(kind: str, name: str, job: JobSpec, rows: Iterable[Row]) -> GeneratedFile:
     """The file of a kind whose numbers hold for the GPUs of the job."""
-    gpus, nodes = choices.amount(job.needed_gpus(), "GPU"), choices.nodes(job)
+    gpus, nodes = amount(job.needed_gpus(), "GPU"), choices.nodes(job)
     return GeneratedFile(name, kind, Keys.of(*rows), (f"Generated for {gpus}" + (f" on {nodes} machines." if nodes > 1 else "."),))
 
 

@@ -7,6 +7,7 @@ from math import gcd
 
 from cfglint.batch import steps
 from cfglint.batch.solver import Split
+from cfglint.findings.wording import amount
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import parse_version
@@ -83,7 +84,7 @@ def training(job: JobSpec, folder: str = "") -> Generated:
         command = f"trl {name} --config {path}{processes}"
     notes = [chosen.equation, *choices.run_length(job, chosen, 1, in_epochs, per_prompt or 1)]
     if per_prompt is not None:
-        notes.append(f"the global batch counts completions: {choices.amount(split.global_batch // per_prompt, 'prompt')} per step")
+        notes.append(f"the global batch counts completions: {amount(split.global_batch // per_prompt, 'prompt')} per step")
     notes.append(f"start it with: {command}")
     if name in GENERATING:
         notes.append("the script needs a reward: --reward_funcs, or --reward_model_name_or_path")

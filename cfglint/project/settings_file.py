@@ -6,6 +6,7 @@ import os
 
 from cfglint.findings.diagnostic import SEVERITIES
 from cfglint.frameworks import file_kinds, trainers
+from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, ConfigTable, Iterable, Iterator
@@ -119,6 +120,19 @@ class Configuration:
         if not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
             raise ConfigurationError(f"{where}: `run` must be a list of tables: [[run]]")
         self.runs = [DeclaredRun(each, self.folder, f"{where}, run {number}") for number, each in enumerate(runs, 1)]
+
+
+def with_settings(facts: LaunchFacts, project: Configuration) -> LaunchFacts:
+    """The facts with those of the configuration where the caller gives none."""
+    facts = facts.on_card(project.gpu, project.gpu_memory)
+    return facts.replace(
+        gpus=facts.gpus or project.gpus,
+        gpus_source=facts.gpus_source if facts.gpus else project.path,
+        target={**project.target, **facts.target},
+        target_from={**{package: project.path for package in project.target if package not in facts.target}, **facts.target_from},
+        installed=facts.installed or project.installed,
+        policies=project.policies,
+    )
 
 
 def globs(patterns: list[str], folder: str, where: str, key: str) -> list[str]:

@@ -49,7 +49,9 @@ def render_log(form: str, path: str, found: ExplainedLog, width: int | None = No
     from cfglint.report import summary
 
     if form == "json":
-        return summary.log_as_json(found)
+        from cfglint.report.json import dumps
+
+        return dumps({"banners": [*map(summary.banner_entry, found.banners)], "failures": [*map(summary.failure_entry, found.failures)]})
     if form == "html":
         from cfglint.report import html
 

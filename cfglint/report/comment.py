@@ -15,9 +15,9 @@ from cfglint.report.markdown import (
     cut,
     folded,
     html,
-    severity_counts,
     size,
     table,
+    tally,
 )
 from cfglint.report.summary import sentence
 from cfglint.review.compare import Comparison
@@ -48,7 +48,7 @@ def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), no
         ordered = by_importance(comparison.sentences)
         texts = [consequence.headline for consequence in ordered[:MOST_HEADLINES]]
         more = [f"{len(ordered) - MOST_HEADLINES} more"] if len(ordered) > MOST_HEADLINES else []
-        heads = "; ".join([*texts, *more]) or severity_counts(comparison.new) or "other settings"
+        heads = "; ".join([*texts, *more]) or tally(comparison.new) or "other settings"
         sections.append((title(comparison), heads, block(comparison, group=alike_runs), 1))
     left = LIMIT - TAIL - sum(map(size, parts))
     left_out = 0
@@ -70,7 +70,7 @@ def headline(comparisons: list[Comparison], left_out: bool) -> str:
     runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
     if not altered:
         return nothing(comparisons, left_out) + (f" in {runs}" if comparisons or not left_out else "")
-    new = severity_counts([diagnostic for comparison in altered for diagnostic in comparison.new])
+    new = tally(diagnostic for comparison in altered for diagnostic in comparison.new)
     changed = f"{len(altered)} of {runs} changed in effect" if len(comparisons) > 1 else "1 run changed in effect"
     return f"{changed}, new: {new}" if new else changed
 
@@ -85,7 +85,7 @@ def cells_of(comparison: Comparison) -> tuple[str, ...]:
         values = ["" if side is None or side.resolved.get(key) is None else f"{side.resolved[key]:,}" for side in (before, after)]
         factor = next((consequence.factor for consequence in comparison.consequences if consequence.what == key), None)
         numbers.append(f"x{factor:.3g}" if not any(values) and factor not in (None, 1) else turned(*values))
-    return name, turned(starts(before), starts(after)), *numbers, severity_counts(comparison.new), str(len(comparison.gone) or "")
+    return name, turned(starts(before), starts(after)), *numbers, tally(comparison.new), str(len(comparison.gone) or "")
 
 
 def starts(side: Outcome | None) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
 from cfglint.rewrite.retarget import Retarget, tuned
@@ -17,17 +19,9 @@ DETAIL = "    "  # what a line about one setting begins with
 
 def change_line(changed: ValueChange) -> str:
     """`ds_config.json: gradient_accumulation_steps 8 -> 16`."""
-    after = spelled(changed.after)
-    change = f"added: {after}" if changed.before is None else f"{spelled(changed.before)} -> {after}"
+    before, after = (json.dumps(value, default=str) for value in (changed.before, changed.after))
+    change = f"added: {after}" if changed.before is None else f"{before} -> {after}"
     return shown(f"{changed.file}: {changed.key.removeprefix('/').replace('/', '.')} {change}") + "\n"
-
-
-def spelled(value: object) -> str:
-    if type(value) is int:
-        return str(value)
-    import json
-
-    return json.dumps(value, default=str)
 
 
 def change_entry(changed: ValueChange) -> ValueChangeEntry:

@@ -6,17 +6,17 @@ fenced blocks whose fence is longer than any in them.
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import ERROR, INFO, WARNING, Diagnostic, Outcome
+from cfglint.findings.diagnostic import SEVERITIES, Diagnostic, Outcome, severity_counts
 from cfglint.findings.wording import counted
 from cfglint.report.escapes import shown
 from cfglint.report.grouping import Group, grouped
 from cfglint.report.text import group_block
+from cfglint.source.annotations import Iterable
 
 LIMIT = 65_000  # bytes; GitHub refuses comments of more than 65,536 characters
 MARK = "<!-- cfglint -->"  # with which a workflow finds its comment again
 MOST_ROWS = 60
 LONGEST_NAME = 120  # characters of a file name
-SEVERITIES = (ERROR, WARNING, INFO)
 HEAD = "| run | GPUs | starts | global batch | total steps | errors | warnings | info |\n|---|--:|---|--:|--:|--:|--:|--:|\n"
 DETAILS_END = "\n\n</details>\n\n"
 TAIL = 200  # bytes reserved for the end of a shortened comment
@@ -27,7 +27,7 @@ def render(outcomes: list[Outcome]) -> str:
     order = sorted(outcomes, key=lambda outcome: [-number for number in counts(outcome.open_findings)])
     diagnostics = [diagnostic for outcome in outcomes for diagnostic in outcome.open_findings]
     runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
-    parts = [f"{MARK}\n### cfglint: {severity_counts(diagnostics) or 'nothing found'} in {runs}\n\n"]
+    parts = [f"{MARK}\n### cfglint: {tally(diagnostics) or 'nothing found'} in {runs}\n\n"]
     rows = []
     for outcome in order[:MOST_ROWS]:
         starts = {"accept": "yes", None: "unknown"}.get(outcome.verdict, f"**no** ({outcome.fails_at})")
@@ -46,7 +46,7 @@ def render(outcomes: list[Outcome]) -> str:
     left_out = 0
     for name, groups in sections.values():
         if groups:
-            title = f"{name}: {severity_counts([diagnostic for group in groups for diagnostic in group.found])}"
+            title = f"{name}: {tally(diagnostic for group in groups for diagnostic in group.found)}"
             text, shared = folded(title, ["".join(part for _, part in group_block(group)) for group in groups], left)
             left -= size(text)
             left_out += sum(len(group.found) for group in groups[shared:])
@@ -65,13 +65,12 @@ def table(head: str, rows: list[list[str]], left_out: int) -> str:
 
 def counts(found: list[Diagnostic]) -> list[int]:
     """The number of errors, warnings and infos."""
-    return [sum(diagnostic.severity == severity for diagnostic in found) for severity in SEVERITIES]
+    return [sum(diagnostic.severity == severity for diagnostic in found) for severity in reversed(SEVERITIES)]
 
 
-def severity_counts(found: list[Diagnostic]) -> str:
+def tally(found: Iterable[Diagnostic]) -> str:
     """`2 errors, 1 warning`; empty for no findings."""
-    named = zip(counts(found), SEVERITIES, strict=True)
-    return ", ".join(f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}" for number, severity in named if number)
+    return ", ".join(severity_counts(diagnostic.severity for diagnostic in found).values())
 
 
 def code(text: str) -> str:

@@ -15,7 +15,6 @@ from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
-from cfglint.report.json import dumps
 from cfglint.rewrite.layout import layout_on
 
 TYPE_CHECKING = False
@@ -270,10 +269,6 @@ def unknown(account: RunSummary) -> str:
 
 
 NOTHING = "no numbers follow a training banner in this log, and it shows no exception, memory error, overflow or time-out."
-
-
-def log_as_json(found: ExplainedLog) -> str:
-    return dumps({"banners": [*map(banner_entry, found.banners)], "failures": [*map(failure_entry, found.failures)]})
 
 
 def log_as_text(path: str, found: ExplainedLog, width: int | None = None) -> str:

@@ -11,7 +11,7 @@ from cfglint.rewrite.own_sizes import reach_target
 from cfglint.rewrite.resized import keep_targeted
 from cfglint.rewrite.retarget import MissingFactError, Retarget, is_recorded
 from cfglint.run.checked import CheckedRun
-from cfglint.source.annotations import Callable, Collection, Iterable
+from cfglint.source.annotations import Callable, Collection, Iterable, Sequence
 from cfglint.source.change import EditRefused
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record
@@ -61,14 +61,11 @@ class Aimed(Record):
         return self.found is not None and (not self.found.feasible or bool(self.found.needs))
 
 
-def reach(
-    runs: list[CheckedRun], target: Target, recheck: Recheck, reading: Reading | None = None, named: Collection[str] = ()
-) -> list[Aimed]:
-    """Retarget the runs one after the other, each with the edits of those before it; then check what came of it.
+def reach(aims: Sequence[Aimed], target: Target, recheck: Recheck, reading: Reading | None = None, named: Collection[str] = ()) -> None:
+    """Retarget runs one after the other, each with the edits of those before it; then check what came of it.
 
     `reading` gives the further runs of the project that read some files; `named` are the files that the user named.
     """
-    aims = [Aimed(run) for run in runs]
     texts: dict[str, str] = {}
     calls = [document for aim in aims for document in aim.run.documents if isinstance(document, CallDocument)]
     for call in calls:  # an edit changes all calls of a program that get the same target
@@ -84,15 +81,14 @@ def reach(
         verify(aims, groups, recheck, edits_of(aims))
     if edits_of(aims) and reading is not None:
         verify_others(groups, reading, edits_of(aims))
-    return aims
 
 
-def edits_of(aims: list[Aimed]) -> dict[str, str]:
+def edits_of(aims: Sequence[Aimed]) -> dict[str, str]:
     """The new contents of all files."""
     return {path: text for aim in aims for path, text in aim.texts.items()}
 
 
-def refuse_own_edits(aims: list[Aimed], named: Collection[str]) -> None:
+def refuse_own_edits(aims: Sequence[Aimed], named: Collection[str]) -> None:
     """Leave out the edits of runs that read one named file and would each change a file that the others do not read: which of them is
     meant is not known.
     """
@@ -167,7 +163,7 @@ def rebased(run: CheckedRun, texts: dict[str, str]) -> CheckedRun:
     return CheckedRun([first, *others], run.kinds, facts)
 
 
-def sharing(aims: list[Aimed], texts: dict[str, str]) -> list[list[Aimed]]:
+def sharing(aims: Sequence[Aimed], texts: dict[str, str]) -> list[list[Aimed]]:
     """The runs in groups that share a script or an edited file."""
     groups: list[tuple[set[str], list[Aimed]]] = []
     for aim in aims:
@@ -193,7 +189,7 @@ def withhold(group: list[Aimed]) -> None:
             aim.texts = {}
 
 
-def verify(aims: list[Aimed], groups: list[list[Aimed]], recheck: Recheck, texts: dict[str, str]) -> None:
+def verify(aims: Sequence[Aimed], groups: list[list[Aimed]], recheck: Recheck, texts: dict[str, str]) -> None:
     """Check the edited texts as `check` would: the target's numbers, and no new finding about them; else they are left out."""
     before, after = recheck({}), recheck(texts)
     for group in groups:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 
 from cfglint.explanation.log_analysis import ENDLESS, ExplainedLog, LogExplanation
-from cfglint.findings.diagnostic import Outcome
+from cfglint.findings.diagnostic import Outcome, severity_counts
+from cfglint.findings.wording import amount
 from cfglint.frameworks import framework
 from cfglint.report.changes import nothing, place, title, urgency
 from cfglint.report.grouping import grouped
 from cfglint.report.html import views
 from cfglint.report.html.page import fragment, page, signs
-from cfglint.report.html.views import Numbers, many
+from cfglint.report.html.views import Numbers
 from cfglint.report.plans import COLUMNS, format_number, row
 from cfglint.report.summary import LOG_LABELS, sentence
 from cfglint.review.compare import Comparison
@@ -88,8 +89,8 @@ def status(runs: list[views.RunView]) -> str:
 
 
 def summary(runs: list[views.RunView], findings: list[views.FindingView]) -> str:
-    found = ", ".join(number for _, number in views.severity_counts(findings))
-    files = many(len({name for run in runs for name in run.files}), "file")
+    found = ", ".join(severity_counts(finding.diagnostic.severity for finding in findings).values())
+    files = amount(len({name for run in runs for name in run.files}), "file")
     targets = list(dict.fromkeys(target for run in runs for target in run.targets))
     releases = f"; for {', '.join(targets)}" if len(targets) <= MOST_TARGETS else ""
     return f"{found or 'Nothing found'} in {files}{releases}." if runs else ""
@@ -110,7 +111,7 @@ def explain(outcome: Outcome) -> str:
         command="explain",
         headline=with_cause(run),
         status=status([run]),
-        lead=f"{many(len(needs), 'number')} unknown: pass {' and '.join(flags)}." if needs else "",
+        lead=f"{amount(len(needs), 'number')} unknown: pass {' and '.join(flags)}." if needs else "",
         run=run,
         settings=settings,
         assumed=outcome.context.assumed if outcome.context else [],
@@ -119,7 +120,7 @@ def explain(outcome: Outcome) -> str:
 
 def log(path: str, found: ExplainedLog) -> str:
     banners = found.banners
-    several = f"{many(len(banners), 'training')}: " if len(banners) > 1 else ""
+    several = f"{amount(len(banners), 'training')}: " if len(banners) > 1 else ""
     headline = several + "; ".join(explanation.headline for explanation in banners[:MOST_TRAININGS])
     status = "warning" if any(explanation.differences for explanation in banners) else ""
     said: list[str] = []
@@ -224,7 +225,7 @@ def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), n
         command="review",
         headline=headline or changes_headline(comparisons, altered, bool(unused)),
         status="error" if stops else "" if altered or groups or unused else "yes",  # none for what is neither good nor bad
-        lead=f"{many(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
+        lead=f"{amount(len(comparisons), 'run')} compared{f', {note}' if note else ''}.",
         changes=altered,
         compared=bool(comparisons),
         releases=[{"title": signs(", ".join(group.titles)), "lines": list(group.lines)} for group in groups],
@@ -245,7 +246,7 @@ def changes_headline(comparisons: list[Comparison], altered: list[views.ChangeVi
     if stopped:
         worst = stopping[0].after
         assert worst is not None
-        who = os.path.basename(worst.files[0]) if stopped == 1 else many(stopped, "run")
+        who = os.path.basename(worst.files[0]) if stopped == 1 else amount(stopped, "run")
         return f"{who} would not start after this change" + (f": {worst.cause}" if len(stopping) == 1 and worst.cause else "")
     sentences = altered[0].sentences
     if len(comparisons) == 1:

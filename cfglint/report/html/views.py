@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from math import prod
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
-from cfglint.findings.diagnostic import ALONE, ERROR, INFO, WARNING, Diagnostic, Outcome, ReportContext
-from cfglint.findings.wording import MOMENTS
+from cfglint.findings.diagnostic import ALONE, ERROR, Diagnostic, Outcome, ReportContext, rank, severity_counts
+from cfglint.findings.wording import MOMENTS, amount
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import GPUS
 from cfglint.report.details import HELP, NOTE, depending, raises
 from cfglint.report.html import excerpt
 from cfglint.report.html.excerpt import Changed, Listed, Marked
 from cfglint.report.links import page_of
+from cfglint.report.markdown import counts
 from cfglint.report.summary import spelled
 from cfglint.source.annotations import Any
 
@@ -21,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.entries import MemoryDrawing, SettingEntry
 
-SEVERITIES = (ERROR, WARNING, INFO)
 AXES = (
     ("tensor parallel", "tensor_parallel"),
     ("context parallel", "context_parallel"),
@@ -76,12 +76,12 @@ class Numbers:
             return ""
         size = prod(size for _, size in axes)
         product = " \u00d7 ".join(f"{label} {number}" for label, number in axes)
-        replica = f"{many(size, 'GPU')} ({product})"
+        replica = f"{amount(size, 'GPU')} ({product})"
         if self.gpus is None:
             return f"One replica of the model takes {replica}."
         if self.gpus % size:
-            return f"{many(self.gpus, 'GPU')} cannot be split into replicas of {replica}."
-        return f"{many(self.gpus, 'GPU')}: {many(self.gpus // size, 'replica')} of the model, each on {replica}."
+            return f"{amount(self.gpus, 'GPU')} cannot be split into replicas of {replica}."
+        return f"{amount(self.gpus, 'GPU')}: {amount(self.gpus // size, 'replica')} of the model, each on {replica}."
 
     @property
     def steps(self) -> int | None:
@@ -98,13 +98,13 @@ class Numbers:
         counts = (self.value("schedule's warm-up"), self.resolved.get("warmup_steps"))  # DeepSpeed's own one takes precedence
         warmup = next((count for count in counts if type(count) is int), None)
         schedule, peak = self.value("schedule"), self.value("learning rate")
-        rate = "warm-up unknown" if warmup is None else f"{many(warmup, 'step')} of warm-up" if warmup > 0 else "no warm-up"
+        rate = "warm-up unknown" if warmup is None else f"{amount(warmup, 'step')} of warm-up" if warmup > 0 else "no warm-up"
         rate += f", then {schedule}" if schedule is not None else ""
         rate += f"; highest {spelled(peak).replace('e-0', 'e-')}" if peak is not None else ""
         rows = [("learning rate", rate)]
         if length is not None and length > 0:
             epochs = "1" if total == length else spelled(round(total / length, 1)).removesuffix(".0") if total < length * 10**9 else "many"
-            rows.append(("epochs", f"{epochs}, {many(length, 'step')} each"))
+            rows.append(("epochs", f"{epochs}, {amount(length, 'step')} each"))
         for label in ("evaluations", "checkpoints"):
             count, steps = self.value(label), self.marks.get(label)
             if isinstance(count, int):
@@ -142,10 +142,6 @@ class Numbers:
         """The samples per optimizer step, if they differ from the global batch."""
         consumed = self.resolved.get("consumed_batch")
         return consumed if consumed != self.total.value else None
-
-
-def many(count: int, thing: str) -> str:
-    return f"{count:,} {thing if count == 1 else f'{thing}s'}"
 
 
 def numbers(outcome: Outcome) -> Numbers:
@@ -250,13 +246,7 @@ class RunView:
     @property
     def counts(self) -> list[tuple[str, str]]:
         """The number of findings of each severity as `1 error`, worst first."""
-        return severity_counts(self.findings)
-
-
-def severity_counts(findings: list[FindingView]) -> list[tuple[str, str]]:
-    """(severity, number as `1 error`, `2 warnings`, `3 info`) for each severity with findings, worst first."""
-    numbers = [(severity, sum(finding_view.severity == severity for finding_view in findings)) for severity in SEVERITIES]
-    return [(severity, f"{number} {severity}{'s' if number > 1 and severity != INFO else ''}") for severity, number in numbers if number]
+        return [*severity_counts(finding_view.diagnostic.severity for finding_view in self.findings).items()]
 
 
 def runs(outcomes: list[Outcome]) -> list[RunView]:
@@ -264,7 +254,7 @@ def runs(outcomes: list[Outcome]) -> list[RunView]:
     full = sum(len(text) for outcome in outcomes if outcome.context for text in outcome.context.texts.values()) <= MOST_SOURCE
 
     def urgency(view: RunView) -> tuple[int, ...]:
-        return (view.starts, *(-sum(finding_view.severity == severity for finding_view in view.findings) for severity in SEVERITIES))
+        return (view.starts, *(-number for number in counts([finding_view.diagnostic for finding_view in view.findings])))
 
     return sorted((run(outcome, f"run-{place}", full=full) for place, outcome in enumerate(outcomes, 1)), key=urgency)
 
@@ -274,7 +264,7 @@ def run(
 ) -> RunView:
     """The view of one outcome; `only` are the findings to show if not all, `home` is the anchor of the element around them."""
     shown = only if only is not None else outcome.open_findings
-    shown = sorted(shown, key=lambda diagnostic: SEVERITIES.index(diagnostic.severity))
+    shown = sorted(shown, key=lambda diagnostic: -rank(diagnostic.severity))
     source = sources(outcome, anchor, shown, full) if listed else []
     anchors = {source_view.file: source_view.anchor for source_view in source}
     found = numbers(outcome)
