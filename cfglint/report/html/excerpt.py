@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from cfglint.findings.diagnostic import FileEdit, Fix, Place
 from cfglint.source.annotations import Iterable, Mapping, Sequence
+from cfglint.source.record import Record
 
 WIDEST = 160  # characters of a line that are shown
 AROUND = 1  # lines shown before and after a finding
@@ -14,8 +14,7 @@ NEARBY = 4  # lines from a finding to another place that is shown with it
 CONTEXT = 2  # lines shown around relevant lines in a listing
 
 
-@dataclass
-class Marked:
+class Marked(Record):
     """A line with the part that a finding is about; the mark is empty for the lines around it, and not `main` for a related place."""
 
     number: int
@@ -25,8 +24,7 @@ class Marked:
     main: bool = True
 
 
-@dataclass
-class Listed:
+class Listed(Record):
     """A line of a listing; `gap`: lines before it are left out. `anchored` lines are link targets."""
 
     number: int
@@ -36,8 +34,7 @@ class Listed:
     anchored: bool = False
 
 
-@dataclass
-class Changed:
+class Changed(Record):
     """A line of a fix's diff: `+` and `-` for added and removed lines, a space for unchanged ones, `@` for a file and line.
 
     `mark` is the part that the finding is about, not `main` for a related place.
@@ -138,7 +135,10 @@ def changed_lines(text: str, edits: list[FileEdit]) -> tuple[set[int], dict[int,
         first = max(text.rfind("\n", 0, first), 0)
         last = text.find("\n", last + 1) if last >= 0 else last
     first, last = min(first + text.startswith("\n", first), start), last if last >= 0 else len(text)
-    before, after = split(text[first:last]), split(edited(text[first:last], edits, first))
+    changed = text[first:last]
+    for edit in sorted(edits, key=lambda edit: -edit.start):
+        changed = changed[: edit.start - first] + edit.text + changed[edit.end - first :]
+    before, after = split(text[first:last]), split(changed)
     above = len(split(text[:first]))
     for tag, from_line, to_line, new_start, new_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
@@ -172,9 +172,3 @@ def hunks(file: str, lines: Sequence[str], removed: set[int], added: dict[int, l
             else:
                 found.append(Changed(sign, file, number, mark.before, mark.mark, mark.after, number == places[0].line))
     return found
-
-
-def edited(text: str, edits: list[FileEdit], offset: int) -> str:
-    for each in sorted(edits, key=lambda edit: -edit.start):
-        text = text[: each.start - offset] + each.text + text[each.end - offset :]
-    return text

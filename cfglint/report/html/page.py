@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from functools import cache, partial
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -15,6 +14,7 @@ from cfglint.report.escapes import shown
 from cfglint.report.html.views import FindingView
 from cfglint.report.manual import examples, summary
 from cfglint.source.annotations import ConfigTable
+from cfglint.source.record import Record
 from cfglint.version import __version__
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
@@ -23,8 +23,7 @@ FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to 
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-@dataclass
-class RulePage:
+class RulePage(Record):
     code: str
     name: str
     summary: Markup

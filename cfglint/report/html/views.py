@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import prod
 
 from cfglint.batch.memory.estimate import PROBABLY_FITS, PROBABLY_NOT
@@ -17,6 +16,7 @@ from cfglint.report.links import page_of
 from cfglint.report.markdown import counts
 from cfglint.report.summary import spelled
 from cfglint.source.annotations import Any
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ AXES = (
 MOST_SOURCE = 40_000  # up to this many characters of files are shown completely; of more, only lines with findings
 
 
-@dataclass
-class Number:
+class Number(Record):
     """A number with its name; None with the option that supplies it, if there is one. `was`: the value before a change."""
 
     label: str
@@ -41,15 +40,14 @@ class Number:
     was: str = ""
 
 
-@dataclass
-class Numbers:
+class Numbers(Record):
     """The numbers of a run, and the lines of its summary by name; `before` are those of the run before a change."""
 
     resolved: dict[str, int | None]
     gpus: int | None
-    settings: dict[str, SettingEntry] = field(default_factory=dict)
-    marks: dict[str, list[int]] = field(default_factory=dict)
-    before: dict[str, int | None] = field(default_factory=dict)
+    settings: dict[str, SettingEntry] = {}
+    marks: dict[str, list[int]] = {}
+    before: dict[str, int | None] = {}
 
     def number(self, label: str, key: str) -> Number:
         value = self.gpus if key == "gpus" else self.resolved.get(key)
@@ -156,8 +154,7 @@ def numbers(outcome: Outcome) -> Numbers:
     return Numbers(outcome.resolved, launched if isinstance(launched, int) else outcome.gpus, settings, context.marks)
 
 
-@dataclass
-class Related:
+class Related(Record):
     words: str
     file: str
     line: int
@@ -165,15 +162,13 @@ class Related:
     anchor: str
 
 
-@dataclass
-class FixView:
+class FixView(Record):
     title: str
     command: str
     diff: list[Changed]
 
 
-@dataclass
-class FindingView:
+class FindingView(Record):
     """A finding with its anchor; `run` is the anchor of its run."""
 
     anchor: str
@@ -197,8 +192,7 @@ class FindingView:
     has_page: bool = False  # whether the page of its rule is shown, too
 
 
-@dataclass
-class SourceView:
+class SourceView(Record):
     file: str
     anchor: str
     lines: list[Listed]
@@ -208,8 +202,7 @@ YES, NO, UNKNOWN = "yes", "no", "not known"
 SHAPES = {YES: "yes", NO: "error", UNKNOWN: "unknown"}
 
 
-@dataclass
-class RunView:
+class RunView(Record):
     """A run with its anchor."""
 
     anchor: str
@@ -221,7 +214,7 @@ class RunView:
     verdict: str
     numbers: Numbers
     findings: list[FindingView]
-    sources: list[SourceView] = field(default_factory=list)
+    sources: list[SourceView] = []
     memory: MemoryDrawing | None = None
 
     @property
@@ -362,8 +355,7 @@ def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) 
     return [source_view for source_view in source_views if source_view.lines]
 
 
-@dataclass
-class SummarySetting:
+class SummarySetting(Record):
     """A line in the summary of a run; an unknown number names the option that supplies it."""
 
     label: str
@@ -391,8 +383,7 @@ def settings(outcome: Outcome, listed: list[SourceView]) -> list[SummarySetting]
     return found
 
 
-@dataclass
-class ChangeView:
+class ChangeView(Record):
     """One run before and after; a side is None if the run is new or deleted."""
 
     anchor: str
@@ -403,7 +394,7 @@ class ChangeView:
     settings: list[dict[str, object]]
     new: list[FindingView]
     gone: list[FindingView]
-    others: list[str] = field(default_factory=list)  # the titles of runs with the same change
+    others: list[str] = []  # the titles of runs with the same change
 
     @property
     def runs(self) -> int:
