@@ -39,10 +39,7 @@ class Misused(Exception):
 
 
 class CommandOption:
-    """An option, or a positional argument when its name has no dashes; choices that take time to list are a function.
-
-    The options of a `topic` are the same for several commands, and `cfglint help TOPIC` explains them once.
-    """
+    """An option, or without dashes a positional argument; `cfglint help TOPIC` explains the options of a `topic` once."""
 
     def __init__(
         self,
@@ -78,7 +75,6 @@ class CommandOption:
 
     @property
     def metavar(self) -> str:
-        """The placeholder of the value in help and usage lines."""
         return self._metavar or ("{" + ",".join(self.choices) + "}" if self.choices else self.dest.upper())
 
     def store(self, namespace: Namespace, text: str) -> None:
@@ -125,7 +121,6 @@ class Parser(Record):
     former: dict[str, str] = {}  # spellings of earlier releases: `--show=files`, `--model=layers=N`
 
     def add_argument(self, name: str, **details: Any) -> None:
-        """Declare an option (`--name`) or a positional argument."""
         option = CommandOption(name, **details)
         if option.positional:
             self.positionals.append(option)

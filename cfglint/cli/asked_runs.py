@@ -34,9 +34,7 @@ if TYPE_CHECKING:
 
 
 def runs_asked(arguments: Namespace, project: Configuration, complete: bool) -> list[CheckedRun]:
-    """The runs that the paths mean, for a command that answers for each: those of the project that read the one named file, or those of
-    a folder; several scripts or programs are runs of their own, other files together one run. UsageError names what is missing.
-    """
+    """The runs that the paths mean, for a command that answers for each; several scripts or programs are runs of their own."""
     paths = arguments.paths
     options = arguments.run or arguments.kind or arguments.section or arguments.args
     if not options and len(paths) > 1 and all(is_script(line_of(path)[0]) or is_program(path) for path in paths):
@@ -111,9 +109,7 @@ def warn_of_alternatives(path: str, run: CheckedRun, count: int) -> bool:
 
 
 def runs_of(arguments: Namespace, project: Configuration, stats: ScanStats, texts: Mapping[str, str] | None = None) -> Iterator[CheckedRun]:
-    """The runs that the paths of a command line mean: the declared runs when no path is given, else the runs of the project that read a
-    named file, and those of the files in a folder. `texts` are other contents of their files.
-    """
+    """The declared runs where no path is given, else those of the paths and of the project's runs that read one; `texts` replace files."""
     if not arguments.paths and project.runs and not arguments.args:
         folders: Folders = {}
         for declared in project.runs:
@@ -163,10 +159,7 @@ def declared_runs(
     folders: Folders,
     texts: Mapping[str, str] | None = None,
 ) -> list[CheckedRun]:
-    """The run that the configuration declares, or the runs of its launch line; none if its kind is unknown.
-
-    `folders` caches the versions found, by folder.
-    """
+    """The run that the configuration declares, or those of its launch line; `folders` caches the versions found, by folder."""
     discovery = Discovery(facts_of_declared(declared, arguments, project), arguments.kind or declared.kind, source=source_with(texts))
     discovery.request.stats, discovery.folders = stats, folders
     try:

@@ -145,10 +145,7 @@ def show(arguments: Namespace, project: Configuration, stats: ScanStats) -> int:
 
 
 def statistics(findings: list[Diagnostic], width: int | None = None) -> str:
-    """How often each code was found with a severity, and the first place; errors and the most frequent first.
-
-    The places are a column of their own: the end of the path if the width is too small.
-    """
+    """How often each code was found with a severity, and the first place, in a column of its own; the worst and most frequent first."""
     alike: dict[tuple[str, str], list[Diagnostic]] = {}
     for finding in findings:
         alike.setdefault((finding.code, finding.severity), []).append(finding)

@@ -78,7 +78,6 @@ class Work(Aimed):
 
     @property
     def infeasible(self) -> bool:
-        """Whether the target cannot be reached."""
         return self.found is not None and not self.found.feasible
 
 
@@ -294,10 +293,7 @@ def entry_of(work: Work) -> FixRunEntry:
 
 
 def leave_out_repeated_skips(works: list[Work]) -> Counter[Reason]:
-    """Leave out fixes that were not applied and are already reported for another run with the same file.
-
-    Returns what is not fixed in more files than are named, with the number of files.
-    """
+    """Leave out what is reported as not fixed for another run of the same file; returns what is not fixed in many files, counted."""
     from collections import Counter
 
     named: dict[tuple[str, str, str], None] = {}
@@ -328,10 +324,7 @@ def report_alike_once(works: list[Work]) -> None:
 
 
 def as_text(work: Work, arguments: Namespace, often: Collection[Reason] = (), named: bool = False) -> str:
-    """The changes and their consequences, without the unapplied fixes listed in `often`; with --diff only the diff, which can be piped.
-
-    `named`: the lines about the target begin with the file, because there are several runs.
-    """
+    """What changed, without the skipped fixes listed `often`; `named`: with the file, of several runs; --diff gives a diff alone."""
     if work.repeated:
         return ""
     if work.problem or work.withheld:

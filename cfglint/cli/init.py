@@ -113,9 +113,7 @@ def by_code(numbers: dict[str, int]) -> str:
 
 
 def hooks() -> str:
-    """The hooks, which refer to the repository that pip installed cfglint from; without such a repository, hooks that run the
-    installed command: its name where that is on the PATH, else the program that runs now.
-    """
+    """The hooks, by the repository that pip installed cfglint from; without one, those that run the command or program that runs now."""
     repository, revision = home()
     if repository:
         ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)

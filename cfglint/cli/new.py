@@ -204,10 +204,7 @@ def with_memory_limit(job: JobSpec, arguments: Namespace, model: Model | None) -
 
 
 def doubts_about(generated: Generated, job: JobSpec, folder: str) -> list[str]:
-    """The findings of cfglint in the generated files: none, or warnings that follow from the facts.
-
-    Raises UsageError if the framework would refuse them, which would be a bug in cfglint.
-    """
+    """The warnings of cfglint about the generated files; an error would be a bug in cfglint, and raises UsageError."""
     facts = LaunchFacts(job.gpus, job.num_examples, job.target or {}, complete=True, kind_given=True, strict_keys=True, trainer=job.trainer)
     diagnostics = [diagnostic for diagnostic in run_of(generated, facts, folder).diagnostics if diagnostic.severity in (ERROR, WARNING)]
     error = next((diagnostic for diagnostic in diagnostics if diagnostic.severity == ERROR), None)

@@ -82,10 +82,7 @@ def add_target_options(parser: Parser) -> None:
 
 
 def gpus_not_used(set_by_lines: dict[str, int], gpus: int) -> list[str]:
-    """The note that launch lines do not use `--gpus`, because they set another number; empty if none does.
-
-    `set_by_lines` are the GPUs that the lines set, by their places.
-    """
+    """The note that launch lines do not use `--gpus`, because they set another number, given by their places; empty if none does."""
     others = {place: number for place, number in set_by_lines.items() if number != gpus}
     if not others:
         return []
@@ -245,10 +242,7 @@ def environment(pairs: list[str]) -> tuple[tuple[str, str], ...]:
 
 
 def overrides(pairs: list[str], line: str | None) -> tuple[Override, ...]:
-    """Parse the arguments of a launch line and `--set KEY=VALUE` into overrides.
-
-    Of the line: `--key value`, `--key=value`, `--key a b` and `--flag`; words before the first option are left out.
-    """
+    """The overrides `--set KEY=VALUE` and those of a launch line, without its words before the first option."""
     if not pairs and not line:
         return ()
     import shlex

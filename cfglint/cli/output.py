@@ -44,10 +44,7 @@ def reports(arguments: Namespace, formats: tuple[str, ...] = ()) -> list[tuple[s
 
 
 def write(arguments: Namespace, render: Callable[[str, bool, int | None], str], formats: tuple[str, ...] = ()) -> int:
-    """Print or write every requested format; return 2 if a file could not be written, else 0.
-
-    `render` returns the report in a format, with or without colours, for a terminal width in columns (None: no limit).
-    """
+    """Print or write every requested format, by `render(format, colour, columns)`; return 2 if a file could not be written, else 0."""
     status = 0
     for form, output in reports(arguments, formats):
         colour = output is None and form in ("text", "full") and uses_colour(getattr(arguments, "color", None))

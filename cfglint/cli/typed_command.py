@@ -67,10 +67,7 @@ def without_edits(found: list[Outcome]) -> None:
 
 
 def visible_gpus() -> tuple[int | None, str]:
-    """(the GPUs of this machine that a process started here sees, what says so); 0 are a statement, None is not known.
-
-    By CUDA_VISIBLE_DEVICES, Slurm's count, or all that `nvidia-smi` lists.
-    """
+    """(the GPUs that a process started here sees, or None, what says so): CUDA_VISIBLE_DEVICES, Slurm's count, or `nvidia-smi`."""
     shown = os.environ.get(DEVICES)
     if shown is not None:
         # CUDA stops at the first entry that is no device.
@@ -91,10 +88,7 @@ def visible_gpus() -> tuple[int | None, str]:
 
 
 def submitted(words: list[str], arguments: Namespace) -> str:
-    """The script that `sbatch` runs: its header with the options of the line, and the call with its arguments.
-
-    `--export=NAME=VALUE` adds to the environment.
-    """
+    """The script that `sbatch` runs: its header with the options of the line, and the call; `--export=NAME=VALUE` adds to --env."""
     place = 0
     options: list[str] = []
     while place < len(words) and words[place].startswith("-"):

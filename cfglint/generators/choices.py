@@ -41,10 +41,7 @@ class Chosen(Record):
 
 
 def batch(job: JobSpec, cap: Choice) -> Chosen:
-    """The batch sizes for the job's global batch; `cap` limits the micro batch if it is not specified.
-
-    Without a global batch it is the micro batch on every replica, times the pipeline stages.
-    """
+    """The batch sizes for the global batch, else one micro batch for each replica and stage; `cap` limits an open micro batch."""
     gpus, stages = job.needed_gpus(), job.pipeline_parallel or 1
     micro = job.micro_batch or job.max_micro_batch
     problem = SplitProblem(gpus, 1, max_micro_batch=micro or cap.value, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
@@ -202,9 +199,7 @@ def run_length(
 
 
 def epochs_of(job: JobSpec, split: Split, per_example: int = 1, seq_length: int | None = None) -> tuple[str, ...]:
-    """A note with the epochs that --steps or --tokens amount to, if the number of examples is known; `per_example` is samples per
-    example.
-    """
+    """A note with the epochs of --steps or --tokens, if the number of examples is known, each of `per_example` samples."""
     total, _ = total_steps(job, split.global_batch, seq_length or job.seq_length)
     if total is None or job.num_examples is None:
         return ()

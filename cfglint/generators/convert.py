@@ -23,10 +23,7 @@ BATCH = (
 
 
 class Existing:
-    """The facts of a run: `facts` for a `JobSpec`, `places` of the written ones, and `left`, written settings that are not facts.
-
-    `readers` are those of the generators, by kind.
-    """
+    """`facts` of a run for a `JobSpec`, `places` of the written ones, `left` written settings that are no facts; `readers` are by kind."""
 
     def __init__(self, run: CheckedRun, readers: dict[str, Callable[[Existing, Any], None]]) -> None:
         from cfglint.rewrite.retarget import current_gpus

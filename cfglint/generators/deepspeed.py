@@ -64,10 +64,7 @@ def standalone_config(job: JobSpec, folder: str = "") -> Generated:
 
 
 def trainer_files(job: JobSpec, why_stage: str = "") -> list[GeneratedFile]:
-    """The DeepSpeed part of a Trainer run, `auto` for each value that the Trainer sets; none without ZeRO.
-
-    `why_stage` is the reason for the stage if it is not specified.
-    """
+    """The DeepSpeed part of a Trainer run, `auto` for each value that the Trainer sets; none without ZeRO."""
     if job.zero is None:
         return []
     name = choices.precision(job)[0]

@@ -128,9 +128,7 @@ def seed(job: JobSpec) -> Row:
 
 
 def schedule(job: JobSpec, name: str = "lr_scheduler_type", usual: Scheduler | None = None, why: str = "") -> list[Row]:
-    """The schedule under the name of its key, with its minimum learning rate if that is not 0; `usual` is written, with the reason, if
-    none is specified.
-    """
+    """The schedule under the name of its key, with its lowest rate if not 0; `usual` is written, with `why`, if none is specified."""
     shape, lowest = job.scheduler or usual, job.min_learning_rate
     if shape == "constant":
         return [(name, "constant_with_warmup" if job.warmup else "constant")]

@@ -67,10 +67,7 @@ def render_changes(
     unused: Sequence[NotCompared] = (),
     note: str = "",
 ) -> str:
-    """The report of changes in a format; formats that support only findings show the new ones.
-
-    `unused` is what changed and no run reads, `note` a remark on what is compared, which the command prints after a report as text.
-    """
+    """The report of changes in a format; `unused` is what changed and no run reads, `note` a remark that text has elsewhere."""
     from cfglint.report import changes
 
     if form == "json":

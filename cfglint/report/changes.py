@@ -34,10 +34,7 @@ def only_new(comparisons: list[Comparison]) -> list[Outcome]:
 
 
 def notices(comparisons: list[Comparison], unused: Sequence[NotCompared] = ()) -> str:
-    """The GitHub annotations: one for each run that changed, one for all that only depend on a changed release, and what is left out.
-
-    A run has it at the first setting that changed, a release at the first file that states one; a deleted run has none.
-    """
+    """The GitHub annotations: of each run that changed, at its first changed setting, of each release in its file, and what is left out."""
     groups, others = grouped_by_release(comparisons)
     texts: list[str] = []
     for group in groups:

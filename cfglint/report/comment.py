@@ -32,10 +32,7 @@ OUT_OF_MEMORY = "MEM001"  # a run that does not fit does not start
 
 
 def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), note: str = "") -> str:
-    """The comment; details beyond the size limit are only counted, the most important come first.
-
-    The runs that only depend on a changed release have one section instead of a row each.
-    """
+    """The comment, the most important first, the rest counted beyond its limit; runs of a changed release have one section."""
     groups, others = grouped_by_release(comparisons)
     rows = Counter(map(cells_of, sorted((other for other in others if not other.empty), key=urgency)))
     cells = [[f"{name} ({runs} runs)" if runs > 1 else name, *rest] for (name, *rest), runs in [*rows.items()][:MOST_ROWS]]

@@ -67,10 +67,7 @@ def depending(diagnostic: Diagnostic) -> str:
 
 
 def raises(diagnostic: Diagnostic, outcome: Outcome) -> str:
-    """`DeepSpeed 0.19.8 fails while checking the config:`; nothing where no exception is predicted.
-
-    What fails is the receiver of an option of a launch line, or the run's framework, and the one whose file it is if that differs.
-    """
+    """`DeepSpeed 0.19.8 fails while checking the config:`, of the launcher, or the framework; nothing where no exception is predicted."""
     if not diagnostic.exception or diagnostic.severity != ERROR:
         return ""
     moment = MOMENTS.get(diagnostic.fails_at or "", "")

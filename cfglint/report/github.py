@@ -17,9 +17,7 @@ COMMANDS = {ERROR: "error", WARNING: "warning", INFO: "notice"}
 
 
 def render(outcomes: list[Outcome]) -> str:
-    """One command per finding, that of several runs once, for the standard output of a workflow step; errors first: GitHub shows ten
-    of each severity per step.
-    """
+    """One command for each finding, that of several runs once; errors first, because GitHub shows ten of each severity per step."""
     commands: dict[str, None] = {}
     for diagnostic, outcome in sorted(open_findings(outcomes), key=lambda pair: -rank(pair[0].severity)):
         place = diagnostic.place

@@ -151,10 +151,7 @@ def format_number(value: float) -> str:
 
 
 def as_text(rows: list[list[str]], width: int, colour: bool) -> str:
-    """Columns aligned by spaces, the notes folded within their column, or below their line where that would be too narrow.
-
-    In colour the head is bold, and GPU counts without a plan are dim.
-    """
+    """Columns aligned by spaces, with their notes beside or below; in colour the head is bold, and a line without a plan dim."""
     *numbers, note = [index for index in range(len(COLUMNS)) if any(line[index] for line in rows)]
     heads = [[HEADS[COLUMNS[index]][part] for index in numbers] for part in (0, 1)]
     cells = [[line[index] for index in numbers] for line in rows]
@@ -173,7 +170,6 @@ def as_text(rows: list[list[str]], width: int, colour: bool) -> str:
 
 
 def aligned(cells: list[str], widths: list[int]) -> str:
-    """The cells of one line, right-aligned."""
     return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
 

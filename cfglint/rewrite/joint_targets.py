@@ -62,10 +62,7 @@ class Aimed(Record):
 
 
 def reach(aims: Sequence[Aimed], target: Target, recheck: Recheck, reading: Reading | None = None, named: Collection[str] = ()) -> None:
-    """Retarget runs one after the other, each with the edits of those before it; then check what came of it.
-
-    `reading` gives the further runs of the project that read some files; `named` are the files that the user named.
-    """
+    """Retarget runs one after the other and check what came of it; `reading` gives the further runs of files, `named` are the user's."""
     texts: dict[str, str] = {}
     calls = [document for aim in aims for document in aim.run.documents if isinstance(document, CallDocument)]
     for call in calls:  # an edit changes all calls of a program that get the same target
@@ -89,9 +86,7 @@ def edits_of(aims: Sequence[Aimed]) -> dict[str, str]:
 
 
 def refuse_own_edits(aims: Sequence[Aimed], named: Collection[str]) -> None:
-    """Leave out the edits of runs that read one named file and would each change a file that the others do not read: which of them is
-    meant is not known.
-    """
+    """Leave out edits of runs that read one named file where each would change a file of its own: which one is meant is not known."""
     for path in dict.fromkeys(aim.run.read_for for aim in aims if aim.run.read_for is not None):
         readers = [aim for aim in aims if aim.run.read_for == path]
         places = [*dict.fromkeys(aim.place for aim in readers)]

@@ -71,10 +71,7 @@ def size_before(run: CheckedRun) -> Size | None:
 
 
 def of_node(run: CheckedRun, before: Size | None) -> int:
-    """The GPUs of a node: those that a run on several nodes uses of each, or that its Slurm header requests of each.
-
-    A line with an open number of nodes is for several; `--include` selects GPUs, and does not state how many a node has.
-    """
+    """The GPUs of a node that a run uses of each, or that its Slurm header requests; `--include` does not state how many it has."""
     line = run.launch.line
     if line is None or (before is not None and before.nodes == 1):
         return node_size(before)

@@ -92,10 +92,7 @@ def split(sizes: ChosenSizes, batch: int) -> solver.Split:
 
 
 def rewrite(found: Retarget, run: CheckedRun, sizes: ChosenSizes, layout: Layout) -> None:
-    """Edit the values that differ, on the line or in the file where they are written; raises EditRefused.
-
-    Where the launcher starts the processes, it is brought to the number of GPUs first.
-    """
+    """Edit the values that differ where they are written, after bringing the launcher to the number of GPUs; raises EditRefused."""
     from cfglint.rewrite.resize import resize
 
     is_launched = run.configs[0].own_size is None and layout.after is not None

@@ -100,10 +100,7 @@ class Plan:
 
 
 def work_of(found: Retarget, measured_on: int | None, alone: bool, share: float | None = None) -> float | None:
-    """The samples per GPU and step relative to the current run; None if one of the two numbers is unknown.
-
-    If the current number of GPUs is unknown, a measurement is assumed to be of the only count that is asked about.
-    """
+    """The samples per GPU and step relative to those measured, on unknown GPUs on the only count asked about; None if unknown."""
     split = found.solution.chosen
     if split is not None and share is not None:
         return split.micro_batch * split.accumulation / share

@@ -91,9 +91,7 @@ def edit_places(resized: Resized, command: CommandDocument, places: list[SizePla
 
 
 def written_part(place: SizePlace) -> tuple[Text, str]:
-    """(the part of a value that has to change, that part afterwards): `0,1` of `localhost:$GPUS` with `GPUS=0,1`; all of it if it is
-    written in one place.
-    """
+    """(the part of a value that has to change, its new text): `0,1` of `localhost:$GPUS` with `GPUS=0,1`; all of it if written at once."""
     text, start = place.text, 0
     for part in text.parts if text.place is None else ():
         end = start + len(part.text or "")
@@ -140,9 +138,7 @@ def computed(launched: Launched, wanted: Size) -> list[SizePlace]:
 
 
 def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, trial: Callable[[str], Launched | None]) -> None:
-    """Raise EditRefused if the edited launch has another number of nodes or processes, or if something still contradicts it; `trial`
-    is the launch with another content of its script.
-    """
+    """Raise EditRefused if the edited launch has another size, or something contradicts it; `trial` is that of another script."""
     line = line_of(after)
     left = size_places(line, wanted, wanted)
     if left:
@@ -168,9 +164,7 @@ def refuse_inconsistent(before: LaunchLine, after: Launched, wanted: Size, trial
 
 
 def refuse_other_size(run: CheckedRun, before: Mapping[str, str], after: Mapping[str, str], size: Size | None) -> None:
-    """Raise EditRefused if a run on a size has another one with the texts `after` than with those `before`: what its script computes the
-    batch from may also be what it computes the size from.
-    """
+    """Raise EditRefused if a run on a size has another one after an edit of what its script may compute both from."""
     relaunched, command = run.facts.relaunched, run.launch.command
     if relaunched is None or command is None or size is None or command.path not in after:
         return

@@ -98,7 +98,6 @@ class Retarget(Record):
 
     @property
     def feasible(self) -> bool:
-        """Whether the target can be reached."""
         return self.solution.feasible
 
     @property
@@ -279,9 +278,7 @@ def refuse_unknown_batch(run: CheckedRun) -> None:
 
 
 def own_loop_settings(run: CheckedRun) -> dict[str, Setting]:
-    """The batch size of the data loader and the accumulation of a program with a training loop of its own, by role; empty if its batch
-    is not known.
-    """
+    """The settings of micro batch and accumulation, by role, of a program's own training loop; empty if its batch is not known."""
     batch = run.batch
     call = loop_call(run)
     if call is None or "micro_batch" in run.configs[0].batch_keys or batch is None:
@@ -326,9 +323,7 @@ def kept_batch(run: CheckedRun, before: Batch, after: Batch, gpus: int) -> int |
 
 
 def is_recorded(run: CheckedRun, gpus: int) -> bool:
-    """Whether a second fix for these GPUs would change nothing: the files contain the total batch or the GPU count, or the project
-    declares it.
-    """
+    """Whether a second fix would change nothing: the files have the total batch or the GPU count, or the project declares it."""
     if run.facts.expected_numbers.get("global_batch") or gpus == current_gpus(run, run.facts):
         return True
     batch = run.batch
@@ -473,9 +468,7 @@ def refuse_other_accumulation(run: CheckedRun, accumulation: int | None) -> None
 
 
 def by_hand(terms: list[Term], found: Retarget, run: CheckedRun) -> str:
-    """The values to set by hand, with their files if there are several; empty if the run would not reach the target with them, or not
-    start.
-    """
+    """The values to set by hand, with their files if there are several; empty if the run would not reach the target with them."""
     wrong = [term for term in terms if term.role != "gpus" and term.setting.value != term.value]
     if not wrong or not holds_with(wrong, found, run):
         return ""
@@ -579,9 +572,7 @@ def _terms(found: Retarget, after: CheckedRun) -> Iterator[Term]:
 
 
 def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen_terms: list[Term]) -> bool:
-    """Whether the framework computes the target from the new contents, in every config of the run. Raises EditRefused if they change
-    something else of its program.
-    """
+    """Whether each config computes the target from the new contents; raises EditRefused if they change something else of a program."""
     documents = reread_all(resized.documents, texts)
     for before, after in zip(resized.documents, documents, strict=True):
         if isinstance(before, CallDocument) and isinstance(after, CallDocument):

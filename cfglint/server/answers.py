@@ -69,11 +69,7 @@ def findings_at(run: CheckedRun, document: Document, offset: int) -> list[Diagno
 
 
 def definitions(run: CheckedRun, document: Document, offset: int) -> list[Span]:
-    """The places that a key or value depends on.
-
-    The other places of its findings; else the file that it names, the anchor of its alias, or the value of the trainer that
-    fills its "auto".
-    """
+    """The places that a key depends on: of its findings, else the file it names, its alias's anchor, or what fills its "auto"."""
     related = [place for finding in findings_at(run, document, offset) for place, _ in finding.related]
     if related:
         return list(dict.fromkeys((place.file, place.start, place.end) for place in related))

@@ -59,11 +59,7 @@ class Buffers(FileSource):
 
 
 class Neighbours(Readers):
-    """Searches the projects of the open files; their files are listed again when any file may have come or gone.
-
-    A folder that is no work tree and has no configuration may be a home with many projects below it: of such a root, only the folders
-    around an open file are searched, without what is below them.
-    """
+    """Searches the projects of the open files; of a root that is no work tree, as a home, only the folders around an open file."""
 
     def __init__(self, source: FileSource) -> None:
         super().__init__(source)

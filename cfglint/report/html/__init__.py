@@ -58,7 +58,6 @@ def render(outcomes: list[Outcome]) -> str:
 
 
 def verdict(runs: list[views.RunView]) -> str:
-    """The headline about all runs."""
     if not runs:
         return "No training configs found"
     if len(runs) == 1:
@@ -205,9 +204,7 @@ def plan_headline(plans: list[PlanEntry]) -> str:
 
 
 def changes(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), note: str = "") -> str:
-    """The page of `review`; runs with the same consequences, settings and findings are shown once, and so are the facts about runs that
-    only depend on a changed release.
-    """
+    """The page of `review`; runs that changed in the same way, or by the same releases, are shown once."""
     groups, others = grouped_by_release(comparisons)
     alike: dict[object, list[Comparison]] = {}
     for comparison in sorted((other for other in others if not other.empty), key=urgency):
@@ -295,7 +292,6 @@ def notebook(outcomes: list[Outcome]) -> str:
 
 
 def notebook_plan(plan_table: PlanTable) -> str:
-    """The table of plans as a fragment for another page."""
     plans = plan_table["plans"]
     return fragment(headline=plan_headline(plans), lead="", runs=[], table=cells_of(plans), less=LESS)
 

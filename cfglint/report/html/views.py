@@ -337,10 +337,7 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
 
 
 def sources(outcome: Outcome, anchor: str, shown: list[Diagnostic], full: bool) -> list[SourceView]:
-    """The files of a run; lines of findings are marked, and linked lines have anchors.
-
-    Unless `full`: only the linked lines and the lines around them.
-    """
+    """The files of a run with marked lines of findings and anchors; unless `full`, the linked lines and those around them."""
     context: ReportContext | None = outcome.context
     if context is None:
         return []
