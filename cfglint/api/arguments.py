@@ -41,12 +41,16 @@ class ArgumentError(CfglintError, ValueError):
     """An argument of a function has an invalid value; the message names both."""
 
 
-def positive(name: str, value: int | None) -> int | None:
-    """Return a count; raises ArgumentError if it is not a positive integer."""
-    if value is not None and (type(value) is not int or not 1 <= value <= LARGEST):
-        is_large = type(value) is int and value > LARGEST
-        raise ArgumentError(f"{name} must be a positive integer{' up to 10**18' * is_large}, not {value!r}")
+def fitting(name: str, value: Option, fits: bool, what: str) -> Option:
+    """Return a value that fits; raises ArgumentError for any other."""
+    if not fits:
+        raise ArgumentError(f"{name} must be {what}, not {value!r}")
     return value
+
+
+def positive(name: str, value: int | None) -> int | None:
+    fits = value is None or (type(value) is int and 1 <= value <= LARGEST)
+    return fitting(name, value, fits, f"a positive integer{' up to 10**18' * (type(value) is int and value > LARGEST)}")
 
 
 def counted(gpus: object) -> list[int | None]:
@@ -62,35 +66,23 @@ def counted(gpus: object) -> list[int | None]:
 
 
 def boolean(name: str, value: bool) -> bool:
-    """Return the value of a switch; raises ArgumentError for anything but True and False."""
-    if type(value) is not bool:
-        raise ArgumentError(f"{name} must be True or False, not {value!r}")
-    return value
+    return fitting(name, value, type(value) is bool, "True or False")
 
 
 def number(name: str, value: float | None, above_zero: bool = True) -> float | None:
     """Return a finite number above 0, or from 0 on; raises ArgumentError for any other value."""
-    if value is None:
-        return None
-    fits = type(value) in (int, float) and isfinite(value) and (value > 0 if above_zero else value >= 0)
-    if not fits:
-        raise ArgumentError(f"{name} must be a number {'above 0' if above_zero else 'of at least 0'}, not {value!r}")
-    return value
+    fits = value is None or (type(value) in (int, float) and isfinite(value) and (value > 0 if above_zero else value >= 0))
+    return fitting(name, value, fits, f"a number {'above 0' if above_zero else 'of at least 0'}")
 
 
 def text(name: str, value: str | None) -> str | None:
-    """Return a string; raises ArgumentError for any other value."""
-    if value is not None and not isinstance(value, str):
-        raise ArgumentError(f"{name} must be a string, not {value!r}")
-    return value
+    return fitting(name, value, value is None or isinstance(value, str), "a string")
 
 
 def one_of(name: str, value: Option, allowed: Iterable[object]) -> Option:
-    """Return one of the allowed values; raises ArgumentError for any other."""
     allowed = list(allowed)
-    if value is not None and not any(type(value) is type(each) and value == each for each in allowed):
-        raise ArgumentError(f"{name} must be one of {', '.join(map(str, allowed))}, not {value!r}")
-    return value
+    fits = value is None or any(type(value) is type(each) and value == each for each in allowed)
+    return fitting(name, value, fits, f"one of {', '.join(map(str, allowed))}")
 
 
 def versions(target: Versions | None) -> dict[str, str]:

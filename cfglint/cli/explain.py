@@ -11,7 +11,6 @@ from cfglint.cli.log import FORMATS, log_among, progress_in, report, report_prog
 from cfglint.cli.options import RUN, UsageError, add_pace_options, add_run_options, load_configuration, pace_given, tokens
 from cfglint.cli.output import add_report_options, below_places, name_readers, refuse_several, write
 from cfglint.explanation.summary import RunSummary, table
-from cfglint.project.settings_file import Configuration
 from cfglint.report import render_account
 from cfglint.report.json import dumps
 from cfglint.report.summary import as_brief
@@ -39,14 +38,9 @@ def run(arguments: Namespace) -> int:
     """Explain and print; a log among the paths is explained as by `cfglint log`."""
     project = load_configuration(arguments)
     log = log_among(arguments)
-    if log is None:
-        return explain_run(arguments, project)
-    warn(f"{log.path} is a log: `cfglint log` is the command for logs")
-    return report(log, arguments, project)
-
-
-def explain_run(arguments: Namespace, project: Configuration) -> int:
-    """Print or write the explanation of the runs that the paths mean; return the exit status."""
+    if log is not None:
+        warn(f"{log.path} is a log: `cfglint log` is the command for logs")
+        return report(log, arguments, project)
     if arguments.resume is not None and not os.path.isdir(arguments.resume):
         raise UsageError(f"--resume {arguments.resume}: not a folder; pass that of a checkpoint, such as out/checkpoint-500")
     try:
