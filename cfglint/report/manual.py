@@ -142,15 +142,6 @@ An *info* means that training does what the file says, but the setting should be
 """
 
 
-def index(rules: list[Rule]) -> str:
-    """The rules by family, each with a link to its page: `docs/rules.md`. The anchors are those of the book, so that its links arrive."""
-    parts = [HEAD.format("Generated from the rules; a test keeps it and the pages current. `cfglint rule CODE` prints a page.")]
-    for title, members in by_family(rules):
-        rows = (f'| <a id="{anchor(member.code)}"></a>[{member.code}](../pages/{member.code}.md) {row(member)}' for member in members)
-        parts.append(f"## {title}\n\n{COLUMNS}{''.join(rows)}")
-    return "\n".join(parts)
-
-
 COLUMNS = "| code | name | severity | what |\n|---|---|---|---|\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from functools import cache, partial
+from operator import attrgetter
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -19,7 +20,9 @@ from cfglint.version import __version__
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 MOST_WITH_EXAMPLES = 12  # up to this many rules are shown with their examples; with more the page would be too long
-FILTERED = ("code", "file", "kind")  # the filters for findings, in addition to their severity
+FILTERED = {
+    name: attrgetter(path) for name, path in (("code", "diagnostic.code"), ("file", "diagnostic.file"), ("kind", "kind"))
+}  # filters
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
@@ -33,15 +36,15 @@ class RulePage(Record):
 
 def page(template: str, findings: list[FindingView], anchors: list[str], **values: object) -> str:
     """A complete page: `findings` are those that it shows, `anchors` those of its runs."""
-    rules = rule_pages({finding.code for finding in findings})
+    rules = rule_pages({finding.diagnostic.code for finding in findings})
     explained = {rule.code for rule in rules}
     for finding in findings:
-        finding.has_page = finding.code in explained
+        finding.has_page = finding.diagnostic.code in explained
     # The data for the page's script: runs, findings, and the filter values; findings refer to both by position.
-    filters = {name: list(dict.fromkeys(getattr(finding, name) for finding in findings)) for name in FILTERED}
+    filters = {name: list(dict.fromkeys(map(value, findings))) for name, value in FILTERED.items()}
     entries = [
-        {"id": finding.anchor, "run": anchors.index(finding.run), "severity": finding.severity}
-        | {name: filters[name].index(getattr(finding, name)) for name in FILTERED}
+        {"id": finding.anchor, "run": anchors.index(finding.run), "severity": finding.diagnostic.severity}
+        | {name: filters[name].index(value(finding)) for name, value in FILTERED.items()}
         for finding in findings
     ]
     given = {

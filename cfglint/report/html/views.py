@@ -173,21 +173,13 @@ class FindingView(Record):
 
     anchor: str
     run: str
-    severity: str
-    code: str
-    name: str
-    message: str
-    file: str
-    line: int
-    column: int
+    diagnostic: Diagnostic
     kind: str
     excerpt: list[Marked]
     related: list[Related]
     stops: str
-    exception: str
     lines: list[tuple[str, str]]
     fix: FixView | None
-    diagnostic: Diagnostic
     page: str = ""  # the address of the page of its rule
     has_page: bool = False  # whether the page of its rule is shown, too
 
@@ -234,7 +226,7 @@ class RunView(Record):
     @property
     def cause(self) -> str:
         """The message of the first error; empty if there is none."""
-        return next((finding_view.message for finding_view in self.findings if finding_view.severity == ERROR), "")
+        return next((view.diagnostic.message for view in self.findings if view.diagnostic.severity == ERROR), "")
 
     @property
     def counts(self) -> list[tuple[str, str]]:
@@ -317,21 +309,13 @@ def finding(diagnostic: Diagnostic, outcome: Outcome, anchor: str, home: str, an
     return FindingView(
         anchor,
         home,
-        diagnostic.severity,
-        diagnostic.code,
-        diagnostic.name,
-        diagnostic.message,
-        place.file,
-        place.line,
-        place.column,
+        diagnostic,
         framework(outcome.kind_of(place.file)).title,
         seen,
         related,
         raises(diagnostic, outcome),
-        diagnostic.exception or "",
         [(label, text) for label, text in remarks if text],
         fix,
-        diagnostic,
         page_of(diagnostic),
     )
 
