@@ -20,9 +20,7 @@ from cfglint.version import __version__
 
 TEMPLATES = os.path.join(os.path.dirname(__file__), "templates")
 MOST_WITH_EXAMPLES = 12  # up to this many rules are shown with their examples; with more the page would be too long
-FILTERED = {
-    name: attrgetter(path) for name, path in (("code", "diagnostic.code"), ("file", "diagnostic.file"), ("kind", "kind"))
-}  # filters
+FILTERED = {"code": attrgetter("diagnostic.code"), "file": attrgetter("diagnostic.file"), "kind": attrgetter("kind")}
 HARMLESS = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
