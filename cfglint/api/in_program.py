@@ -9,6 +9,7 @@ from enum import Enum
 
 from cfglint.api.arguments import launch_facts
 from cfglint.api.results import CheckResult
+from cfglint.api.sources import Texts
 from cfglint.explanation.summary import RunSummary, explained
 from cfglint.frameworks import known_packages, trainers
 from cfglint.frameworks.memory.inputs import Model
@@ -17,7 +18,6 @@ from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Any, ConfigTable
-from cfglint.source.file_source import FileSource
 
 ARGUMENTS = "arguments.json"  # the names under which the objects are reported
 ENGINE = "ds_config.json"
@@ -60,7 +60,7 @@ def preflight(
         gpu_memory=memory_of_device() if gpu_memory is None else gpu_memory,
     )
     facts.model = shape_of(getattr(subject, "model", None) if model is None else model)
-    run = Discovery(facts, kind, source=FileSource(texts(arguments, known))).together([ARGUMENTS])[0]
+    run = Discovery(facts, kind, source=Texts(texts(arguments, known))).together([ARGUMENTS])[0]
     result = CheckResult([explained(run)], [])
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     in_notebook = shell is not None and "IPKernelApp" in getattr(shell, "config", {})  # which shows the value of a cell

@@ -25,12 +25,32 @@ class MissingFileError(CfglintError, FileNotFoundError):
     """A source does not exist or cannot be read."""
 
 
+class Texts(FileSource):
+    """Files whose content was passed by the caller, which take precedence over files on disk."""
+
+    def __init__(self, given: dict[str, str]) -> None:
+        super().__init__()
+        self.given = given
+
+    def is_file(self, path: str) -> bool:
+        return path in self.given or super().is_file(path)
+
+    def is_given(self, path: str) -> bool:
+        return path in self.given
+
+    def identity(self, path: str) -> str:
+        return path if path in self.given else super().identity(path)
+
+    def read(self, path: str) -> tuple[str, bool]:
+        return (self.given[path], False) if path in self.given else super().read(path)
+
+
 def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Configuration) -> tuple[list[CheckedRun], list[str]]:
     """The runs of some sources, and the named files that are not a config of a known kind."""
     paths, texts = named(sources)
     if facts.complete:
         return loaded(paths, texts, facts, kind)[:1], []
-    discovery = Discovery(facts, kind, source=FileSource(texts))
+    discovery = Discovery(facts, kind, source=Texts(texts))
     discovery.request.exclude, discovery.request.kinds = project.exclude, project.kinds
     runs = discovery.runs(paths, () if texts else None)
     refuse_unreadable(discovery)
@@ -68,7 +88,7 @@ def loaded(paths: list[str], texts: dict[str, str], facts: LaunchFacts, kind: st
     folder = next((path for path in paths if path not in texts and os.path.isdir(path)), None)
     if folder is not None:
         raise ArgumentError(f"{folder} is a folder; sources must be the files of one run")
-    discovery = Discovery(facts, kind, source=FileSource(texts))
+    discovery = Discovery(facts, kind, source=Texts(texts))
     try:
         runs = discovery.together(paths)
     except CfglintError as error:
