@@ -18,8 +18,7 @@ from cfglint.project.settings_file import Configuration
 from cfglint.report import render_log
 from cfglint.report.escapes import shown
 from cfglint.run.checked import CheckedRun
-from cfglint.run.paths import UnknownKindError
-from cfglint.source import files
+from cfglint.source import CfglintError
 
 FORMATS = ("text", "json", "html")
 
@@ -67,7 +66,7 @@ def report(log: Log, arguments: Namespace, project: Configuration) -> int:
                 sizes = {run.written_at: run.facts.gpus for run in of_lines if run.facts.gpus is not None}
                 warn_of(gpus_not_used(sizes, arguments.gpus))
             explained.files = list(arguments.paths)
-    except (UsageError, UnknownKindError, files.FileProblem) as error:
+    except CfglintError as error:
         not_compared = str(error)
     failed = write(arguments, lambda form, _, width: render_log(form, log.path, explained, width), FORMATS)
     status = failed or (1 if any(banner.differences for banner in explained.banners) else 0)

@@ -11,7 +11,7 @@ from cfglint.frameworks import file_kinds, trainers
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.project import settings_file
-from cfglint.project.settings_file import LARGEST, Configuration, ConfigurationError, DeclaredRun, with_settings
+from cfglint.project.settings_file import LARGEST, Configuration, DeclaredRun, with_settings
 from cfglint.run.paths import is_program, is_script
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError
@@ -199,11 +199,8 @@ def codes(text: str) -> list[str]:
 
 
 def load_configuration(arguments: Namespace, read: Callable[[str], Configuration] = settings_file.read) -> Configuration:
-    """The configuration in effect: that of --config, else the nearest one. Raises UsageError if it cannot be used."""
-    try:
-        return settings_file.in_effect(arguments.config or settings_file.find(working_directory()), bool(arguments.config), read)
-    except ConfigurationError as error:
-        raise UsageError(str(error)) from error
+    """The configuration in effect: that of --config, else the nearest one."""
+    return settings_file.in_effect(arguments.config or settings_file.find(working_directory()), bool(arguments.config), read)
 
 
 def working_directory() -> str:
@@ -352,7 +349,7 @@ def facts_of_declared(run: DeclaredRun, arguments: Namespace, project: Configura
 
 
 def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None:
-    """The baseline in effect, empty if it is about to be written; raises UsageError if it cannot be used."""
+    """The baseline in effect, empty if it is about to be written."""
     path = getattr(arguments, "baseline", None) or project.baseline
     is_written = getattr(arguments, "write_baseline", False)
     if path is None:
@@ -361,10 +358,7 @@ def baseline_of(arguments: Namespace, project: Configuration) -> Baseline | None
         return None
     from cfglint.project import baseline
 
-    try:
-        return baseline.Baseline(path, {}) if is_written else baseline.read(path)
-    except ConfigurationError as error:
-        raise UsageError(str(error)) from error
+    return baseline.Baseline(path, {}) if is_written else baseline.read(path)
 
 
 def own_files(arguments: Namespace, project: Configuration) -> set[str]:
