@@ -9,7 +9,7 @@ from cfglint.frameworks.axolotl.releases import HISTORY, TOP
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.generators import choices, deepspeed, huggingface
-from cfglint.generators.choices import Choice, Chosen
+from cfglint.generators.choices import Chosen
 from cfglint.generators.convert import Existing
 from cfglint.generators.generated import Generated, Generator, main_file, path_in
 from cfglint.generators.job_spec import Contradiction, JobSpec
@@ -23,7 +23,7 @@ KIND = "axolotl"
 NAME = "config.yml"
 TARGET = {PACKAGE: NEWEST, "transformers": TRANSFORMERS, "deepspeed": DEEPSPEED}
 EPOCHS: float = HISTORY.fields(TOP, parse_version(NEWEST))["num_epochs"][DEFAULT]
-USUAL = Choice(4, "a usual start: raise it as far as memory allows")
+USUAL = 4, "a usual start: raise it as far as memory allows"
 ADAPTER: list[Row] = [
     ("adapter", "lora"),
     ("lora_r", 16),

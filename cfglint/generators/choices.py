@@ -15,13 +15,6 @@ CLIPPING = 1.0
 LOGGING = 10  # steps between log entries
 
 
-class Choice(Record):
-    """A value with the reason for it."""
-
-    value: int
-    why: str
-
-
 class Chosen(Record):
     """The batch sizes of a job, with the reason for them."""
 
@@ -40,16 +33,16 @@ class Chosen(Record):
         return f"for a global batch of {self.split.global_batch}; on other GPU counts `cfglint fix --gpus N` keeps it"
 
 
-def batch(job: JobSpec, cap: Choice) -> Chosen:
+def batch(job: JobSpec, cap: tuple[int, str]) -> Chosen:
     """The batch sizes for the global batch, else one micro batch for each replica and stage; `cap` limits an open micro batch."""
-    gpus, stages = job.needed_gpus(), job.pipeline_parallel or 1
+    (limit, why_limit), gpus, stages = cap, job.needed_gpus(), job.pipeline_parallel or 1
     micro = job.micro_batch or job.max_micro_batch
-    problem = SplitProblem(gpus, 1, max_micro_batch=micro or cap.value, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
+    problem = SplitProblem(gpus, 1, max_micro_batch=micro or limit, tensor_parallel=job.tensor_parallel or 1, pipeline_parallel=stages)
     replicas = problem.data_parallel
     if replicas is None:
         raise Unreachable(infeasible(solve(problem)))
     if job.global_batch is None:
-        return Chosen(Split(problem.cap, stages, replicas), "" if micro else cap.why)
+        return Chosen(Split(problem.cap, stages, replicas), "" if micro else why_limit)
     if job.micro_batch is not None:
         per_step = job.micro_batch * replicas
         accumulation, rest = divmod(job.global_batch, per_step)
@@ -67,10 +60,10 @@ def batch(job: JobSpec, cap: Choice) -> Chosen:
         raise Unreachable(infeasible(solution))
     is_cap, per_replica = split.micro_batch == problem.cap, split.micro_batch * split.accumulation
     busy = " and keeps the pipeline busy" if stages > 1 else ""
-    why = cap.why if is_cap else f"the largest up to {problem.cap} that divides {per_replica}{busy}"
+    why = why_limit if is_cap else f"the largest up to {problem.cap} that divides {per_replica}{busy}"
     if job.max_micro_batch is not None:
         return Chosen(split, "" if is_cap else why)
-    return Chosen(split, why if is_cap else f"{why}; {problem.cap} is {cap.why}")
+    return Chosen(split, why if is_cap else f"{why}; {problem.cap} is {why_limit}")
 
 
 def infeasible(solution: Solution) -> str:

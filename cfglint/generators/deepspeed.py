@@ -7,7 +7,6 @@ from math import ceil
 from cfglint.findings.wording import amount
 from cfglint.frameworks.deepspeed.models import model_of
 from cfglint.generators import choices
-from cfglint.generators.choices import Choice
 from cfglint.generators.convert import Existing, read_optimizer_numbers
 from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, path_in
 from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
@@ -27,7 +26,7 @@ COSINE_FLOOR = 1.0e-4  # of the rate; deepspeed 0.19.8 runtime/lr_schedules.py:8
 BETAS = {"adamw": [0.9, 0.999], "lion": [0.9, 0.99]}  # defaults
 LEAST_WARMUP = 2  # lr_schedules.py:744, 878
 SHARDS = {0: "nothing is split", 1: "splits optimizer states", 2: "splits optimizer states and gradients", 3: "splits the weights too"}
-SMALLEST = Choice(1, "smallest memory use, as neither --max-micro-batch nor --gpu-memory is given")
+SMALLEST = 1, "smallest memory use, as neither --max-micro-batch nor --gpu-memory is given"
 
 
 def standalone_config(job: JobSpec, folder: str = "") -> Generated:

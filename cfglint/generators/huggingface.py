@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.batch import steps
 from cfglint.frameworks.huggingface.fields import FIELDS, defaults, has_field
 from cfglint.generators import accelerate, choices, deepspeed
-from cfglint.generators.choices import Choice, Chosen, unless
+from cfglint.generators.choices import Chosen, unless
 from cfglint.generators.convert import Existing
 from cfglint.generators.generated import Generated, Generator, main_file, path_in
 from cfglint.generators.job_spec import TRAINING, Contradiction, JobSpec
@@ -42,7 +42,7 @@ SCHEDULES = {
 }
 EPOCHS: float = FIELDS["num_train_epochs"][1]
 USUAL_EPOCHS = EPOCHS, "transformers' own default"
-USUAL = Choice(FIELDS["per_device_train_batch_size"][1], "transformers' own default")
+USUAL = FIELDS["per_device_train_batch_size"][1], "transformers' own default"
 TAKES = TRAINING | {"lora", "seed", "checkpointing", "save_steps", "output_dir", "min_learning_rate"}
 
 

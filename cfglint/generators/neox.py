@@ -8,7 +8,7 @@ from math import nextafter
 from cfglint.batch import steps
 from cfglint.frameworks.neox.fields import default
 from cfglint.generators import choices, neox_shapes
-from cfglint.generators.choices import Choice, Chosen, unless
+from cfglint.generators.choices import Chosen, unless
 from cfglint.generators.convert import Existing, read_optimizer_numbers
 from cfglint.generators.generated import Generated, GeneratedFile, Generator, Keys, main_file, path_in
 from cfglint.generators.job_spec import PARALLEL, TRAINING, Contradiction, JobSpec, flag
@@ -44,7 +44,7 @@ def files(job: JobSpec, folder: str = "", *, with_cluster: bool = False) -> Gene
 def model_rows(job: JobSpec) -> tuple[list[Row], NeoXShape, Chosen]:
     shape = shape_of(job)
     check_sizes(shape, job)
-    chosen = choices.batch(job, Choice(shape.micro_batch, f"as in configs/{shape.source}"))
+    chosen = choices.batch(job, (shape.micro_batch, f"as in configs/{shape.source}"))
     rows = [
         *layout(job),
         "Model",

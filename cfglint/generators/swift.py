@@ -8,7 +8,7 @@ from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.swift import NEWEST, PACKAGE
 from cfglint.frameworks.swift.fields import libraries
 from cfglint.generators import choices, huggingface
-from cfglint.generators.choices import Choice, Chosen, unless
+from cfglint.generators.choices import Chosen, unless
 from cfglint.generators.convert import Existing
 from cfglint.generators.generated import Generated, Generator, main_file, path_in
 from cfglint.generators.job_spec import Contradiction, JobSpec
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 KIND = "swift"
 NAME = "train.yaml"
 POSITIONAL = (4,)  # the first release whose command takes a file
-USUAL = Choice(1, "ms-swift's own default")
+USUAL = 1, "ms-swift's own default"
 EPOCHS = 3.0
 DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
 DEFAULTS = {"weight_decay": 0.1, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "clipping": 1.0}
