@@ -20,6 +20,7 @@ from cfglint.cli.options import (
     skipped_files,
 )
 from cfglint.cli.progress import counted_on_terminal
+from cfglint.findings.diagnostic import ERROR
 from cfglint.findings.wording import counted, first_few, spelled
 from cfglint.project.settings_file import Configuration
 from cfglint.report import fixes
@@ -72,6 +73,7 @@ class Work(Aimed):
     titles: list[tuple[str, str]] = []
     comments: list[tuple[str, str]] = []  # comments that were removed with a key: (file, comment)
     skipped: list[Skipped] = []
+    unfixed: dict[str, None] = {}  # the errors that are left, and that no fix of the named files takes away: code and place
     repeated: bool = False  # whether the report of another run of the same launch line says all of it
     lines: list[str] = []  # how the target is reached, here and in the other runs of `places`
     places: dict[str, None] = {}
@@ -126,7 +128,9 @@ def run(arguments: Namespace) -> int:
     failed = sum(bool(work.problem or work.withheld or work.infeasible) for work in works)
     first = f"{counted(changed, 'file')} {'would change' if writes_nothing else 'changed'}" if changed or failed else "nothing to fix"
     first += f" ({counted(len(works), 'run')} checked{f', {failed} could not be fixed' if failed else ''})"
-    warn("; ".join([first if works else "no training configs found", *skipped_files(stats)]))
+    unfixed = list(dict.fromkeys(error for work in works for error in work.unfixed))
+    left = [f"{counted(len(unfixed), 'error')} left ({shown(first_few(unfixed, MOST_NAMED))}): `cfglint check` says what to do"] if unfixed else []
+    warn("; ".join([first if works else "no training configs found", *left, *skipped_files(stats)]))
     return exit_status(works, stats, arguments)
 
 
@@ -242,6 +246,8 @@ def apply_to(work: Work, unsafe: bool, scope: FixScope, texts: dict[str, str]) -
     done = apply_fixes(rebased(run, texts), unsafe, lambda current: scope.limit(current, run.is_of_reader))
     work.texts, work.changed, work.titles, work.skipped = done.texts, done.changed, done.titles, done.skipped
     work.comments = done.comments
+    left = [each for each in done.run.diagnostics if each.severity == ERROR and each.fix is None and not each.suppressed]
+    work.unfixed = {f"{each.code} at {each.place.file}:{each.place.line}": None for each in left}
     for config in done.run.configs if not run.is_of_reader else ():
         for document, problem in config.load_problems:
             if not problem.only_here and work.problem is None:
