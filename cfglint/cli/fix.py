@@ -129,7 +129,8 @@ def run(arguments: Namespace) -> int:
     first = f"{counted(changed, 'file')} {'would change' if writes_nothing else 'changed'}" if changed or failed else "nothing to fix"
     first += f" ({counted(len(works), 'run')} checked{f', {failed} could not be fixed' if failed else ''})"
     unfixed = list(dict.fromkeys(error for work in works for error in work.unfixed))
-    left = [f"{counted(len(unfixed), 'error')} left ({shown(first_few(unfixed, MOST_NAMED))}): `cfglint check` says what to do"] if unfixed else []
+    places = shown(first_few(unfixed, MOST_NAMED))
+    left = [f"{counted(len(unfixed), 'error')} left ({places}): `cfglint check` says what to do"] if unfixed else []
     warn("; ".join([first if works else "no training configs found", *left, *skipped_files(stats)]))
     return exit_status(works, stats, arguments)
 

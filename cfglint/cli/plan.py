@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
-from cfglint.cli.console import fail, warn_of
+from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import (
     UsageError,
     add_pace_options,
@@ -109,6 +109,8 @@ def run(arguments: Namespace) -> int:
             except (MissingFactError, EditRefused) as error:
                 problems[f"{place}{error.for_command_line if isinstance(error, MissingFactError) else error}"] = None
                 continue
+            if run.facts.gpu_memory is not None and all(each.memory is None for each in plans_of_run):
+                warn(f"{place}memory was not checked, because the shape of the model is not known: pass --model")
             for plan_on_card in plans_of_run if len(cards) > 1 else ():
                 plan_on_card.card = arguments.gpu
                 plan_on_card.refusals = [finding.message for finding in run.diagnostics if finding.severity == "error"]

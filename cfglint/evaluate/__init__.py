@@ -94,6 +94,12 @@ class Choice(Unknown):
         self.options = options
 
 
+class Perhaps(Unknown):
+    """The value of a key that may not be set at all: the reasons decide whether it is, and to what."""
+
+    __slots__ = ()
+
+
 def distinct(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
     """Reasons without those that are the same at another place."""
     return tuple(dict.fromkeys(reasons))

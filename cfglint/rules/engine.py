@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Perhaps, Unknown
 from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
 from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
@@ -191,12 +191,17 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
     program = config.facts.launch.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
-    if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE):
+    if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE) and not is_for_release(finding.setting):
         named = named[1:]
     return any(
         isinstance(setting.value, Unknown) or (setting.path and (setting.path[0] in changed or is_open(setting, config)))
         for setting in named
     )
+
+
+def is_for_release(setting: Setting) -> bool:
+    """Whether a program asks for the release, or for what the class takes in it, before it sets a key."""
+    return isinstance(setting.value, Perhaps) and any(reason.kind == "release" for reason in setting.value.reasons)
 
 
 def is_open(setting: Setting, config: Config) -> bool:

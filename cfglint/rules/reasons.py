@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Perhaps, Reason
 from cfglint.findings.rule import BATCH, CERTAIN_SUBJECTS, CODE, KEY, LAUNCHER_CONFIG, SAMPLES, Finding, Rule
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.base import Config
@@ -26,6 +26,8 @@ def unknowns(rule: Rule, finding: Finding, setting: Setting, config: Config) -> 
     if rule.fails_at != "load" or rule.about in OF_RELEASE:  # what no parser can read fails in every release
         yield from config.unmodelled(rule)
     for each in named:
+        if isinstance(each.value, Perhaps):  # of a key that is wrong whatever its value is
+            yield from each.value.reasons
         if each.name in config.assumed:
             yield Reason("file", f"`{each.name}`", "assumed from the hidden size of the model")
     if not (of_engine or finding.for_any_parser or rule.about == CODE or (rule.about == LAUNCHER_CONFIG and rule.fails_at == "load")):

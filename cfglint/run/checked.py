@@ -131,7 +131,7 @@ class CheckedRun(LoadedRun):
 
     @property
     def verdict(self) -> Verdict | None:
-        """`accept` or `reject`: whether the framework would start training; None if that is unknown or depends on the release."""
+        """`accept` or `reject`: whether the framework would start training; None if unknown: it depends on the release or a branch."""
         if any(diagnostic.severity == ERROR for diagnostic in self.diagnostics):
             return "reject"
         is_outside = not self.answered.issuperset(self.outside)
@@ -142,6 +142,7 @@ class CheckedRun(LoadedRun):
             or self.undecided_releases
             or self.unmodelled
             or self.not_read
+            or any(reason.kind == "branch" for diagnostic in self.diagnostics for reason in diagnostic.depends_on)
         )
         lacks_gpus = self.launch.line.lacks_gpus if self.launch.line is not None else ""
         return None if is_open or lacks_gpus else "accept"

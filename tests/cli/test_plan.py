@@ -304,3 +304,8 @@ def test_without_a_gpu_count_a_target_is_tried_on_the_usual_ones(folder, capsys)
     assert main(["plan", "train.yaml", "--global-batch", "2048", "--format", "json"]) == 0
     plans = json.loads(capsys.readouterr().out)["plans"]
     assert [each["gpus"] for each in plans] == [1, 2, 4, 8, 16, 32, 64]
+
+
+def test_that_memory_was_not_checked_is_said(folder, capsys):
+    assert main(["plan", "train.yaml", "--gpus", "8", "--global-batch", "64", "--gpu-memory", "80"]) == 0
+    assert "memory was not checked, because the shape of the model is not known: pass --model" in capsys.readouterr().err

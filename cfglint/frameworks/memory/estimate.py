@@ -92,7 +92,8 @@ class RunMemory(Record):
             parts += [on_cards(total)] if self.available is None else []
             shown = [self.shown(size) for size in (total.shown, total.shown_low, total.shown_high)]
             sizes = [rounded(GIB * size) for size in shown if size is not None]
-            parts += [f"nvidia-smi about {sizes[0]} ({sizes[1]} to {sizes[2]})"] if sizes else []
+            is_whole_card = len(set(sizes)) == 1 and self.available is not None  # which says nothing of the run
+            parts += [f"nvidia-smi about {sizes[0]} ({sizes[1]} to {sizes[2]})"] if sizes and not is_whole_card else []
         if self.surely is not None:
             parts.append(largest_in_words(self.surely, self.possibly, total.classification))
         return parts + ([f"rows of up to {self.longest:,} tokens surely fit"] if self.longest else [])

@@ -11,7 +11,7 @@ from functools import lru_cache
 from cfglint.evaluate import Reason
 from cfglint.launch.programs.expressions import Expressions
 from cfglint.launch.programs.modules import Modules
-from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Computed, Frame, SharedChanged, Slots, Value, one_of, same, unknown
+from cfglint.launch.programs.objects import ABSENT, COUNT, ITEMS, OPEN, Frame, SharedChanged, Slots, Value, condition, one_of, same, unknown
 from cfglint.launch.programs.scopes import FUNCTIONS, dotted
 from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
@@ -142,8 +142,7 @@ class Branches(Expressions):
         sides = [side_of(signal) for signal in ended if isinstance(signal, QUIET)]
         if not through:
             raise End if all(isinstance(signal, End) for signal in ended) else Left(LEFT if LEFT in sides else LOOP_LEFT)
-        test = getattr(node, "test", None) or getattr(node, "subject", None) or node
-        self.join(through, Computed(test, frame.module, "branch"))
+        self.join(through, condition(node, frame.module))
         gives_up = isinstance(node, ast.If) and any(len(body) > 1 and reports_and_leaves(body) for body in (node.body, node.orelse))
         if not isinstance(node, ast.Try) and not gives_up:  # what a handler ends has failed
             behind += [(node, side) for side in sides]

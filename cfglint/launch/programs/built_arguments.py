@@ -5,7 +5,6 @@ builds, the adapters that it puts on models, and what it imports of the framewor
 from __future__ import annotations
 
 import ast
-import re
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
@@ -38,6 +37,7 @@ from cfglint.launch.programs.objects import (
     Opaque,
     Sequence,
     Value,
+    compares_releases,
     plain,
 )
 from cfglint.launch.programs.own_loops import own_loop
@@ -64,8 +64,6 @@ EXPERIMENTAL = ".experimental."  # other classes of the same names
 MODEL_OF_TRAINER, CONFIG_OF_TRAINER = "model", "peft_config"
 CHECKPOINT = "pretrained_model_name_or_path"
 BITS = ("load_in_4bit", "load_in_8bit")
-# Words in a condition that looks at the release or at the constructor itself.
-COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
 
 
 class BuiltArguments:
@@ -369,10 +367,3 @@ def imports(program: ProgramFacts, evaluated: Evaluated | None) -> tuple[Importe
             names = tuple(name.name for name in aliases if name.name != "*") if isinstance(node, ast.ImportFrom) else ()
             found.setdefault(node, ImportedNames(package, names, document, each.is_certain))
     return tuple(found.values())
-
-
-def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
-    test = getattr(node, "test", None)
-    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
-    values = [given for name in names for given in module.givers.get(name, ())]
-    return any(COMPARES_RELEASES.search(ast.unparse(each)) for each in (test, *values) if each is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.evaluate import Reason, Unknown
+from cfglint.evaluate import Perhaps, Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.modules import ProgramModule
@@ -87,7 +87,8 @@ def put(document: CallDocument, key: Node, value: Value, written: ast.expr | Non
     content = plain(value)
     if isinstance(content, Unknown):
         line = document.position(span[0])[0]
-        content = Unknown(*(reason.at(document.path, line) for reason in content.reasons or (NO_REASON,)))
+        kind = Perhaps if isinstance(content, Perhaps) else Unknown
+        content = kind(*(reason.at(document.path, line) for reason in content.reasons or (NO_REASON,)))
         document.leave_open(key, *span, content)
     elif written is not None and is_literal(written, content):
         document.add(key, node_of(written, offsets), content)

@@ -42,6 +42,7 @@ from cfglint.launch.programs.objects import (
     Value,
     calculated,
     computed,
+    condition,
     one_of,
     path_part,
     plain,
@@ -374,7 +375,8 @@ class Expressions:
             part = self.compared(operation, left, right)
             if part is False:
                 return Value(False)
-            doubts += [left, right] if isinstance(part, Unknown) else ()
+            if isinstance(part, Unknown):
+                doubts += [Value(part)] if part.reasons else [left, right]
             left = right
         return unknown(*unknown_from(*doubts).reasons) if doubts else Value(True)
 
@@ -435,7 +437,7 @@ class Expressions:
         if not isinstance(holds, Unknown):
             return self.evaluate(node.body if holds else node.orelse, frame)
         values = self.alternatives(node, [lambda: self.evaluate(node.body, frame), lambda: self.evaluate(node.orelse, frame)])
-        return values[0] if same(values[0], values[1]) else one_of(values, Computed(node.test, frame.module, "branch"))
+        return values[0] if same(values[0], values[1]) else one_of(values, condition(node, frame.module))
 
     def _dict(self, node: ast.Dict, frame: Frame) -> Value:
         mapping = Mapping()
@@ -525,15 +527,28 @@ class Expressions:
     def _dictcomp(self, node: ast.DictComp, frame: Frame) -> Value:
         mapping = Mapping()
         inside = Frame(frame.module, frame)
-        for turn in self._turns(node.generators, inside):
-            if isinstance(turn, Unknown):
-                mapping.slots[OPEN] = True
-                continue
-            key = self.evaluate(node.key, inside) if turn else unknown()
+        for turn in self._turns(node.generators, inside, self._pairs(node, frame)):
+            key = self.evaluate(node.key, inside) if turn or isinstance(turn, Unknown) else unknown()
             if not isinstance(key.data, PLAIN):
                 return Value(Mapping({OPEN: True}))
-            mapping.slots[key.data] = self.evaluate(node.value, inside)
+            value = self.evaluate(node.value, inside)
+            if isinstance(turn, Unknown):
+                left_out = [each for each in turn.reasons if each.kind == "release"] or [condition(node, frame.module)]
+                value = one_of((value, mapping.slots.get(key.data)), *left_out, node=value.node)
+            mapping.slots[key.data] = value
         return Value(mapping)
+
+    def _pairs(self, node: ast.DictComp, frame: Frame) -> Value | None:
+        """What `{key: value for key, value in mapping.items() if ...}` goes through, with the keys that may be absent."""
+        first = node.generators[0]
+        call = first.iter.func if isinstance(first.iter, ast.Call) and len(node.generators) == 1 else None
+        is_filter = isinstance(first.target, ast.Tuple) and [*map(dotted, first.target.elts)] == [dotted(node.key), dotted(node.value)]
+        if not isinstance(call, ast.Attribute) or call.attr != "items" or not is_filter:
+            return None
+        owner = self.evaluate(call.value, frame).data
+        if not isinstance(owner, Mapping) or owner.is_open:
+            return None
+        return Value(Sequence([Value(Sequence((Value(key), value), "tuple")) for key, value in owner.items.items()]))
 
     def _turns(self, generators: list[ast.comprehension], frame: Frame, iterated: Value | None = None) -> Iterator[Truth]:
         """The turns of a comprehension, by whether their conditions hold; False for what cannot be evaluated. `iterated` is what the
@@ -638,4 +653,6 @@ def is_parameter(name: str, key: object) -> Truth:
     if isinstance(key, str) and key in fields and fields[key][2:] == ((), ()):
         return True
     last = name.rpartition(".")[2]
-    return False if kind_of_class(last) and key not in fields and key not in fields_of_class(last) else Unknown()
+    if kind_of_class(last) and key not in fields and key not in fields_of_class(last):
+        return False
+    return Unknown(Reason("release", f"whether `{last}` has `{key}`"))

@@ -8,9 +8,9 @@ import ast
 import itertools
 import operator
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from cfglint.evaluate import Choice, Reason, Unknown
+from cfglint.evaluate import Choice, Perhaps, Reason, Unknown
 from cfglint.evaluate.operations import unknown as joined
 from cfglint.launch.programs.modules import External, ProgramModule
 from cfglint.source.annotations import Any, Callable, Iterable
@@ -33,6 +33,8 @@ DEEPEST = 20  # containers within containers
 ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
 ABSENT = object()  # in the place of the content of a slot that an object lacks
+MOST_CONDITIONS = 1024  # of which is known whether they ask for a release
+COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
 LARGEST = 10**15
 WIDE = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\d{4}|\d*\.\d{4})|\{[^{}]*:[^{}]*(?:\d{4}|\{)")
 MOST_TURNS = 64  # turns of a loop or of a comprehension
@@ -60,6 +62,21 @@ class Computed(Reason):
     @property
     def what(self) -> str:  # type: ignore[override]
         return f"`{shown(self.node)}`" if not isinstance(self.node, ast.Try) else "a `try`"
+
+
+def condition(node: ast.AST, module: ProgramModule) -> Computed:
+    """The condition of a statement or expression with branches, as the reason why what they leave is not known."""
+    test = getattr(node, "test", None) or getattr(node, "subject", None) or node
+    return Computed(test, module, "release" if compares_releases(node, module) else "branch")
+
+
+@lru_cache(MOST_CONDITIONS)
+def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
+    """Whether a condition asks for the installed release, or for what a constructor takes in it."""
+    test = getattr(node, "test", None)
+    names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
+    values = [given for name in names for given in module.givers.get(name, ())]
+    return any(COMPARES_RELEASES.search(ast.unparse(each)) for each in (test, *values) if each is not None)
 
 
 class LoadedFile:
@@ -409,7 +426,9 @@ def plain(value: Value, depth: int = 0, known: dict[int, Any] | None = None) -> 
     if isinstance(data, Unknown):
         # One of several is told with them, if they are numbers, strings or switches.
         reasons = [Reason(each.kind, each.what, each.why, each.file, each.line, name=each.name) for each in data.reasons]
-        options = [option.data for option in data.options if option is not None] if isinstance(data, Choice) else []
+        if value.may_be_absent:
+            return Perhaps(*reasons)
+        options = [option.data for option in data.options] if isinstance(data, Choice) else []
         is_told = len(options) > 1 and all(isinstance(option, PLAIN) for option in options)
         return Choice(tuple(dict.fromkeys(options)), *reasons) if is_told else Unknown(*reasons)
     if isinstance(data, PLAIN):
