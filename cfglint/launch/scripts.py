@@ -125,11 +125,13 @@ class Scripts:
             return None
         folder = project.real(os.path.normpath(line.folder)) if line.folder is not None else None
         path, package = line.program_path, ""
-        if line.module and (folder is not None or "." in name):  # a dotted name tells which program it is, wherever the line starts
+        # A dotted name, or that of an installed command, tells which program it is, wherever the line starts.
+        if line.module and (folder is not None or "." in name or line.entry):
             folders = [*([folder] if folder is not None else ()), project.root, os.path.join(project.root, "src")]
             elsewhere = checkouts(line, name.partition(".")[0], project) if "." in name else ()
             inside, above = name.replace(".", "/"), name.rpartition(".")[0]
-            ends = ((f"{inside}.py", above), (f"{inside}/__main__.py", name))
+            first = "__init__" if line.entry else "__main__"  # an installed command calls a function, which a package itself may have
+            ends = ((f"{inside}.py", above), (f"{inside}/{first}.py", name))
             files = ((os.path.normpath(os.path.join(top, end)), of) for top in chain(folders, elsewhere) for end, of in ends)
             path, package = next((file for file in files if project.is_file(file[0])), (None, ""))
         if path is None or not path.endswith(".py"):

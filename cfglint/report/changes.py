@@ -106,8 +106,10 @@ def as_text(comparisons: list[Comparison], colour: bool, width: int | None = Non
 def block(comparison: Comparison, width: int | None = None, group: Sequence[Comparison] = ()) -> Segments:
     """One run: consequences, settings, findings; folded to a width if one is given. The `group` changed in the same way."""
     texts = [sentence.text for sentence in comparison.sentences]
-    if len(group) > 1:
-        texts.insert(0, f"and in the same way: {listed_runs([other.name or other.files[0] for other in group[1:]])}")
+    others = [(other.name or other.files[0]) + caller(other) for other in group[1:]]
+    others = [name for name in others if name != (comparison.name or "") + caller(comparison)]  # a program may build several runs
+    if others:
+        texts.insert(0, f"and in the same way: {listed_runs(others)}")
     if comparison.still:
         texts.append(f"still does not start: {', '.join(comparison.still)}")
     segments = lines([title(comparison)], "", width, "bold") + lines(texts, "  ", width)
@@ -155,7 +157,14 @@ def lines(texts: Iterable[str], indent: str, width: int | None, style: str = "")
 def title(comparison: Comparison) -> str:
     """The files of a run, a script with the line of its launch, and their old names if they had others."""
     files = ", ".join([comparison.name or "", *comparison.files[1:]])
+    files += caller(comparison)
     return f"{', '.join(comparison.renamed)} -> {files}" if comparison.renamed else files
+
+
+def caller(comparison: Comparison) -> str:
+    """The line of another file that calls the script, with which arguments: a script may be called by several."""
+    launch = comparison.after.launch if comparison.after else None
+    return f" (called from {launch['called_from']})" if launch and launch["called_from"] else ""
 
 
 def place(change: SettingChange, comparison: Comparison) -> str:

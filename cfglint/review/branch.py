@@ -15,7 +15,7 @@ from cfglint.project.settings_file import Configuration, ConfigurationError, Dec
 from cfglint.project.statements.statement import Statement
 from cfglint.review.compare import Comparison
 from cfglint.review.consequence import Consequence
-from cfglint.review.effects import is_of_training
+from cfglint.review.effects import has_effect, is_of_training
 from cfglint.review.literals import changed_values, first_values
 from cfglint.review.pairing import Pair, paired, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
@@ -73,6 +73,7 @@ class Branch:
         self.compared: set[str] = set()  # the files of the runs that were compared
         self.listed: set[str] = set()  # the names and places of the settings that the comparisons list
         self.in_code: set[str] = set()  # the names of values in the code of programs that they tell
+        self.named_folders: dict[str, str] = {}  # that a compared run names, by a key: `dataset_dir` of run.yaml
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
         self.has_trainers = False  # whether a run of the new side is one of the Trainer
         self.dependencies: list[str] = []  # the changed files that may specify versions
@@ -172,8 +173,19 @@ class Branch:
             path = os.path.relpath(after.documents[0].path)
             framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
             self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
+        if after is not None:
+            self.named_folders.update(self._folders_named_by(after))
         comparison.releases = self.located(comparison.releases, os.path.relpath(comparison.files[0]))
         return comparison
+
+    def _folders_named_by(self, run: CheckedRun) -> Iterator[tuple[str, str]]:
+        """The folders of changed files that a run names, each with the key and the run."""
+        folders = {os.path.dirname(name) for name in self.altered | self.gone}
+        for config in run.configs:
+            for key, value in config.values.items():
+                folder = os.path.normpath(value) if isinstance(value, str) and value else ""
+                if folder in folders and has_effect(key):
+                    yield folder, f"`{key}` of {os.path.relpath(run.documents[0].path)}"
 
     def _values_in_code(self, name: str, run: CheckedRun) -> Iterator[Consequence]:
         """What a changed program says by its literals of how it trains, or a changed file that it reads, where no setting shows it and no

@@ -177,7 +177,8 @@ def subjects(settings: list[SettingChange]) -> Iterator[Consequence]:
             texts = [f"`{change.key}` {change.before.text} -> {change.after.text}" for change in changes]
             known = all(UNKNOWN not in (change.before.text, change.after.text) for change in changes)
             before, after = (changes[0].before.known, changes[0].after.known) if len(changes) == 1 else (None, None)
-            yield Consequence(what, f"{SUBJECTS[what]}: {', '.join(texts)}", before, after, known=known and len(changes) == 1)
+            perhaps = "perhaps " if all(UNKNOWN in (change.before.text, change.after.text) for change in changes) else ""
+            yield Consequence(what, f"{perhaps}{SUBJECTS[what]}: {', '.join(texts)}", before, after, known=known and len(changes) == 1)
 
 
 def subject_of(change: SettingChange) -> str:
@@ -312,6 +313,7 @@ def written_precision(settings: list[SettingChange]) -> dict[str, Consequence]:
 
 BATCH_KEYS = ("per_device_train_batch_size", "gradient_accumulation_steps", "train_batch_size", "micro_batch_size", "global_batch_size")
 FROM_CHANGED = "`{}` is unknown and computed from values that changed"
+MAY_FOLLOW = "`{}` is unknown, and what it may be computed from changed"  # an attribute may be that of another object
 
 
 def computed(old: Side, new: Side, covered: set[str]) -> Iterator[Consequence]:
@@ -348,7 +350,7 @@ def of_programs(old: Side, new: Side) -> Iterator[tuple[str, str]]:
         if not has_effect(key) or not (was or now) or not any(config.has_field(key) for side in (old, new) for config in side.run.configs):
             continue
         if was and now and calls[0].trace(key) != calls[1].trace(key):
-            yield quantity(key), FROM_CHANGED.format(key)
+            yield quantity(key), MAY_FOLLOW.format(key)
         elif was != now:
             yield quantity(key), f"`{key}` {'was unknown before' if was else 'is unknown now'}"
 

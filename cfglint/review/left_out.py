@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 
+from cfglint.project.statements.copies import INSIDE, modules_of, version_in
 from cfglint.review.branch import Branch, text_of
 from cfglint.review.effects import is_of_training
 from cfglint.review.literals import changed_values, first_values, unmodelled_class
 from cfglint.review.releases import ReleaseChange
 from cfglint.run.paths import is_program, is_script
 from cfglint.source.annotations import Collection, Iterator, Sequence
+from cfglint.source.file_source import FileSource
 from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
 
-NO_RUN = "no recognised run depends on it"
+NO_RUN = "no recognised run depends on it"  # on a package
+UNUSED = "no recognised run is known to depend on it"
 REQUIRED, REQUIRED_BY = "accelerate", "the Trainer requires it, and what it changes in its runs is not compared"
 NO_LAUNCH = "no launch line in it is recognised"
-UNRECOGNIZED = "not recognised as a training config, and no recognised run reads it"
+UNRECOGNIZED = "not recognised as a training config, and no recognised run is known to read it"
+IN_FOLDER = "not recognised as a training config; {} names its folder, and what it reads there is not compared"
+OF_FRAMEWORK = "the code of {} is not compared"
 NAMED = "not recognised as a training config; {} names it, and what it makes of it is not compared"
+YAML = (".yaml", ".yml")
 MOST_FOLDERS, MOST_PROGRAMS = 4, 200  # that are looked at for a program that names a file
 CODE = "only the arguments in its code are compared"
 ABSENT = "its content is not in this clone"
@@ -28,6 +34,11 @@ MOST_DESCRIBED = 20  # files whose changed values are named
 def unrecognized(name: str, branch: Branch) -> str:
     """The reason for a file that no run reads: a program beside it, or in a folder above it, may name it."""
     folder = os.path.dirname(name)
+    if folder in branch.named_folders:
+        return IN_FOLDER.format(branch.named_folders[folder])
+    config = config_with(name, branch)
+    if config:
+        return NAMED.format(config)
     for _ in range(MOST_FOLDERS):
         programs = [each for each in branch.new.names_in(folder or os.curdir) if each.endswith(".py")]
         for path in (os.path.join(folder, program) for program in programs[:MOST_PROGRAMS]):
@@ -39,6 +50,17 @@ def unrecognized(name: str, branch: Branch) -> str:
             break
         folder = os.path.dirname(folder)
     return UNRECOGNIZED
+
+
+def config_with(name: str, branch: Branch) -> str:
+    """The config in a folder above that includes a file of a group (`data/a.yaml`) by the defaults of Hydra; empty if there is none."""
+    folder, group = os.path.split(os.path.dirname(name))
+    entry = f"- {group}: {os.path.splitext(os.path.basename(name))[0]}"
+    for other in branch.new.names_in(folder or os.curdir) if group and name.endswith(YAML) else ():
+        path = os.path.join(folder, other)
+        if other.endswith(YAML) and entry in [line.partition("#")[0].strip() for line in text_of(branch.new, path).splitlines()]:
+            return path
+    return ""
 
 
 class NotCompared(Record):
@@ -63,8 +85,8 @@ def with_values(name: str, reason: str, branch: Branch) -> str:
     if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED) or name in branch.gone:
         return reason
     before, after = text_of(branch.old, branch.old_name(name)), text_of(branch.new, name)
-    unmodelled = unmodelled_class(name, after) if reason == NO_RUN else ""
-    only = is_of_training if reason == NO_RUN and not unmodelled else None
+    unmodelled = unmodelled_class(name, after) if reason == UNUSED else ""
+    only = is_of_training if reason == UNUSED and not unmodelled else None
     reason = f"{unmodelled} is not modelled" if unmodelled else reason
     values = changed_values(name, before, after, branch.listed | branch.in_code if reason == CODE else (), only)
     return f"{reason}; {', '.join(first_values(values.values()))}" if values else reason
@@ -81,7 +103,26 @@ def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
             if is_program(name):
                 yield name, CODE
         elif name not in branch.dependencies and not is_markdown(name):
-            yield name, NO_RUN if is_program(name) else NO_LAUNCH if is_script(name) else unrecognized(name, branch)
+            yield name, of_program(name, branch) if is_program(name) else NO_LAUNCH if is_script(name) else unrecognized(name, branch)
+
+
+def of_program(name: str, branch: Branch) -> str:
+    """The reason for code that no run is known to depend on: that of a framework in the project may be what its runs start."""
+    package = package_of(name, branch.new if name not in branch.gone else branch.old)
+    return OF_FRAMEWORK.format(package) if package else UNUSED
+
+
+def package_of(name: str, source: FileSource) -> str:
+    """The framework of whose copy in the project a file is; empty if of none."""
+    from cfglint.frameworks.releases._dates import RELEASES
+
+    folders = os.path.dirname(name).split(os.sep)
+    for package in RELEASES:
+        for module in {*modules_of(package)}.intersection(folders):
+            top = os.path.join(*folders[: folders.index(module) + 1])
+            if any(version_in(text_of(source, os.path.join(top, each)), each) for each in INSIDE):
+                return package
+    return ""
 
 
 def lines_of(found: Sequence[NotCompared]) -> list[str]:

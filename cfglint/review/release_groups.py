@@ -171,8 +171,9 @@ def facts_of(told: Iterable[tuple[str, Comparison]]) -> list[Fact]:
 
 
 def listed_runs(names: list[str]) -> str:
-    """`5 runs: a.sh:1, a.sh:2, b.yaml and 2 more`; a single one by its name."""
-    return names[0] if len(names) == 1 else f"{len(names)} runs: {named([*dict.fromkeys(names)])}"
+    """`5 runs: a.sh:1, a.sh:2, b.yaml and 2 more`; a single one by its name. Those of one place are counted once."""
+    names = [*dict.fromkeys(names)]
+    return names[0] if len(names) == 1 else f"{len(names)} runs: {named(names)}"
 
 
 def named(names: list[str]) -> str:

@@ -259,7 +259,8 @@ class Differ:
             return all(equal(value, self._default(1, (*after_path, *path))) for path, value in leaves(before))
         if states[0].text == states[1].text and (before == [after] or after == [before]):  # a release reads the argument as a list
             return True
-        exact = self._property(self.configs[1], after_path)
+        # A default in another notation is the default: 1e9 for 1000000000.
+        exact = self._property(self.configs[1], after_path) if states[0].written and states[1].written else None
         return equal(states[0].value, states[1].value, exact.types if exact is not None else frozenset())
 
     def _state(self, side: int, path: Path, value: ConfigValue) -> SettingState:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from cfglint.evaluate import Reason
 from cfglint.frameworks import fed_by, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
@@ -16,6 +18,7 @@ from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, argume
 from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.launch.training import unmodelled
 from cfglint.run.paths import BY_HAND
+from cfglint.source.project_files import Project
 from cfglint.source.shell.command import CommandDocument
 from cfglint.source.shell.tables import listed
 
@@ -28,6 +31,7 @@ TRAINERS_OWN = frozenset(
 )
 PROGRAMS_OF_USERS = (LAUNCH, TRAINER, "trl", ENGINE, LAUNCHER)  # consumers whose programs the users write
 OUTSIDE, UNPARSED = "it is not in the project", "it has no code that is parsed"
+MOST_FOLDERS = 100  # that are searched for a program which is not where its line says
 LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
 
 
@@ -137,7 +141,7 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
 
             reasons = (unread_training(readable(name), program),)
     elif name and not starts_own_program(launch, line):
-        why = UNPARSED if launch.program_path else OUTSIDE
+        why = UNPARSED if launch.program_path else other_path(name, launch.project) or OUTSIDE
         reasons = (Reason("program", arguments_of(name), why, line.call.path, line.call.line),)
     place = line.call.path, line.call.line
     for hidden in hidden_options(line.arguments)[:1]:
@@ -147,6 +151,19 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
             why = file.word.reasons[0].text if not file.word.known else OUTSIDE
             reasons += (Reason("file", OF_LAUNCHER, why, *place),)
     return reasons
+
+
+def other_path(name: str, project: Project | None) -> str:
+    """That the project has a program of this name at another path; empty if the first folders of the project have none."""
+    file = os.path.basename(name)
+    if project is None or not file.endswith(".py"):
+        return ""
+    folders = [project.root or os.curdir]
+    for folder in folders[:MOST_FOLDERS]:
+        folders += [os.path.join(folder, each) for each in project.names(folder) if "." not in each]
+    paths = (os.path.normpath(os.path.join(folder, file)) for folder in folders[:MOST_FOLDERS])
+    path = next(filter(project.is_file, paths), None)
+    return f"it is not at this path; there is {path}" if path is not None else ""
 
 
 def starts_own_program(launch: Launch, line: LaunchLine) -> bool:

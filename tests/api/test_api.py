@@ -520,7 +520,7 @@ class TestABranch:
         assert [each["key"] for each in run.settings] == ["gradient_accumulation_steps"]
         assert [each.code for each in found.new] == ["BAT001"]
         assert [each["run"] for each in found.to_dicts()] == ["ds.json"]
-        assert found.not_compared == [("model.py", "no recognised run depends on it")]
+        assert found.not_compared == [("model.py", "no recognised run is known to depend on it")]
         assert str(found).startswith("ds.json\n  no longer starts")
 
     def test_the_declared_runs_are_checked(self):

@@ -40,3 +40,15 @@ def test_a_command_runs_its_function_of_the_module(name, text, tmp_path, monkeyp
     main(["check", "run.sh", "--format", "json"])
     (run,) = json.loads(capsys.readouterr().out)["runs"]
     assert (run["launch"]["program"], run["resolved"]["global_batch"], run["verdict"]) == ("own.train", 4, "accept")
+
+
+def test_a_command_may_run_a_function_of_a_package(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "src" / "trainer").mkdir(parents=True)
+    (tmp_path / "src" / "trainer" / "__init__.py").write_text(TRAINED)
+    (tmp_path / "pyproject.toml").write_text('[project.scripts]\nown-train = "trainer:main"\n')
+    (tmp_path / "run.sh").write_text("CUDA_VISIBLE_DEVICES=0 own-train --batch 4\n")
+    main(["check", "run.sh", "--format", "json"])
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (run["resolved"]["global_batch"], run["verdict"]) == (4, "accept")

@@ -295,11 +295,36 @@ def test_changed_files_that_no_run_reads_are_named_with_the_reason(checkout, rev
     text, report = reviewed()
     assert text == (
         "no run compared\n\n"
-        "not compared: data.json (not recognised as a training config, and no recognised run reads it)\n"
+        "not compared: data.json (not recognised as a training config, and no recognised run is known to read it)\n"
         "not compared: get.sh (no launch line in it is recognised)\n"
-        "not compared: model.py (no recognised run depends on it)\n"
+        "not compared: model.py (no recognised run is known to depend on it)\n"
     )
     assert [each["file"] for each in report["not_compared"]] == ["data.json", "get.sh", "model.py"]
+
+
+def test_a_file_that_a_run_may_read_is_not_said_to_be_read_by_none(checkout, reviewed):
+    checkout.write(
+        run__sh=LINE + "python src/train.py\n",
+        train__py=PARSING,
+        **{"configs/train__yaml": "defaults:\n  - data: a\n", "configs/data/a__yaml": "n: 1\n", "d/info__json": '{"a": 1}'},
+        **{"verl/__init____py": "", "verl/version/version": "0.5.0", "verl/utils/f__py": "x = 1\n"},
+    )
+    checkout.commit()
+    line = LINE.replace("size 4", "size 8 --dataset_dir d/")
+    checkout.write(run__sh=line, **{"configs/data/a__yaml": "n: 2\n", "d/info__json": '{"a": 2}', "verl/utils/f__py": "x = 2\n"})
+    text = reviewed()[0]
+    assert "configs/data/a.yaml (not recognised as a training config; configs/train.yaml names it" in text
+    assert "d/info.json (not recognised as a training config; `dataset_dir` of run.sh names its folder" in text
+    assert "verl/utils/f.py (the code of verl is not compared" in text
+
+
+def test_a_called_script_is_named_with_the_line_that_calls_it(checkout, reviewed):
+    checkout.write(train__py=PARSING, run__sh=LINE.replace("size 4", 'size "$1"'))
+    checkout.commit()
+    checkout.write(all__sh="bash run.sh 4\nbash run.sh 8\n")
+    text = reviewed()[0]
+    assert "run.sh:1 (called from all.sh:1)" in text
+    assert "run.sh:1 (called from all.sh:2)" in text
 
 
 def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
@@ -577,4 +602,4 @@ def test_what_a_program_of_no_run_trains_with_is_listed(checkout, reviewed):
     checkout.write(own__py=program.format(8, 1))
     checkout.commit()
     checkout.write(own__py=program.format(1, 2))
-    assert "not compared: own.py (no recognised run depends on it; `--batch_size` 8 -> 1)" in reviewed()[0]
+    assert "not compared: own.py (no recognised run is known to depend on it; `--batch_size` 8 -> 1)" in reviewed()[0]

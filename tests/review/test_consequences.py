@@ -170,6 +170,11 @@ def test_zero_stage_and_offload(told):
     ]
 
 
+def test_offload_is_where_the_stage_puts_it(told):
+    offloads = '"offload_optimizer": {"device": "nvme", "nvme_path": "/n"}, "offload_param": {"device": "nvme", "nvme_path": "/n"}'
+    assert told(engine(), engine(stage=('"stage": 2', f'"stage": 2, {offloads}')), gpus=8) == ["optimizer offload off -> cpu"]
+
+
 @each_case(
     ("before", "after", "expected"),  # of the keys of a trainer's file
     [

@@ -14,13 +14,14 @@ def account(config: AccelerateConfig) -> Summary:
         summary.derive(LAUNCH, "processes per machine", "per_machine", config.per_machine, per_machine_because(config))
     if config.trainer is None:
         summary.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
-    for label, key in (
-        ("ZeRO stage", "zero_stage"),
-        ("optimizer offload", "offload_optimizer_device"),
-        ("weights offload", "offload_param_device"),
-    ):
-        if config.uses_deepspeed and config.has("deepspeed_config", key):
-            summary.add(PRECISION, label, config.setting("deepspeed_config", key))
+    section = "deepspeed_config"
+    if config.uses_deepspeed and config.has(section, "zero_stage"):
+        summary.add(PRECISION, "ZeRO stage", config.setting(section, "zero_stage"))
+    for label, key in (("optimizer offload", "offload_optimizer_device"), ("weights offload", "offload_param_device")):
+        if config.uses_deepspeed and config.has(section, key):
+            from cfglint.frameworks.deepspeed.summary import add_offload
+
+            add_offload(summary, label, config.setting(section, key), config.get(section, "zero_stage", default=2))
     if config.distributed == "FSDP":
         summary.add(PRECISION, "FSDP version", config.setting("fsdp_config", "fsdp_version", value=1))
     if config.trainer is None and config.facts.launch.consumer in ("", config.kind):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.batch import steps
+from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed import schedulers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import default_of_key
@@ -79,6 +80,18 @@ def precision(config: DeepSpeedConfig, summary: Summary) -> None:
         summary.derive(PRECISION, "precision", "precision", name, because)
     summary.add(PRECISION, "ZeRO stage", config.setting("zero_optimization", "stage", value=config.stage))
     for label, key in (("optimizer offload", "offload_optimizer"), ("weights offload", "offload_param")):
-        device = config.get("zero_optimization", key, "device")
-        if device not in (None, "none"):
-            summary.add(PRECISION, label, config.setting("zero_optimization", key, "device"))
+        if config.get("zero_optimization", key, "device") is not None:
+            add_offload(summary, label, config.setting("zero_optimization", key, "device"), config.stage)
+
+
+def add_offload(summary: Summary, label: str, setting: Setting, stage: object) -> None:
+    """Add where ZeRO offloads weights or the optimizer to, if it does: below stage 3 no weights, and the optimizer to the CPU alone.
+
+    Source: deepspeed 0.19.8 runtime/zero/stage_1_and_2.py:220, runtime/engine.py:1562, 2384.
+    """
+    if setting.value in (None, "none") or stage == 0 or (stage in (1, 2) and "offload_param" in ".".join(map(str, setting.path))):
+        return
+    if stage in (1, 2) and setting.value == "nvme":
+        summary.derive(PRECISION, label, "offload", "cpu", f"{setting}, which is the CPU with ZeRO stage {stage}")
+    else:
+        summary.add(PRECISION, label, setting)

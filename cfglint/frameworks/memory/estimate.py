@@ -19,6 +19,7 @@ from cfglint.batch.memory.estimate import (
     possible,
     smallest_card,
 )
+from cfglint.batch.memory.settings import FSDP, ZERO
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.frameworks.memory.named_models import model_of
@@ -105,8 +106,15 @@ class RunMemory(Record):
             return f"memory on each GPU {self.peak()[0].partition(':')[0]}"
         was = rounded(before.estimate.total) if before is not None and before.inputs.known else rounded(total.total)
         changed_from = f"{was} -> " if was != rounded(total.total) else ""
-        band = f"{changed_from}{rounded(total.total)} GiB{self.of_card} on each GPU ({rounded(total.low)} to {rounded(total.high)})"
+        is_open = any(run.shards_over_unknown for run in (self, before or self))
+        gpus = "if it is on 1 GPU" if is_open else "on each GPU"
+        band = f"{changed_from}{rounded(total.total)} GiB{self.of_card} {gpus} ({rounded(total.low)} to {rounded(total.high)})"
         return f"memory {band}: {on_cards(total)}" if self.available is None else f"memory {band}{self.word}"
+
+    @property
+    def shards_over_unknown(self) -> bool:
+        """Whether the GPUs divide the memory, and their number is not known."""
+        return self.inputs.settings.sharded in (ZERO, FSDP) and f"1 GPU ({GPUS_FLAG})" in self.inputs.assumed
 
     @property
     def assumed_of_card(self) -> list[str]:

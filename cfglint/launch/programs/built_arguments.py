@@ -206,7 +206,7 @@ def document_of(program: ProgramFacts, which: int, reread: Reread, context: Cont
     found.number = which
     if isinstance(call, (AcceleratorCall, EngineConfig)):
         found.loop = own_loop(evaluated.call(call) if isinstance(call, AcceleratorCall) else None, evaluated, program)
-    found.trace = lambda key: trace(found.traced[key][0], found.traced[key][1], program.modules) if key in found.traced else ()
+    found.trace = lambda key: trace(key, found.traced[key][0], found.traced[key][1], program.modules) if key in found.traced else ()
     found.others = {number: each for number, each in enumerate(documents) if each is not found}
     found.again = lambda text: read_again(found, {found.path: text}, reread, which, context)
     found.again_with = lambda texts: read_again(found, texts, reread, which, context)
@@ -229,26 +229,46 @@ def built_again(document: ProgramCall, program: ProgramFacts, reread: Reread, wh
     return again.document
 
 
-def trace(expression: ast.expr, module: ProgramModule, modules: Modules) -> tuple[str, ...]:
-    """The source of an expression and of what is assigned to the names in it, in any order of the program."""
+def trace(key: str, expression: ast.expr, module: ProgramModule, modules: Modules) -> tuple[str, ...]:
+    """The source of the expression that gives a key, and of what is assigned to the names in it, in any order of the program; of a mapping
+    that is spread (`**options`) that of the key's entry alone.
+    """
     found: dict[str, None] = {}
-    waiting = [(expression, module)]
+    above = module.parent(expression)
+    waiting = [(expression, module, isinstance(above, ast.keyword) and above.arg is None)]
     while waiting and len(found) < MOST:
-        node, where = waiting.pop()
+        node, where, is_spread = waiting.pop()
+        entries = entries_for(key, node) if is_spread else None
+        if entries is not None:
+            waiting += [(value, where, is_inner) for value, is_inner in entries]
+            continue
         source = ast.unparse(node)
         if source in found:
             continue
         found[source] = None
+        is_spread = is_spread and isinstance(node, (ast.Name, ast.Attribute))
         for name in ast.walk(node):
             if isinstance(name, ast.Attribute):
-                waiting += [(value, known) for known in modules.known() for value in known.givers.get(name.attr, ())]
+                values = ((value, known) for known in modules.known() for value in known.attribute_givers.get(name.attr, ()))
+                waiting += [(value, known, is_spread and name is node) for value, known in values]
             elif isinstance(name, ast.Name):
-                waiting += [(value, where) for value in where.givers.get(name.id, ())]
+                waiting += [(value, where, is_spread) for value in where.givers.get(name.id, ())]
                 behind = modules.lookup(where, name.id) if name.id in where.imports else None
                 value = getattr(behind.node, "value", None) if isinstance(behind, Definition) else None
                 if isinstance(behind, Definition) and isinstance(value, ast.expr):
-                    waiting.append((value, behind.module))
+                    waiting.append((value, behind.module, is_spread))
     return tuple(sorted(found))
+
+
+def entries_for(key: str, node: ast.expr) -> list[tuple[ast.expr, bool]] | None:
+    """The expressions in a mapping that may give a key, each with whether it is a mapping that is spread; None for another expression."""
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return [(value, name is None) for name, value in pairs if not isinstance(name, ast.Constant) or name.value == key]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
+        given = [(keyword.value, keyword.arg is None) for keyword in node.keywords if keyword.arg in (None, key)]
+        return [*given, *((argument, True) for argument in node.args)]
+    return None
 
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:

@@ -106,6 +106,14 @@ class ProgramModule:
                         found.setdefault(option.value.lstrip("-").replace("-", "_"), []).append(node)
         return found
 
+    @cached_property
+    def attribute_givers(self) -> dict[str, list[ast.expr]]:
+        """Those of `givers` that may give an attribute of another object: not the names that are local to a function."""
+        functions = (node for node in ast.walk(self.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+        inside = (node for function in functions for node in ast.walk(function))
+        names = {id(node.value) for node in inside if isinstance(node, (ast.Assign, ast.AnnAssign)) and is_local(node)}
+        return {name: [value for value in values if id(value) not in names] for name, values in self.givers.items()}
+
     @property
     def code(self) -> str:
         return self.text if self.notebook is None else self.notebook.code
@@ -150,6 +158,11 @@ def target_names(target: ast.expr) -> Iterator[str]:
     for node in ast.walk(target):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+
+
+def is_local(node: ast.Assign | ast.AnnAssign) -> bool:
+    """Whether an assignment, in a function, gives names alone."""
+    return all(isinstance(each, ast.Name) for target in targets_of(node) for each in (getattr(target, "elts", None) or [target]))
 
 
 def imported(node: ast.Import | ast.ImportFrom, package: str, stars: list[str]) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ import re
 
 from cfglint.source.annotations import Sequence, SyntaxNode, Truth
 from cfglint.source.shell.builtin_commands import BUILTINS, STATUSES
-from cfglint.source.shell.execution import Execution, blanks_at_end
+from cfglint.source.shell.execution import Execution, Stop, blanks_at_end
 from cfglint.source.shell.nested_scripts import call_function, evaluated
 from cfglint.source.shell.placed_text import EMPTY, Text, literal
 from cfglint.source.shell.reasons import UNCLEAR
@@ -101,7 +101,10 @@ def start(shell: Execution, words: list[Text], environment: dict[str, Text], nod
     if name == "eval":
         return within(shell, environment, evaluated, shell, words[1:], node)
     if name == "exec":
-        return start(shell, words[1:], environment, node) if len(words) > 1 else True  # without a command it only redirects
+        if len(words) == 1:
+            return True  # it only redirects
+        start(shell, words[1:], environment, node)
+        raise Stop  # the command replaces the shell
     if name is None or name in CHANGING:
         shell.state.knows_environment = False
     if shell.captured is None:

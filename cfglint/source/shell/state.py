@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, takewhile
 
 from cfglint.evaluate import Reason
 from cfglint.source.annotations import ConfigValue, SyntaxNode
@@ -174,10 +174,11 @@ def spelled(value: Value | None) -> ConfigValue:
 
 
 def either(here: Value | None, there: Value | None, reason: Reason) -> Value:
-    """A value that is one of two; of an array even the number of members is unknown."""
+    """A value that is one of two; of an array the first members that both have are known, but not the number of the others."""
     source = " or ".join(each.source if isinstance(each, Text) else str(spelled(each)) for each in (here, there))
     if isinstance(here, list) or isinstance(there, list):
-        return [any_number(reason, source)]
+        pairs = zip(here, there, strict=False) if isinstance(here, list) and isinstance(there, list) else ()
+        return [*(one for one, _ in takewhile(lambda pair: pair[0].string == pair[1].string, pairs)), any_number(reason, source)]
     known = [value.options if isinstance(value, Text) else () for value in (here, there)]
     options = tuple(dict.fromkeys(chain(*known))) if all(known) else ()
     options = options if len(options) <= MOST_OPTIONS and sum(map(len, options)) <= LONGEST_SOURCE else ()

@@ -121,14 +121,14 @@ def test_an_axis_that_is_no_integer_is_unknown():
         ),
         (
             "distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  zero_stage: 2\n"
-            "  offload_param_device: cpu\nmixed_precision: bf16\n",
+            "  offload_param_device: cpu\n  offload_optimizer_device: nvme\nmixed_precision: bf16\n",
             [
                 "distributed type DEEPSPEED",
                 "machines 1",
                 "processes per machine 4",
                 "precision bf16",
                 "ZeRO stage 2",
-                "weights offload cpu",
+                "optimizer offload cpu",
             ],
         ),
         (

@@ -111,8 +111,14 @@ def test_an_argument_check_does_not_end_what_is_read():
     assert commands('if [ $# -ne 2 ]; then echo usage; exit 1; fi\nrun "$1"') == ["run <?>"]
 
 
-def test_exit_ends_the_script():
+def test_exit_and_exec_end_the_script():
     assert commands("run 1\nexit 0\nrun 2") == ["run 1"]
+    assert commands("exec > log\nexec run 1\nrun 2") == ["run 1"]
+    assert commands("if [ -n $UNSET ]; then exec run 1; fi\nrun 2") == ["run 1", "run 2"]
+
+
+def test_the_first_members_of_an_array_are_known_where_a_branch_appends_others():
+    assert commands('C=(run --a 1)\nif grep -q a b; then C+=(--b 2); fi\n"${C[@]}"')[1:] == ["run --a 1 <?>"]
 
 
 def test_sourced_files_and_folders():
