@@ -250,7 +250,7 @@ MAYBE = '[ "$(date)" = x ]'
 @each_case(
     ("text", "expected"),
     [
-        (f"A=(a b)\nif {MAYBE}; then A+=(c); fi\nrun ${{#A[@]}} ${{A[0]}}", ["<?> <?>"]),
+        (f"A=(a b)\nif {MAYBE}; then A+=(c); fi\nrun ${{#A[@]}} ${{A[0]}}", ["<?> a"]),
         (f"A=(a b)\nif {MAYBE}; then A=(a b); fi\nrun ${{#A[@]}} ${{A[0]}}", ["2 a"]),
         (f"set -- a b\nif {MAYBE}; then set -- c; fi\nrun $# $1", ["<?> <?>"]),
         (f"set -- a b\nif {MAYBE}; then set -- c d; fi\nrun x $@", ["x <?>"]),
