@@ -7,7 +7,7 @@ from functools import cache
 
 from cfglint.frameworks import framework, kinds
 from cfglint.frameworks.base import Framework
-from cfglint.launch.registered import LAUNCHER
+from cfglint.launch.kinds import LAUNCHER
 from cfglint.source.annotations import Iterable, Sequence
 
 VALUE = re.compile(r"""(?<!\w)'[^']*'|"[^"]*"|`[^`]*`|[-+]?\d[\w.+-]*|(?:/[\w.-]+){2,}|\b(?:True|False|None)\b""")

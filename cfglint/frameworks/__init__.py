@@ -6,7 +6,7 @@ import os
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
 from cfglint.frameworks.releases.versions import Version, parse_version
-from cfglint.launch.registered import REGISTERED
+from cfglint.launch.kinds import REGISTERED
 from cfglint.source.annotations import Callable, Collection, Iterable
 from cfglint.source.document import Document
 

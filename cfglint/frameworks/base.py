@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
     from cfglint.launch import Launch
+    from cfglint.launch.kinds import FieldSpan
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
-    from cfglint.launch.registered import FieldSpan
     from cfglint.source.document import Syntax
     from cfglint.source.loaders import Loader
 

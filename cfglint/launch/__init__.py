@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.launch.registered import ENGINE
+from cfglint.launch.kinds import ENGINE
 from cfglint.source.annotations import Mapping
 from cfglint.source.record import Record
 

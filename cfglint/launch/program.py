@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Reason
-from cfglint.launch.kinds import kind_of_class
-from cfglint.launch.registered import TRAINER
+from cfglint.launch.kinds import TRAINER, kind_of_class
 from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.python.call import CallDocument
 from cfglint.source.record import Record, changed

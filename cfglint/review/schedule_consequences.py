@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isclose, sqrt
 
-from cfglint.launch.registered import ENGINE
+from cfglint.launch.kinds import ENGINE
 from cfglint.review.batch_consequences import growth
 from cfglint.review.consequence import NOTEWORTHY, Consequence, approximate_ratio, as_written, changed, number, percent, quotient, ratio
 from cfglint.review.snapshot import Side

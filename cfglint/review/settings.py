@@ -11,8 +11,7 @@ from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.command import readable
-from cfglint.launch.kinds import is_trainer
-from cfglint.launch.registered import LAUNCH
+from cfglint.launch.kinds import LAUNCH, is_trainer
 from cfglint.launch.resizing import srun_options
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side

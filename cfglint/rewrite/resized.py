@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch import Launch
-from cfglint.launch.registered import LAUNCHER
+from cfglint.launch.kinds import LAUNCHER
 from cfglint.rewrite.value_change import ValueChange, combined_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.source import edit

@@ -7,7 +7,7 @@ from cfglint.findings.rule import BY_CODE
 from cfglint.frameworks import framework, takes_arguments
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.launch.registered import LAUNCH
+from cfglint.launch.kinds import LAUNCH
 from cfglint.rules.engine import inspect, internal_error
 from cfglint.run.loaded import NUMBERS, LoadedRun
 from cfglint.source.document import LIMIT, Document

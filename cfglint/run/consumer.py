@@ -11,11 +11,10 @@ from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch import Launch
 from cfglint.launch.arguments import hidden_options
 from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_ONLY, readable, trainer_names
-from cfglint.launch.kinds import is_trainer, kind_of_class
+from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
 from cfglint.launch.program import HF_PARSERS, OF_LAUNCHER, ProgramFacts, arguments_of
-from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.launch.training import unmodelled
 from cfglint.run.paths import BY_HAND
 from cfglint.source.project_files import Project

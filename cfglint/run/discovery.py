@@ -8,7 +8,7 @@ from cfglint.frameworks import ADDED, detect, forks_named_in, framework, takes_a
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.base import imported
 from cfglint.frameworks.launch_facts import Launched, LaunchFacts
-from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
+from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
 from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, Walk, is_program, is_script, line_of

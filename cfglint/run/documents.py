@@ -7,7 +7,7 @@ import os
 from cfglint.frameworks import detect, framework, related_tool, takes_arguments
 from cfglint.frameworks.base import MAYBE, NO_MATCH
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.launch.registered import ENGINE, LAUNCH
+from cfglint.launch.kinds import ENGINE, LAUNCH
 from cfglint.run.paths import SECTIONS, MissingSectionError, Request, UnknownKindError, is_script
 from cfglint.source import files
 from cfglint.source.annotations import Sequence

@@ -21,7 +21,7 @@ from cfglint.launch.findings import (
     refused_joined_words,
     unknown_without_value,
 )
-from cfglint.launch.kinds import fields_of_class, is_trainer
+from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
@@ -29,7 +29,6 @@ from cfglint.launch.overrides import ARGS, FLAG, Override
 from cfglint.launch.program import OF_LAUNCHER, ProgramCall, ProgramFacts
 from cfglint.launch.programs.context import with_texts
 from cfglint.launch.reader import ScriptEvaluations
-from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.launch.scripts import Scripts, read_found, refuse_sourced, same_line
 from cfglint.run.consumer import choose_consumer, has_own_arguments, is_strict, parses_command, program_kind, unread
 from cfglint.run.paths import BY_HAND

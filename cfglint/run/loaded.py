@@ -10,7 +10,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.launch import Launch
-from cfglint.launch.registered import LAUNCH
+from cfglint.launch.kinds import LAUNCH
 from cfglint.source.annotations import Callable
 from cfglint.source.document import Document, Part
 from cfglint.source.record import changed

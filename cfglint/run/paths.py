@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.frameworks import file_kinds, framework
-from cfglint.launch.registered import LAUNCH
+from cfglint.launch.kinds import LAUNCH
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator

@@ -15,8 +15,8 @@ from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.own_loops import TURNS, add_loop, number_of, setting, total_steps, warmup_steps
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary, launched
+from cfglint.launch.kinds import LAUNCH
 from cfglint.launch.program import OwnLoop
-from cfglint.launch.registered import LAUNCH
 from cfglint.source.python.call import CallDocument
 
 PACKAGE = "accelerate"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import LineFramework
-from cfglint.launch.registered import LAUNCH
+from cfglint.launch.kinds import LAUNCH
 from cfglint.source.document import Document
 
 

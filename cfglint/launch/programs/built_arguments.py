@@ -8,7 +8,7 @@ import ast
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
-from cfglint.launch.kinds import base_fields, kind_of_class, trainer_of_class
+from cfglint.launch.kinds import LAUNCH, base_fields, kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
 from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
@@ -44,7 +44,6 @@ from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions, unread_at, unread_call
 from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
 from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
-from cfglint.launch.registered import LAUNCH
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.change import EditRefused
 from cfglint.source.document import SCALAR, Node

@@ -13,11 +13,10 @@ from cfglint.findings.releases import Releases
 from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
 from cfglint.launch.arguments import behind_dashes, further_arguments, read_arguments
 from cfglint.launch.findings import NEEDS_VALUE, is_stray, joined_at, refuse, severity_of
-from cfglint.launch.kinds import base_fields, fields_of_class, kind_named, parsed_type
+from cfglint.launch.kinds import TRAINER, base_fields, fields_of_class, kind_named, parsed_type
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import Argument, LaunchLine, LineProblem
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, TRL_PARSER, Field, ProgramFacts
-from cfglint.launch.registered import TRAINER
 from cfglint.source.annotations import Container, Iterator
 from cfglint.source.shell.command import CommandDocument, is_in_page, is_placeholder, is_to_be_filled_in, stands_for_more
 from cfglint.source.shell.placed_text import Text

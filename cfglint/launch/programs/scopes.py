@@ -6,8 +6,8 @@ import ast
 from itertools import takewhile
 
 from cfglint.evaluate import Reason, Unknown
+from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported, targets_of
-from cfglint.launch.registered import ENGINE, LAUNCH, LAUNCHER
 from cfglint.source.annotations import Any, Collection, Iterable, Iterator
 
 MOST_SCOPES = 300
