@@ -1,4 +1,5 @@
-"""The options of `accelerate launch`, to which `trl sft` and similar commands pass every key of the file that no class of the script has.
+"""The options of `accelerate launch`, to which `trl sft` and similar commands pass every key of the file that no class of the script has;
+and what accelerate makes of a string that is to be a DeepSpeed configuration and names no file.
 
 Source: trl 1.16.0 cli/commands/training.py (TrainingCommand.run), cli/accelerate_launcher.py; the options of accelerate 1.15.0
 commands/launch.py, whose parser accepts no abbreviations.
@@ -59,6 +60,7 @@ PACKAGED = {
     **dict.fromkeys(("zero1", "zero2", "zero3"), "DEEPSPEED"),
 }
 PACKAGED_PROCESSES = 8  # the value of `num_processes` in each of them
+NOT_A_CONFIG = "ValueError: Expected a string path to an existing deepspeed config, or a dictionary, or a base64 encoded string. Received: "
 
 
 def is_option(key: str) -> bool:
@@ -77,3 +79,23 @@ def refused(key: str, text: str) -> str:
     if kind and converted(kind, text) is None:
         return invalid_value(spellings(name), kind, text)
     return invalid_choice(spellings(name), text, CHOICES[name]) if name in CHOICES and text not in CHOICES[name] else ""
+
+
+def refused_config(text: str) -> str:
+    """The exception for a string that names no existing file; empty if it is a JSON object, plain or base64-encoded.
+
+    accelerate's `HfDeepSpeedConfig` serves the Trainer, TRL, LLaMA-Factory, axolotl and `accelerate launch`: none of them has names
+    for configurations. Plain JSON is read from accelerate 1.4 on; the Trainer itself reads it in every release.
+    Source: accelerate 1.15.0 utils/deepspeed.py:136-158; 0.26.1 to 1.3.0 without the first `json.loads`.
+    """
+    import json
+    from base64 import urlsafe_b64decode
+
+    try:
+        try:
+            value = json.loads(text)
+        except json.JSONDecodeError:
+            value = json.loads(urlsafe_b64decode(text).decode("utf-8"))
+    except (ValueError, RecursionError):
+        return NOT_A_CONFIG + text
+    return "" if isinstance(value, dict) else f"AttributeError: '{type(value).__name__}' object has no attribute 'get'"

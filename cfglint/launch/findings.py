@@ -13,9 +13,9 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.wording import counted
 from cfglint.launch import Launch
+from cfglint.launch.accelerate_options import refused_config
 from cfglint.launch.argparse_types import converted
 from cfglint.launch.command import readable
-from cfglint.launch.deepspeed_argument import refused_config
 from cfglint.launch.kinds import base_fields, is_trainer, kind_named
 from cfglint.launch.launcher import SIZE_VARIABLE, launcher_of
 from cfglint.launch.line import HOSTFILE, NO_DEVICE, Argument, LaunchLine, LineProblem, NamedFile

@@ -6,7 +6,7 @@ from cfglint.batch.nodes import Size
 from cfglint.launch.launcher import SizePlace, device_list, launcher_of
 from cfglint.launch.line import LaunchLine, Option
 from cfglint.launch.machine import VISIBLE
-from cfglint.launch.slurm import SHORT, Header
+from cfglint.launch.slurm import Header, options_in
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.change import EditRefused
 from cfglint.source.shell.placed_text import Text
@@ -32,7 +32,7 @@ def written(option: Option) -> str:
 def around_command(line: LaunchLine, wanted: Size, before: Size) -> Iterator[SizePlace]:
     """The requests of the Slurm header, and the options of the srun or mpirun before the command, that go with the current size."""
     yield from of_header(line.header, line.header.options, line.header.named, line, wanted, before)
-    own = srun_options(line.srun)
+    own = options_in(line.srun)
     yield from of_header(step_of(line, own), own, "srun --{}".format, line, wanted, before)
     if line.mpi:
         from cfglint.launch.mpi import places
@@ -94,7 +94,7 @@ def step_of(line: LaunchLine, own: dict[str, Text]) -> Header:
 
 def tasks_of(line: LaunchLine) -> Size | None:
     """The tasks of each node that srun starts, and the nodes; None if they are unknown."""
-    step = step_of(line, srun_options(line.srun))
+    step = step_of(line, options_in(line.srun))
     if not all(word.known for word in line.srun) or step.tasks % step.nodes:
         return None
     return Size(step.tasks // step.nodes, step.nodes)
@@ -133,19 +133,3 @@ def requested(key: str, text: Text, count: int) -> SizePlace:
     if last.isdigit():
         return SizePlace(key, text[end - len(last) : end], str(count))
     return SizePlace(key, text[start:end], f"{parts[at]}:{count}")
-
-
-def srun_options(words: list[Text]) -> dict[str, Text]:
-    """The options of the srun before a command: `--name=value`, `--name value`, `-N value`, `-N4`."""
-    found: dict[str, Text] = {}
-    for index, word in enumerate(words):
-        text = word.string
-        if not text.startswith("-") or not word.known:
-            continue
-        name, mark, _ = text.partition("=")
-        name, start = (name[2:], len(name) + 1) if text.startswith("--") else (SHORT.get(text[1:2], ""), 2)
-        if mark if text.startswith("--") else len(text) > 2:
-            found[name] = word[start:]
-        elif index + 1 < len(words):
-            found[name] = words[index + 1]
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from cfglint.batch.cards import CUDA, ROCM, find
 from cfglint.source.annotations import Sequence
@@ -119,9 +120,7 @@ class Header(Record):
         """The card that the job requests, or a step with the words of `srun`: by its type `gpu:a100:4`, a constraint `a100&nvlink` or a
         partition `gpu-v100`; empty if none is named, or several.
         """
-        options = dict(self.options)
-        read_line("", " ".join((MARK, *(word.string for word in srun[1:]))), 0, options)
-        written = {name: text.string for name, text in options.items()}
+        written = {name: text.string for name, text in {**self.options, **options_in(srun[1:])}.items()}
         types = [word for name in OF_GPUS for part in written.get(name, "").split(",") for word in part.partition("(")[0].split(":")]
         for words in (types, BETWEEN_FEATURES(written.get("constraint", "")), written.get("partition", "").split(",")):
             names = {card for word in words if (card := card_in(word))}
@@ -158,34 +157,31 @@ def header(path: str, text: str) -> Header:
         if stripped and not stripped.startswith("#"):
             break
         if line.startswith(MARK) and line[len(MARK) : len(MARK) + 1] in (" ", "\t"):
-            read_line(path, line, offset, options)
+            words = takewhile(lambda match: not match.group().startswith("#"), WORDS(line, len(MARK)))
+            places = ((match.group(), (path, offset + match.start(), offset + match.end())) for match in words)
+            options.update(options_in([Text((TextPart(*place),)) for place in places]))
         offset += len(line) + 1
     return Header(options)
 
 
-def read_line(path: str, line: str, offset: int, options: dict[str, Text]) -> None:
-    """Parse the options on one line: `--name=value`, `--name value`, `-N value`, `-N4`."""
-    words: list[tuple[str, int]] = []
-    for match in WORDS(line, len(MARK)):
-        if match.group().startswith("#"):
-            break
-        words.append((match.group(), offset + match.start()))
-    index = 0
-    while index < len(words):
-        word, start = words[index]
-        index += 1
-        if word.startswith("--"):
-            name, mark, value = word[2:].partition("=")
-            start += len(name) + 3
-        elif word.startswith("-") and len(word) > 1:
-            name, value = SHORT.get(word[1], word[1]), word[2:].removeprefix("=")
-            mark = value
-            start += len(word) - len(value)
+def options_in(words: Sequence[Text]) -> dict[str, Text]:
+    """The options of a header or of srun: `--name=value`, `--name value`, `-N value`, `-N4`."""
+    found: dict[str, Text] = {}
+    left = [*words]
+    while left:
+        word = left.pop(0)
+        text = word.string
+        if text.startswith("--"):
+            name, mark, _ = text[2:].partition("=")
+            value = word[len(name) + 3 :]
+        elif text.startswith("-") and len(text) > 1:
+            name, mark = SHORT.get(text[1], text[1]), text[2:]
+            value = word[3 if mark.startswith("=") else 2 :]
         else:
             continue
-        if not mark and index < len(words) and not words[index][0].startswith("-"):
-            value, start = words[index]
-            index += 1
-        bare = value.strip("\"'")
-        begin = start + value.find(bare)
-        options[OTHER_NAMES.get(name, name)] = Text((TextPart(bare, (path, begin, begin + len(bare))),))
+        if not mark and left and not left[0].string.startswith("-"):
+            value = left.pop(0)
+        bare = value.string.strip("\"'")
+        start = value.string.find(bare)
+        found[OTHER_NAMES.get(name, name)] = value[start : start + len(bare)] if value.known else value
+    return found

@@ -12,7 +12,7 @@ from cfglint.launch import Launch
 from cfglint.launch.arguments import override_arguments
 from cfglint.launch.command import readable
 from cfglint.launch.kinds import LAUNCH, is_trainer
-from cfglint.launch.resizing import srun_options
+from cfglint.launch.slurm import options_in
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
 from cfglint.run.checked import CheckedRun
@@ -140,7 +140,7 @@ def size_texts(launch: Launch) -> dict[str, Text]:
         return {}
     return {
         **{line.header.named(name): text for name, text in line.header.options.items() if name in OF_SLURM},
-        **{f"srun --{name}": text for name, text in srun_options(line.srun).items() if name in OF_SLURM},
+        **{f"srun --{name}": text for name, text in options_in(line.srun).items() if name in OF_SLURM},
         **{
             name: option.value
             for name, option in line.options.given.items()

@@ -253,7 +253,7 @@ class References:
         path = self._locate(name, document.path)
         if path is None:
             if key in DEEPSPEED:
-                from cfglint.launch.deepspeed_argument import refused_config
+                from cfglint.launch.accelerate_options import refused_config
 
                 is_required = bool(refused_config(name))
             else:
