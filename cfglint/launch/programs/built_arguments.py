@@ -169,9 +169,8 @@ def config_of_engine(evaluated: Evaluated) -> tuple[str, bool]:
     if passed_to_engine(evaluated) is None:
         return "", False
     [call] = evaluated.engines.values()
-    given = [call.arguments[key][1].data for key in ("config", "config_params") if key in call.arguments]
-    name = next((path for path in given[:1] if isinstance(path, str) and path.endswith((".json", ".hjson"))), "")
-    return name, not call.conditions
+    path = call.engine_config.data if call.engine_config is not None else None
+    return path if isinstance(path, str) and path.endswith((".json", ".hjson")) else "", not call.conditions
 
 
 def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:

@@ -74,6 +74,12 @@ class MadeCall(Record):
     kind: str = ""
     is_prepared: bool = False
 
+    @property
+    def engine_config(self) -> Value | None:
+        """The config that a call of `deepspeed.initialize` is given."""
+        given = (self.arguments[name][1] for name in ("config", "config_params") if name in self.arguments)
+        return next((value for value in given if value.data is not None), None)
+
     def add(self, other: MadeCall) -> None:
         """Join the arguments of another evaluation of the same call: what differs is unknown."""
         self.origin = self.origin if self.origin == other.origin else ""

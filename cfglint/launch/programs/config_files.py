@@ -5,7 +5,6 @@ and the overrides of the launch line.
 from __future__ import annotations
 
 import posixpath
-from functools import lru_cache
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.program import DataRecipe
@@ -30,10 +29,11 @@ from cfglint.launch.programs.objects import (
     unknown,
     wrapped,
 )
-from cfglint.source.annotations import Any, ConfigValue, Iterable
+from cfglint.source.annotations import Any, Iterable
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
 from cfglint.source.hydra.defaults_list import GLOBAL, CompositionError, Source
+from cfglint.source.hydra.folders import parsed
 from cfglint.source.hydra.overrides import ADD, CHANGE, FORCE, HydraOverride, OverrideError, parse_override
 from cfglint.source.record import changed
 from cfglint.source.shell.placed_text import UNKNOWN
@@ -56,8 +56,10 @@ INSTANTIATING = ("hydra.utils.instantiate", "hydra.utils.call")
 TARGET = "_target_"
 NO_OBJECT = ("_partial_", "_args_")  # keys with which Hydra makes something else of a target than an object by keywords
 FOR_HYDRA = (TARGET, "_convert_", "_recursive_")
-MOST_FILES = 256  # whose values are kept
-PACKAGES = {"_root_": GLOBAL, "_group_": None}  # words of older files in a package comment; None is the group's own
+PACKAGES: dict[str | None, str | None] = {
+    "_root_": GLOBAL,
+    "_group_": None,
+}  # of older files; None is the group's own
 
 
 def external(run: Interpreter, name: str, given: Given) -> Value | None:
@@ -322,13 +324,6 @@ def leave_open(config: Value, path: list[str]) -> None:
         config.data.slots[path[-1]] = unknown(Reason("argument", "a word of the launch line"))
 
 
-@lru_cache(MOST_FILES)
-def composed_values(path: str, text: str) -> ConfigValue:
-    """The values of a config file, which many launch lines compose with others."""
-    read: ConfigValue = values(path, text, "yaml", omega=True)
-    return {} if read is None else read
-
-
 class ProjectFiles:
     """The repository of a composition: the config files below a folder of the project."""
 
@@ -345,14 +340,10 @@ class ProjectFiles:
         found = self._found(path.removesuffix(".yaml"))
         if found is None:
             return None
-        values = composed_values(*found)
-        defaults = values.get("defaults", []) if isinstance(values, dict) else None
-        if not isinstance(values, dict) or not isinstance(defaults, list):
+        source = parsed(*found)[0]
+        if source is None:
             raise CompositionError(f"`{path}.yaml` of Hydra's config is not understood")
-        first = found[1].lstrip().partition("\n")[0]
-        package = first.split()[-1] if first.startswith("# @package") else None
-        values = {key: value for key, value in values.items() if key != "defaults"}
-        return Source(found[0], values, defaults, PACKAGES.get(package, package) if package else None)
+        return changed(source, package=PACKAGES[source.package]) if source.package in PACKAGES else source
 
     def is_group(self, path: str) -> bool:
         return path in self._groups

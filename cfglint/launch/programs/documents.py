@@ -177,11 +177,9 @@ def computed_node(content: object, start: int, end: int) -> Node:
 
 def given_mapping(call: MadeCall) -> Value | None:
     """The mapping with known keys that a call of `deepspeed.initialize` is given; None without one."""
-    for name in ("config", "config_params"):
-        value = call.arguments[name][1] if name in call.arguments else None
-        if value is not None and isinstance(value.data, Mapping) and value.data.items and not value.data.is_open:
-            return value
-    return None
+    config = call.engine_config
+    is_known = config is not None and isinstance(config.data, Mapping) and config.data.items and not config.data.is_open
+    return config if is_known else None
 
 
 def trains(call: MadeCall) -> bool:
@@ -191,13 +189,13 @@ def trains(call: MadeCall) -> bool:
     """
     if not call.every or len(call.positional) > BEFORE_OPTIMIZER or not {"optimizer", "model_parameters"}.isdisjoint(call.arguments):
         return True
-    config = next((call.arguments[name][1].data for name in ("config", "config_params") if name in call.arguments), None)
+    config = call.engine_config.data if call.engine_config is not None else None
     return not isinstance(config, Mapping) or config.is_open or "optimizer" in config.items
 
 
 def is_unknown_config(call: MadeCall) -> bool:
-    values = [call.arguments[name][1] for name in ("config", "config_params") if name in call.arguments]
-    return bool(values) and given_mapping(call) is None and all(not value.known or isinstance(value.data, Mapping) for value in values)
+    config = call.engine_config
+    return config is not None and (not config.known or (isinstance(config.data, Mapping) and given_mapping(call) is None))
 
 
 def document_of_engine(call: MadeCall, expression: ast.expr) -> ProgramCall:

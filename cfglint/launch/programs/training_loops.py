@@ -335,9 +335,8 @@ def made(name: str, kind: str, call: object, named: Named, context: Context) -> 
 
 def method(data: LoopObject, name: str, given: Given) -> Value:
     if data.kind == ENGINE and name in ENGINE_KEYS and data.made is not None:
-        arguments = data.made.arguments
-        config = next((arguments[key][1].data for key in ("config", "config_params") if key in arguments), None)
-        slot = config.slots.get(name) if isinstance(config, Mapping) else None
+        config = data.made.engine_config
+        slot = config.data.slots.get(name) if config is not None and isinstance(config.data, Mapping) else None
         return slot if isinstance(slot, Value) else unknown(Reason("program", "what DeepSpeed computes"))
     if data.kind != ACCELERATOR:
         return unknown(Reason("program", f"`{name}()`", "it is outside of the program"))
