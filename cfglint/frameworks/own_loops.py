@@ -6,7 +6,7 @@ from cfglint.evaluate import Unknown, because
 from cfglint.findings.setting import WRITTEN, Setting, derived
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
 from cfglint.launch import Launch
-from cfglint.launch.passed_arguments import passed
+from cfglint.launch.command import passed
 from cfglint.source.annotations import ConfigValue
 from cfglint.source.document import Node
 from cfglint.source.python.call import CallDocument

@@ -127,14 +127,6 @@ def missing_values(line: LaunchLine, arguments: Iterable[Argument], trainer: boo
             line.report("LCH013", "error", argument.word, f"--{argument.name}", message, raised, remedy=f"write `--{argument.name} True`")
 
 
-def unknown_without_value(line: LaunchLine, command: CommandDocument) -> None:
-    """Make the values of options unknown that lack theirs, so that no other rule judges them."""
-    for problem in line.problems:
-        name = problem.key.lstrip("-").replace("-", "_")
-        if problem.code == "LCH013" and name in command.words:
-            command.words[name], command.unknown[name] = None, Unknown(NO_VALUE)
-
-
 def unusable_counts(line: LaunchLine) -> None:
     for name, refusal in launcher_of(line).counts.items():
         option = line.options.given.get(name)
@@ -220,19 +212,6 @@ def missing_file(line: LaunchLine, file: NamedFile) -> LineProblem:
     return LineProblem("LCH002", severity_of(line), file.word, key, f"{names} (seen from {folder})", raised, remedy, of_launcher)
 
 
-def refused_deepspeed_word(line: LaunchLine, launch: Launch) -> None:
-    """Report a value of `--deepspeed` that names no file and is no encoded config, if the Trainer is known to read it."""
-    file = line.deepspeed_word
-    if file is None or not launch.is_main or launch.doubts or not is_trainer(launch.consumer):
-        return
-    if kind_named(launch.consumer).parses_command:
-        return
-    name = file.word.value
-    own = launch.parser is not None and "deepspeed" in launch.parser.fields
-    if not own and is_relative(name) and refused_config(name):
-        line.problems.append(missing_file(line, file))
-
-
 def mentioned(name: str, line: LaunchLine, calls: list[StartedCall], written: set[str]) -> bool:
     last = name.rpartition("/")[2]
     if any(path.rpartition("/")[2] == last for path in written):
@@ -305,13 +284,6 @@ def is_stray(word: Text, line: LaunchLine) -> bool:
     return any(word is text for text in behind)
 
 
-def refused_blanks(line: LaunchLine, launch: Launch) -> None:
-    raised = launcher_of(line).refused_words
-    words = [word for word in line.arguments if is_stray(word, line)] if line.call.blanks else []
-    if raised and words and launch.is_main:
-        refuse(line, "", raised.format([word.string for word in words]))
-
-
 def joined_words(line: LaunchLine, arguments: list[Argument]) -> None:
     for argument in arguments:
         for word in argument.texts:
@@ -334,8 +306,15 @@ def joined_at(word: Text) -> int | None:
     return None
 
 
-def refused_joined_words(line: LaunchLine, command: CommandDocument, launch: Launch) -> None:
-    """Make joined words that the parser cannot convert to the type of their option errors, and their values unknown to all other rules."""
+def refused_by_parser(line: LaunchLine, command: CommandDocument, launch: Launch) -> None:
+    """Report what the parser refuses of a line: joined words that it cannot convert to the type of their option, words that belong to no
+    option, and a value of `--deepspeed` that names no file and is no encoded config. Values that are lost become unknown, so that no other
+    rule judges them.
+    """
+    for problem in line.problems:
+        name = problem.key.lstrip("-").replace("-", "_")
+        if problem.code == "LCH013" and name in command.words:
+            command.words[name], command.unknown[name] = None, Unknown(NO_VALUE)
     for argument in line.given or ():
         joined = next((word for word in argument.texts if joined_at(word) is not None), None)
         if joined is None or argument.name not in command.words:
@@ -344,6 +323,16 @@ def refused_joined_words(line: LaunchLine, command: CommandDocument, launch: Lau
         kind = kind_of(argument.name, launch)
         if kind in ("int", "float") and converted(kind, joined.string) is None:
             refuse(line, f"--{argument.name}", f"error: argument --{argument.name}: invalid {kind} value: {joined.string!r}")
+    raised = launcher_of(line).refused_words
+    words = [word for word in line.arguments if is_stray(word, line)] if line.call.blanks else []
+    if raised and words and launch.is_main:
+        refuse(line, "", raised.format([word.string for word in words]))
+    file, reads_file = line.deepspeed_word, launch.is_main and not launch.doubts and is_trainer(launch.consumer)
+    if file is None or not reads_file or kind_named(launch.consumer).parses_command:
+        return
+    own = launch.parser is not None and "deepspeed" in launch.parser.fields
+    if not own and is_relative(file.word.value) and refused_config(file.word.value):
+        line.problems.append(missing_file(line, file))
 
 
 def kind_of(name: str, launch: Launch) -> str:

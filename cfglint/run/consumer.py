@@ -10,7 +10,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch import Launch
 from cfglint.launch.arguments import hidden_options
-from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_ONLY, readable, trainer_names
+from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_NAMES, TRAINER_ONLY, readable
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile
@@ -36,7 +36,7 @@ LENGTH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_tra
 
 def choose_consumer(launch: Launch, line: LaunchLine, command: CommandDocument, kinds: list[str], *, is_built: bool) -> None:
     """Decide whose parser takes the arguments, or the file that they name; `is_built`: the program builds them, so their kind is known."""
-    names, launcher = trainer_names(command), launcher_of(line)
+    names, launcher = {*command.words} & TRAINER_NAMES, launcher_of(line)
     fed = fed_by(launch)
     if is_trainer(fed) or parses_command(launch):  # it opens the files that its arguments name
         launch.consumer, launch.is_main = fed, True

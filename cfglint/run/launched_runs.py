@@ -13,14 +13,7 @@ from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
 from cfglint.launch.arguments import further_arguments
 from cfglint.launch.command import command_document, not_known, summary
-from cfglint.launch.findings import (
-    missing_file,
-    offered_gpus,
-    refused_blanks,
-    refused_deepspeed_word,
-    refused_joined_words,
-    unknown_without_value,
-)
+from cfglint.launch.findings import missing_file, offered_gpus, refused_by_parser
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
@@ -168,10 +161,7 @@ class LaunchedRuns:
         self.choose_consumer(launch, documents, kinds, built)
         if built is not None and built.kind == LAUNCH:  # the accelerator of a program that parses its arguments itself
             built = None
-        unknown_without_value(line, command)
-        refused_joined_words(line, command, launch)
-        refused_blanks(line, launch)
-        refused_deepspeed_word(line, launch)
+        refused_by_parser(line, command, launch)
         launch.flags = launcher_flags(line, command)
         facts = self.launch_facts(line, launch, documents, built)
         facts.again = lambda edited: self.again(written, lines, edited, which)

@@ -9,8 +9,8 @@ from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch.command import borrowed, overrides
 from cfglint.launch.kinds import LAUNCH
-from cfglint.launch.passed_arguments import borrowed, overrides
 from cfglint.launch.program import ProgramCall
 from cfglint.source.annotations import Any, Operand, Sequence
 from cfglint.source.document import Document, Path

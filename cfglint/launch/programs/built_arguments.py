@@ -10,10 +10,9 @@ from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
 from cfglint.launch.kinds import LAUNCH, base_fields, kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
-from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields
-from cfglint.launch.programs.constructors import SPREADING, Constructor
+from cfglint.launch.programs.constructors import SPREADING, Constructor, imports_unsloth
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.programs.data_sets import recipe_of
 from cfglint.launch.programs.documents import (
@@ -271,7 +270,7 @@ def entries_for(key: str, node: ast.expr) -> list[tuple[ast.expr, bool]] | None:
 
 def trainer_calls(program: ProgramFacts, evaluated: Evaluated | None, node: ast.AST | None = None) -> tuple[TrainerCall, ...]:
     """The calls that build trainers; of a program that builds several arguments, those that are given the ones made at `node`."""
-    if evaluated is None or unsloth.is_imported(program.modules):
+    if evaluated is None or imports_unsloth(program.modules):
         return ()
     calls: list[TrainerCall] = []
     by_result = {id(result): call for call, made in evaluated.made.items() for result in made.results}
@@ -326,7 +325,7 @@ def trainer_call(made: MadeCall, program: ProgramFacts) -> TrainerCall:
 
 def adapter_calls(program: ProgramFacts, evaluated: Evaluated | None) -> Iterator[AdapterCall]:
     """The adapters that a program puts on its models, and the quantised models that it trains without one."""
-    if evaluated is None or not evaluated.parts or unsloth.is_imported(program.modules):
+    if evaluated is None or not evaluated.parts or imports_unsloth(program.modules):
         return
     for call in (*evaluated.attached.values(), *evaluated.trainers.values()):
         named = {name: value for name, (_, value) in call.arguments.items()}

@@ -1,7 +1,9 @@
 """Calls that build a trainer or its arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses, `Trainer(...)`.
 
 Source: transformers 5.23.0 training_args.py (a dataclass: every field is a parameter of `__init__`, `output_dir` the first one),
-trl 1.16.0 trainer/*_config.py.
+trl 1.16.0 trainer/*_config.py; unsloth 2025.2.15 to 2026.10.9 models/rl.py (_patch_trl_rl_trainers), trainer.py
+(_backwards_compatible_trainer): importing unsloth replaces the classes of TRL by some with other defaults, further parameters and other
+checks; its trainers accept `tokenizer` and the parameters that TRL has moved to its configs.
 """
 
 from __future__ import annotations
@@ -11,15 +13,14 @@ import ast
 from cfglint.evaluate import Unknown
 from cfglint.launch.kinds import kind_of_class, trainer_of_class
 from cfglint.launch.program import HF_PARSERS, Field, ProgramFacts
-from cfglint.launch.programs import unsloth
 from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.documents import set_later
-from cfglint.launch.programs.modules import Definition, External, targets_of
+from cfglint.launch.programs.modules import Definition, External, Modules, targets_of
 from cfglint.launch.programs.objects import plain
 from cfglint.launch.programs.parsers import Construction, unread_at, unread_call
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import FUNCTIONS, AcceleratorCall, BuiltCall, Scope, dotted, keyword, value_of
-from cfglint.source.annotations import Collection, Container, Iterator
+from cfglint.source.annotations import Any, Collection, Container, Iterator, Mapping
 from cfglint.source.record import changed
 from cfglint.source.shell.tables import names
 
@@ -35,6 +36,22 @@ REPLACED = names(
     "__init__ train _inner_training_loop training_step get_train_dataloader create_optimizer create_scheduler"
     " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
 )
+UNSLOTH = "unsloth"
+# Fields of a config of TRL with another default in some release, or filled from the model where the code does not set them.
+DEFAULTS_OF_UNSLOTH = names(
+    "auto_find_batch_size beta bf16 dataset_num_proc epsilon_high eval_accumulation_steps fp16 generation_kwargs"
+    " gradient_accumulation_steps learning_rate logging_steps loss_type mask_truncated_completions max_length max_seq_length"
+    " num_generations optim output_dir padding_free per_device_eval_batch_size per_device_train_batch_size report_to seed top_k"
+    " torch_empty_cache_steps vllm_mode warmup_ratio warmup_steps weight_decay"
+)
+# Parameters that its classes add, and former names whose values it moves to the new ones (rl.py, rl_config_compat.py); it drops any other.
+TAKEN_BY_UNSLOTH = names(
+    "max_seq_length per_gpu_eval_batch_size per_gpu_train_batch_size push_to_hub_token unsloth_grpo_mini_batch"
+    " unsloth_logit_chunk_multiplier unsloth_num_chunks use_liger_loss vllm_guided_decoding_regex vllm_sampling_params"
+    " wandb_log_unique_prompts warmup_ratio"
+)
+OF_TRANSFORMERS = ("TrainingArguments", "Seq2SeqTrainingArguments")  # which unsloth does not replace
+MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
 
 
 class Constructor(BuiltCall):
@@ -62,9 +79,9 @@ class Constructor(BuiltCall):
         later |= known if any(result.is_open for result in call.results) else set()
         every = call.every and not self._is_copied(scopes)
         open_fields = later & known if every else known - {*call.arguments} | (later & known)
-        is_patched = unsloth.replaces(self.name) and unsloth.is_imported(self.scope.modules)
+        is_patched = self.name not in OF_TRANSFORMERS and imports_unsloth(self.scope.modules)
         if is_patched:
-            open_fields |= unsloth.changed_fields({name: value for name, (_, value) in call.arguments.items()} if call is not None else {})
+            open_fields |= changed_by_unsloth({name: value for name, (_, value) in call.arguments.items()} if call is not None else {})
         exact = self.complete and not is_patched
         not_read = unread_call(self.name, call, program, evaluated.complete)
         if not not_read and not every:
@@ -75,7 +92,7 @@ class Constructor(BuiltCall):
         facts = changed(program, arguments=self.name, classes=(), fields=fields, defaults=defaults, not_read=not_read)
         facts.complete = facts.refuses = facts.refuses_in_file = facts.exact = exact
         facts.changed, facts.own_trainer = tuple(sorted(open_fields & known)), program.own_trainer or is_patched
-        facts.taken = tuple(sorted(unsloth.TAKEN)) if is_patched else ()
+        facts.taken = tuple(sorted(TAKEN_BY_UNSLOTH)) if is_patched else ()
         return facts
 
     def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
@@ -190,3 +207,20 @@ def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:
 
 def is_arguments(name: str, names: Container[str]) -> bool:
     return name in names or name in ("args", "training_args", "train_args") or name.endswith(("_args", "_arguments", "_config"))
+
+
+def imports_unsloth(modules: Modules) -> bool:
+    return any(UNSLOTH in program_module.imported_packages for program_module in modules.known())
+
+
+def changed_by_unsloth(given: Mapping[str, Any]) -> set[str]:
+    """The fields of a config of TRL whose values depend on the release of unsloth, by the values that the code sets.
+
+    A micro batch that `num_generations` does not divide becomes `num_generations`, in some releases; without a folder nothing may be saved.
+    """
+    found = set(DEFAULTS_OF_UNSLOTH - given.keys())
+    if "output_dir" not in given and "save_strategy" not in given:
+        found.add("save_strategy")
+    micro, completions = (plain(given[name]) if name in given else Unknown() for name in (MICRO, COMPLETIONS))
+    divides = type(micro) is int and type(completions) is int and completions > 0 and micro % completions == 0
+    return found if COMPLETIONS not in given or divides else {*found, MICRO}

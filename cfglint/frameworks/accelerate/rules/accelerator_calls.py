@@ -11,7 +11,7 @@ from cfglint.frameworks.launch.config import LaunchConfig
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice
-from cfglint.launch.passed_arguments import passed
+from cfglint.launch.command import passed
 from cfglint.source.annotations import Iterator
 from cfglint.source.shell.tables import names
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from cases import each_case
 from cfglint.evaluate import Reason, Unknown
-from cfglint.launch.passed_arguments import given_value, options_of
+from cfglint.launch.command import given_value, options_of
 from cfglint.launch.program import Field
 
 
