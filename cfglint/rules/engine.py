@@ -191,7 +191,9 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
     program = config.facts.launch.program
     changed = program.changed if program is not None else ()
     named = (finding.setting, *finding.related)
-    if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE) and not is_for_release(finding.setting):
+    if is_about_key and finding.on_key and named[0].origin in (WRITTEN, OVERRIDE):
+        if is_for_release(finding.setting, config):
+            return True
         named = named[1:]
     return any(
         isinstance(setting.value, Unknown) or (setting.path and (setting.path[0] in changed or is_open(setting, config)))
@@ -199,9 +201,10 @@ def uses_unknown_value(finding: Finding, config: Config, is_about_key: bool = Fa
     )
 
 
-def is_for_release(setting: Setting) -> bool:
-    """Whether a program asks for the release, or for what the class takes in it, before it sets a key."""
-    return isinstance(setting.value, Perhaps) and any(reason.kind == "release" for reason in setting.value.reasons)
+def is_for_release(setting: Setting, config: Config) -> bool:
+    """Whether a program asks for the release, or for what the class takes in it, before it passes a key."""
+    reasons = (*config.facts.launch.doubts, *(setting.value.reasons if isinstance(setting.value, Perhaps) else ()))
+    return any(reason.kind == "release" for reason in reasons)
 
 
 def is_open(setting: Setting, config: Config) -> bool:

@@ -80,9 +80,11 @@ class BuiltArguments:
         self.alternative: AlternativeEntry | None = None
         self.kind = call.kind
         of_program = f"of `{program.path.rpartition('/')[2]}`"
-        branch = (Reason("branch", f"a condition {of_program}", "", program.path),) if conditional else ()
-        caught = is_caught(call.node, call.scope, program.scopes)
-        self.doubts = (*branch, *((Reason("branch", f"the `try` {of_program}", "", program.path),) if caught else ()))
+        places = [f"a condition {of_program}"] if conditional else []
+        places += [f"the `try` {of_program}"] if is_caught(call.node, call.scope, program.scopes) else []
+        conditions = [node for node, _ in made.conditions] if made is not None else []
+        asks = any(compares_releases(node, call.scope.module) for node in (*conditions, *call.scope.module.above(call.node)))
+        self.doubts = tuple(Reason("release" if asks else "branch", place, "", program.path) for place in places)
         if isinstance(call, Constructor):
             facts = call.facts(program, evaluated)
         else:

@@ -72,7 +72,10 @@ def condition(node: ast.AST, module: ProgramModule) -> Computed:
 
 @lru_cache(MOST_CONDITIONS)
 def compares_releases(node: ast.AST, module: ProgramModule) -> bool:
-    """Whether a condition asks for the installed release, or for what a constructor takes in it."""
+    """Whether a condition asks for the installed release, or for what a constructor takes in it, as `except TypeError` does, too."""
+    if isinstance(node, ast.Try):
+        types = [each for handler in node.handlers if handler.type is not None for each in ast.walk(handler.type)]
+        return any(isinstance(each, ast.Name) and each.id == "TypeError" for each in types)
     test = getattr(node, "test", None)
     names = {each.id for each in ast.walk(test) if isinstance(each, ast.Name)} if test is not None else set()
     values = [given for name in names for given in module.givers.get(name, ())]

@@ -64,3 +64,22 @@ def test_a_key_that_one_branch_passes_may_be_refused(checked, code):
 def test_nothing_is_said_of_a_key_that_the_program_passes_to_some_releases(checked, code):
     run, found = checked(code)
     assert (run["verdict"], found, run["resolved"]["global_batch"]) == ("accept", [], 8)
+
+
+AT_RELEASE = "if version.parse(transformers.__version__) >= version.parse('4.46'):\n"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("try:\n", "except TypeError:\n", []),
+        ("try:\n", "except OSError:\n", ["warning"]),
+        (AT_RELEASE, "else:\n", []),
+        (UNKNOWN, "else:\n", ["warning"]),
+    ],
+)
+def test_nothing_is_said_of_a_call_that_is_for_other_releases(checked, first, second, found):
+    call = "    args = TrainingArguments(output_dir='out', {}='no')\n"
+    code = first + call.format("eval_strategy") + second + call.format("evaluation_strategy")
+    _, findings = checked(code + "Trainer(model=None, args=args).train()\n#")
+    assert [finding["severity"] for finding in findings] == found
