@@ -17,6 +17,9 @@ HOST = re.compile(
     r"|\d{4}-\d\d-\d\d[ T][\d:,.]+ - [\w.]+ - [A-Z]+ -) "
     r"(?=\[(?:rank|default)\d|Traceback|\s+File |(?:\w+\.)*\w*(?:Error|Exception): |\[\d{4}-|\{')"
 )
+# The beginning of a traceback or a frame behind anything else that stands before each line, such as a time and a logger's name.
+HEADED = re.compile(r'^(?!\s*File |.*\d(?:it/s|s/it))(\S.*?[^\w"\s][^\w"]*?)(?=Traceback \(most recent call last\)|  File "[^"]+", line \d)')
+HEADS = 8  # forms of them that a log may have
 NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\.\w+)*(?:Error|Exception): )")
 FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
 BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
@@ -26,7 +29,12 @@ RAISED_IN_TRACEBACK = re.compile(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 REFUSED = re.compile(
     r"^(?:usage: .*)?(?!srun:|sbatch:|salloc:|slurmstepd)(?:[^\s:]+(?: <command> \[<args>\])?: )?"
     r"(?:(?<=: )|(?=error: (?:argument |the following arguments are|unrecognized arg)))error: (.*)$"
+    r"|^[A-Z][\w ]+: error: ((?:argument |the following arguments are|unrecognized arg).*)$"
 )
+# What compiled code prints before it aborts: a check of C's, and an exception of C++'s with its class in the line before.
+CHECKED = re.compile(r"^(?:[^\s:]+: )?(\S+?:\d+): .*: Assertion [`'](.*)' failed\.?")
+THROWN = re.compile(r"^terminate called after throwing an instance of '([\w:]+)'")
+WHAT = re.compile(r"^\s*what\(\):  ?(.+)")
 BARE = ("AssertionError", "MemoryError", "NotImplementedError", "StopIteration")  # without a message
 DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
@@ -91,7 +99,7 @@ class StackFrame(Record):
 class Raised(Record):
     """An exception that a log shows: its line, its rank if the line says it, its class and message, and the frames of its traceback.
 
-    `after` is the exception that was being handled when it was raised.
+    `after` is the exception that was being handled when it was raised, `condition` the assertion that failed without a message.
     """
 
     line: int
@@ -100,6 +108,7 @@ class Raised(Record):
     message: str
     frames: list[StackFrame]
     after: Raised | None = None
+    condition: str = ""
 
     @property
     def text(self) -> str:
@@ -172,9 +181,11 @@ class _Traceback:
         self.open = False
         self.ended: Raised | None = None
         self.last: Raised | None = None
+        self.condition = ""  # the last line of code that is an assertion
         self.chained = False  # whether the next exception follows from the last one
         self.unraisable = False  # whether Python ignores the exception of the next traceback
         self.logging = False  # whether the lines are those of a message that cannot be formatted, which ends nothing
+        self.thrown = "std::exception"  # the class of the last exception of C++
         self.continued = 0
         self.begun = 0, ""  # the line of the last one, and the class of its exception where a notebook names it first
 
@@ -183,9 +194,17 @@ def read(lines: Iterable[str]) -> Events:
     """What a log says about a failure."""
     events = Events()
     readers: dict[int | None, _Traceback] = {}
+    heads: dict[str, re.Pattern[str]] = {}
     for number, text in pieces(lines):
         events.lines = number
         rank, content = rank_of(text)
+        if (STARTS in content or '  File "' in content) and (headed := HEADED.match(content)) and len(heads) < HEADS:
+            shape = re.sub(r"\d+", r"\\d+", re.escape(headed.group(1)))
+            heads.setdefault(shape, re.compile(re.sub(r"(rank[\s:]*)\\d\+", r"\1(\\d+)", shape, count=1, flags=re.IGNORECASE)))
+        for head in heads.values():
+            if match := head.match(content):
+                rank, content = int(match.group(1)) if match.lastindex else rank, content[match.end() :]
+                break
         take_traceback(events, readers.setdefault(rank, _Traceback()), number, rank, content)
         take_signs(events, number, rank, content)
     for rank, reader in readers.items() if not events.raised else ():
@@ -231,18 +250,32 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.open, reader.ended = True, None
         file, line, function, *rest = (*frame.groups(), None, None, None)[:6]
         name, place = (file, line) if file else (rest[0] or "", rest[1])
+        reader.condition = ""
         reader.frames.append(StackFrame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
         return
-    exception = exception_in(text, reader.open)
+    if thrown := THROWN.match(text):
+        reader.thrown = thrown.group(1)
+    if reader.open and text.lstrip().startswith("assert "):
+        reader.condition = text.strip()
+    exception = thrown_in(text, reader.thrown) or exception_in(text, reader.open)
     if exception is not None and reader.unraisable:
         reader.frames, reader.open, reader.ended, reader.unraisable = [], False, None, False
     elif exception is not None:
-        reader.ended = Raised(number, rank, *exception, reader.frames, reader.last if reader.chained else None)
+        condition = reader.condition if exception == ("AssertionError", "") else ""
+        reader.ended = Raised(number, rank, *exception, reader.frames, reader.last if reader.chained else None, condition)
         reader.last, reader.chained = reader.ended, False
         reader.frames, reader.open, reader.continued = [], False, 0
         events.raised.append(reader.ended)
     elif reader.ended is not None:
         go_on(reader, text)
+
+
+def thrown_in(text: str, thrown: str) -> tuple[str, str] | None:
+    """What compiled code says before it aborts: the class and the message of an exception of C++, or a check of C's that failed."""
+    if what := WHAT.match(text) if "what()" in text else None:
+        return thrown, what.group(1)
+    failed = CHECKED.match(text) if "Assertion" in text else None
+    return ("Assertion", f"{failed.group(2)} ({failed.group(1).rpartition('/')[2]})") if failed else None
 
 
 def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
@@ -260,7 +293,7 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
         return match.group(1), match.group(2)
     refused = REFUSED.match(text) if "error: " in text and not in_traceback else None
     if refused:
-        return "SystemExit", f"2 (error: {refused.group(1)})"
+        return "SystemExit", f"2 (error: {refused.group(1) or refused.group(2)})"
     other = RAISED_IN_TRACEBACK.match(text) if in_traceback and text[:1].isalpha() else None
     return (other.group(1), other.group(2) or "") if other and other.group(1) != "error" else None
 
@@ -268,6 +301,8 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
 def go_on(reader: _Traceback, text: str) -> None:
     """Add a line to the message of the exception before it, unless it is another line of the log."""
     ended = reader.ended
+    if ended is not None and not text.strip() and (not ended.message.strip() or ended.message.endswith(":")):
+        return  # the message goes on below an empty line
     is_other = LOGGED.match(text) or text.startswith(CHAINED) or (ended is not None and ended.text.isascii() and IN_WORDS.search(text))
     if ended is None or reader.continued >= CONTINUED or is_other:
         reader.ended = None

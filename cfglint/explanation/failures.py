@@ -6,11 +6,11 @@ import re
 
 from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised
-from cfglint.explanation.known_failures import facts, known_exception, known_warning
+from cfglint.explanation.known_failures import KnownException, facts, known_exception, known_warning
 from cfglint.explanation.log_parser import pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
-from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.annotations import ConfigTable, Iterable, Iterator
 from cfglint.source.record import Record
 
 OUT_OF_MEMORY = "out-of-memory"
@@ -49,8 +49,8 @@ FRAGMENTED = 2 * GIB  # reserved and unused memory that is worth a remark
 OF_STEP, OF_SETUP = r"optim|deepspeed|bitsandbytes|zero", r"trainer|deepspeed|accelerat|engine|fsdp"
 STRONG = ("evaluation", "generation", "saving")  # these phases contain forwards of their own
 SMALLER = "use a smaller micro batch with more accumulation steps, gradient checkpointing or shorter rows"
-SIGABRT = 6  # of a check in compiled code, also that of NCCL's watchdog
 SIGKILL = 9
+OF_SHELL = 128
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
@@ -143,16 +143,10 @@ def cause(events: Events, kind: str = "") -> Failure | None:
     if raised is not None:
         memory = next((exception for exception in handled_by(raised) if MEMORY.search(exception.text)), None)
         return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
-    signals = {signal["number"]: signal for signal in facts()["signal"]}
-    dead = next((dead for dead in events.dead if -dead.code in signals), None)
-    line, named = events.killed[0] if events.killed else (0, "")
-    if dead is None and named and "abort" not in named.lower():
-        number = next((signal["number"] for signal in signals.values() if signal.get("shell", "?") in named.lower()), SIGKILL)
-        dead = Dead(line, None, -number)
-    if dead is not None:
-        signal = signals[-dead.code]
-        failure = Failure(KILLED, dead.line, f"{process(dead.rank)} {signal['says']}", [], signal["help"], rank=dead.rank)
-        return with_consequences(failure, events)
+    ends = [*events.dead, *(Dead(line, None, exit_named(name)) for line, name in events.killed)]
+    decided = next((dead for dead in ends if (known := exit_of(dead)) is not None and not known.get("follows")), None)
+    if decided is not None:
+        return with_consequences(of_exit(decided), events)
     if events.timeouts:
         return of_timeouts(events)
     if events.stuck is not None:
@@ -165,13 +159,11 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], next(remedies, ""))
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
-    if events.killed:
-        return of_status(Dead(line, None, -SIGABRT))
-    if events.dead and (events.dead[0].code < 0 or not events.raised):
-        return of_status(events.dead[0])
+    if ends and (ends[0].code < 0 or not events.raised):
+        return of_exit(ends[0])
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     if following:
-        explained = next((raised for raised in following if remedy_of(raised.text)), None)
+        explained = next((raised for raised in following if (known := known_of(raised)) is not None and known.remedy), None)
         return of_exception(explained or following[0], kind, follows=explained is None)
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
 
@@ -186,8 +178,23 @@ def of_slurm(line: int, reason: str) -> Failure:
     return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
 
 
-def of_status(dead: Dead) -> Failure:
+def exit_named(name: str) -> int:
+    """The status of a process of which the system or a shell says how it ended: it is killed if no other signal is named."""
+    return next((-each["signal"] for each in facts()["exit"] if each.get("shell", "?") in name.lower()), -SIGKILL)
+
+
+def exit_of(dead: Dead) -> ConfigTable | None:
+    """What is known of the status with which a process ended; a shell adds 128 to the number of a signal."""
+    signal = -dead.code if dead.code < 0 else dead.code - OF_SHELL
+    key, number = ("signal", signal) if signal > 0 else ("status", dead.code)
+    return next((each for each in facts()["exit"] if each.get(key) == number), None)
+
+
+def of_exit(dead: Dead) -> Failure:
     """A process that ended with an error, of which the log shows no more than its status."""
+    known = exit_of(dead)
+    if known is not None:
+        return Failure(KILLED, dead.line, f"{process(dead.rank)} {known['says']}", [], known["help"], rank=dead.rank)
     how = f"ended with exit status {dead.code}"
     if dead.code < 0:
         from signal import Signals
@@ -280,12 +287,14 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     rules = predicting(raised, kind)
     refused, became = unknown_keyword.about(raised.text)
     rules = refused or rules
-    known = known_exception(raised.text)
+    known = known_of(raised)
     causes = [*known.causes] if known is not None and not rules and not follows else []
     details = []
     if raised.frames:
         last = raised.frames[-1]
-        details.append(f"raised in `{last.function}` ({last.file}:{last.line})" if last.function else f"raised at {last.file}:{last.line}")
+        condition = f": `{raised.condition}`" if raised.condition else ""
+        where = f"in `{last.function}` ({last.file}:{last.line})" if last.function else f"at {last.file}:{last.line}"
+        details.append(f"raised {where}{condition}")
         stack_frame = next(
             (frame for frame in reversed(raised.frames) if "site-packages" not in frame.file and "dist-packages" not in frame.file), None
         )
@@ -297,7 +306,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
-        remedy = became or remedy_of(raised.text) if not rules else became
+        remedy = became or (known.remedy if known is not None else "") if not rules else became
         remedy = remedy or (asked_for(raised.text) if not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
@@ -340,10 +349,9 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
     return [code for code in rules if code not in doubtful or is_about(code, paths, kind)]
 
 
-def remedy_of(text: str) -> str:
-    """What to do about an exception that no file of a run decides, or that rules of several frameworks predict; else empty."""
-    known = known_exception(text)
-    return known.remedy if known is not None else ""
+def known_of(raised: Raised) -> KnownException | None:
+    """What is known of an exception that no file of a run decides, or that rules of several frameworks predict."""
+    return known_exception(f"{raised.text}: {raised.condition}") if raised.condition else known_exception(raised.text)
 
 
 def asked_for(text: str) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+from functools import cached_property
 
 from cfglint.explanation import failures, log_analysis, log_parser, trainer_state
-from cfglint.explanation.log_analysis import ExplainedLog
+from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
 from cfglint.explanation.speed import Speed, speed_in
 from cfglint.findings.wording import counted
 from cfglint.rewrite.plan import Pace
@@ -26,11 +27,17 @@ class Log:
         self.path = path
         self.piped = piped
 
+    @cached_property
+    def state(self) -> tuple[LogExplanation | None, list[str] | None]:
+        """What the state of a checkpoint says, and its lines; nothing of any other log."""
+        found = trainer_state.read(self.path)
+        return trainer_state.explain(*found), trainer_state.lines(*found)
+
     def lines(self) -> Iterable[str]:
         if self.piped is not None:
             return self.piped
-        state = trainer_state.lines(self.path)
-        return read_lines(self.path) if state is None else state
+        _, logged = self.state
+        return read_lines(self.path) if logged is None else logged
 
     @property
     def recognised(self) -> bool:
@@ -38,7 +45,7 @@ class Log:
         if self.path.endswith(PROGRAMS):
             return False
         try:
-            return bool(trainer_state.explain(self.path) or log_parser.is_log(self.lines()) or failures.failures_in(self.lines()))
+            return bool(self.state[0] or log_parser.is_log(self.lines()) or failures.failures_in(self.lines()))
         except files.FileProblem:
             return False
 
@@ -49,7 +56,7 @@ class Log:
 
     def explained(self, kind: str = "") -> ExplainedLog:
         """Its banners and failures, not compared with the files of a run; `kind` is that of the run, if it is known."""
-        state = trainer_state.explain(self.path)
+        state, _ = self.state
         if state is not None:
             return ExplainedLog([state], failures.failures_in(self.lines(), kind))
         banners = [log_analysis.explain(training_banner) for training_banner in log_parser.read(self.lines())]

@@ -27,7 +27,7 @@ GENERAL = re.compile(
     r"|not supported between|could not convert|invalid literal|not enough values|too many values|^KeyError|^AttributeError"
     r"|is not a valid \w+$|must be (?:str|int|a string)|takes \d+ positional|division by zero|unhashable type"
     r"|^AssertionError$|^StopIteration|^ModuleNotFoundError|^ImportError: cannot import|is not JSON serializable"
-    r"|not all arguments converted|got an unexpected keyword argument"
+    r"|not all arguments converted|got an unexpected keyword argument|is not in list$"
 )
 # A keyword that a function does not have: which rule is about it follows from the function.
 UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required)")
@@ -197,6 +197,9 @@ def likeness(first: Sequence[str], second: Sequence[str]) -> float:
         return 2.0
     fixed = min(sum(word != "<>" for word in each) for each in (first, second))
     telling = {*second[1:]} - OF_ANY
+    named = {word for word in telling if "_" in word and "." not in word}  # the names of what it is about
+    if named and named.isdisjoint(first):
+        return 0.0
     if fixed < LEAST or not telling or 2 * len(telling.intersection(first)) < len(telling):
         return 0.0
     from difflib import SequenceMatcher

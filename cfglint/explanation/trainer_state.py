@@ -29,9 +29,8 @@ def read(path: str) -> tuple[str, ConfigMapping]:
     return text, found if isinstance(found, dict) else {}
 
 
-def lines(path: str) -> list[str] | None:
-    """The lines of a checkpoint's state; None for any other path."""
-    text, state = read(path)
+def lines(text: str, state: ConfigMapping) -> list[str] | None:
+    """The lines of a checkpoint's state; None if it has logged nothing."""
     logged = state.get("log_history")
     if not isinstance(logged, list):
         return None
@@ -42,9 +41,8 @@ def lines(path: str) -> list[str] | None:
     return [f"{each}\n" for each in found]
 
 
-def explain(path: str) -> LogExplanation | None:
-    """The numbers of a checkpoint's state, and how far its training came; None for any other path."""
-    text, state = read(path)
+def explain(text: str, state: ConfigMapping) -> LogExplanation | None:
+    """The numbers of a checkpoint's state, and how far its training came; None if it does not say that."""
     step, epoch, total, epochs = (state.get(name) for name in ("global_step", "epoch", "max_steps", "num_train_epochs"))
     if not isinstance(step, int) or not isinstance(epoch, (int, float)) or not isinstance(total, int) or not epoch:
         return None
