@@ -24,7 +24,9 @@ NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\
 FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
 BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
 RAISED = re.compile(r"^((?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning|Failure|Violation)): ?(.*)$")
-NAMED = re.compile(r"^((?:\w+\.)*(?:errors?|exc|exceptions)\.[A-Z]\w+): (.*)$")  # by the module of the class
+NAMED = re.compile(  # by the module of the class, or the last word of its name
+    r"^((?:\w+\.)*(?:errors?|exc|exceptions)\.[A-Z]\w+|(?:[a-z_]\w*\.)+[A-Z]\w*(?:Invalid|Timeout|NotFound|Enabled|Implemented)): (.*)$"
+)
 RAISED_IN_TRACEBACK = re.compile(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 REFUSED = re.compile(
     r"^(?:usage: .*)?(?!srun:|sbatch:|salloc:|slurmstepd)(?:[^\s:]+(?: <command> \[<args>\])?: )?"
@@ -54,12 +56,14 @@ LOGGED = re.compile(
 
 STEP = re.compile(r"""^\s*\{'loss':|\bstep:\d+ - .*\bgrad_norm|'grad_norm':|\bgrad norm:|\bloss[ =:]""")
 NOT_A_NUMBER = re.compile(
-    r"""(?:'(?:loss|grad_norm)': '?(?:nan|inf)\b|\b(?:lm )?loss(?: is| value)?[ :=]+(?:nan|inf)\b"""
+    r"""(?:'(?:\w+_)?(?:loss|grad_norm)': '?(?:nan|inf)\b|(?<![a-z])loss\w*(?: is| value)?[ :=]+(?:nan|inf)\b"""
     r"""|grad_?\s?norm'?[ :=]+(?:tensor\()?nan\b)""",
     re.IGNORECASE,
 )
 RATE = re.compile(r"'learning_rate': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
 LOSS = re.compile(r"'loss': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
+NORM = re.compile(r"'grad_norm': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
+SPREAD = re.compile(r"'reward_std': '?(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)")
 REWARDED = "'reward'"  # of GRPO and its like, whose loss begins at 0
 OVERFLOW = re.compile(
     r"OVERFLOW!|[Gg]rad(?:ient)? overflow(?! on iteration:? \d+\s*$)|loss scale overflow|overflow detected", re.IGNORECASE
@@ -70,20 +74,24 @@ SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *
 TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
 STUCK = re.compile(r"watchdog got stuck for (\d+) seconds")
 TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
-DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)")
+DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)|got signal: (\d+)")
 NAMED_RANK = re.compile(r"\s*rank +: (\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(
     r"killed by signal: (\w[\w ]*)|oom[-_]kill|OOM Killed|: Out Of Memory"
     r"|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
-    r"|(?:: line \d+: +\d+ |^)(Killed|Bus error|Segmentation fault|Aborted)\b(?: +\(core dumped\))?"
+    r"|(?:: line \d+: +\d+ |^)(Killed|Bus error|Segmentation fault|Aborted|Illegal instruction|Floating point exception)\b(?: +\(core dumped\))?"
     r"|killed due to (?:memory pressure|the node running low on memory)|Exceeded job memory limit"
 )
 REFUSED_JOB = re.compile(
     r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?"
     r"(?!Unable|.*: tasks? \d)(.+)$"
 )
-EXITED = re.compile(r"^srun: error: \S+: tasks? [\d,-]+: Exited with exit code ([1-9]\d*)")
+EXITED = re.compile(
+    r"^(?:srun: error: \S+: tasks? [\d,-]+: Exited|command terminated|(?:Process|Job|Pod|Container)\b.{0,60}?(?:finished|exited|terminated|failed))"
+    r" with (?:exit )?(?:code|status):? ?([1-9]\d*)",
+    re.IGNORECASE,
+)
 SPLIT_LINE = re.compile(r": (?:line )?\d+: (--?[A-Za-z][\w.-]*)(?:=\S*)?: (?:command )?not found$")
 CANCELLED = re.compile(r"error: \*\*\* (JOB|STEP) \S+ ON \S+ CANCELLED AT [\d:T-]+(?: DUE TO ([A-Z ]*[A-Z]))?")
 
@@ -146,17 +154,24 @@ class Events:
         self.split_at: tuple[int, str] | None = None  # an argument that the shell took for a command
         self.refused: tuple[int, str] | None = None  # by Slurm: the line and what it says
         self.not_numbers: list[int] = []
+        self.evaluated: list[int] = []  # those of them that are of an evaluation
         self.overflows: list[int] = []
         self.scales: list[float] = []
         self.steps: list[int] = []
         self.rates: list[tuple[int, float]] = []  # the logged learning rates, with their lines
-        self.losses: list[tuple[int, float]] = []  # the same of losses
+        self.losses: list[tuple[int, float]] = []  # the same of losses, of norms of gradients, and of rewards within a group
+        self.norms: list[tuple[int, float]] = []
+        self.spreads: list[tuple[int, float]] = []
         self.skipped = 0, 0, 0  # the line of DeepSpeed's last count, with the steps and those that were skipped
         self.named: tuple[int, int | None] = 0, None  # the last rank that torch's summary of dead processes names, with its line
         self.stuck: tuple[int, int] | None = None  # the line and the seconds after which the watchdog of NCCL itself gave up
         self.cut: int | None = None  # the line of a traceback that ends before its exception
         self.ended = 0  # the line with which the Trainer ends
         self.lines = 0
+
+    def logged(self, rewarded: bool) -> tuple[tuple[re.Pattern[str], list[tuple[int, float]]], ...]:
+        """The numbers that are kept of a logged step, which may be one of a training by rewards."""
+        return ((SPREAD, self.spreads),) if rewarded else ((RATE, self.rates), (LOSS, self.losses), (NORM, self.norms))
 
     def __bool__(self) -> bool:
         ends = (
@@ -315,9 +330,10 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     """Take a line that tells of steps, overflows, time-outs or dead processes; logs are long, so each is looked for by a word first."""
     if ("nan" in text or "NaN" in text or "inf" in text) and NOT_A_NUMBER.search(text):
         events.not_numbers.append(number)
+        events.evaluated.extend([number] * ("eval" in text))
     elif ("loss" in text or "grad" in text) and STEP.search(text):
         events.steps.append(number)
-    for pattern, kept in ((RATE, events.rates), (LOSS, events.losses)) if text.lstrip().startswith("{'") and REWARDED not in text else ():
+    for pattern, kept in events.logged(REWARDED in text) if text.lstrip().startswith("{'") else ():
         match = pattern.search(text)
         if match:
             kept.append((number, float(match.group(1))))
@@ -330,7 +346,7 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.ended = number
     if "atchdog" in text:
         take_timeout(events, number, rank, text)
-    signs = ("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit")
+    signs = ("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit", "Floating point")
     killed = KILLED.search(text) if any(sign in text for sign in signs) else None
     if killed:
         events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))
@@ -343,10 +359,10 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     refused = REFUSED_JOB.search(text) if ": error: " in text[:20] else None
     if refused and events.refused is None:
         events.refused = number, refused.group(1)
-    exited = EXITED.search(text) if text.startswith("srun: error: ") else None
+    exited = EXITED.search(text) if " with " in text and ("code" in text or "status" in text) else None
     if exited:
         events.dead.append(Dead(number, None, int(exited.group(1))))
-    if "exitcode" in text or "exits with" in text:
+    if "exitcode" in text or "exits with" in text or "got signal" in text:
         take_dead(events, number, text)
     named = NAMED_RANK.match(text) if "rank" in text else None
     if named:
@@ -376,7 +392,8 @@ def take_timeout(events: Events, number: int, rank: int | None, text: str) -> No
 def take_dead(events: Events, number: int, text: str) -> None:
     """Take a line with the exit code of a process; its rank is in the line or, in torch's summary, in the line before."""
     dead, local = DEAD.search(text), LOCAL_RANK.search(text)
-    if dead and int(dead.group(1)):
+    code = int(dead.group(1) or f"-{dead.group(2)}") if dead else 0
+    if code:
         line, rank = events.named
         rank = int(local.group(1)) if local else rank if line == number - 1 else None
-        events.dead.append(Dead(number, rank, int(dead.group(1))))
+        events.dead.append(Dead(number, rank, code))

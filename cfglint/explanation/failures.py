@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised
-from cfglint.explanation.known_failures import KnownException, facts, known_exception, known_warning
+from cfglint.explanation.known_failures import KnownException, by_words, facts, known_exception, known_warning
 from cfglint.explanation.log_parser import pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
@@ -49,7 +50,7 @@ FRAGMENTED = 2 * GIB  # reserved and unused memory that is worth a remark
 OF_STEP, OF_SETUP = r"optim|deepspeed|bitsandbytes|zero", r"trainer|deepspeed|accelerat|engine|fsdp"
 STRONG = ("evaluation", "generation", "saving")  # these phases contain forwards of their own
 SMALLER = "use a smaller micro batch with more accumulation steps, gradient checkpointing or shorter rows"
-SIGKILL = 9
+SIGINT, SIGKILL, SIGTERM = 2, 9, 15  # the second is what a launcher sends to the others after one has failed
 OF_SHELL = 128
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
@@ -67,7 +68,13 @@ NOT_PREDICTED = "it is not like the exceptions that cfglint's rules predict; `cf
 CUT, UNCUT = "the traceback ends before its exception", "take the lines to the end: the last one names the exception and says why"
 BF16 = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
 SOME = "fp16 skips steps without numbers and goes on; if they do not become rarer, use `bf16: true` or a lower learning rate"
+OF_EVALUATION = (
+    "look at the rows of the evaluation set: all labels of one are masked, as where the maximum length cuts the answer off; and evaluate"
+    " in bf16 or fp32, as fp16 overflows (`fp16_full_eval`)"
+)
+INTERRUPTED = "KeyboardInterrupt"
 HUNG = "look at what that rank did before (`py-spy dump`); if it was only slow, set `TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC` higher"
+EVEN = 2e-3  # around the loss of an even chance
 ZEROS = 3  # last steps with a rate of 0: a schedule ends with one
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
 
@@ -113,7 +120,7 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
             return [of_exception(Raised(number, None, name, said, []), follows=FOLLOWING.search(inside.group()) is not None)]
         for name, said in (*((name, text) for name in CLASSES), ("SystemExit", f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
-            failure = of_exception(raised)
+            failure = of_exception(raised, is_message=True)
             if failure.rules or failure.remedy or failure.causes:
                 failure.summary = f"as the message of an exception: {shortened(text)}"
                 return [failure]
@@ -153,14 +160,16 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         line, seconds = events.stuck
         summary = f"the watchdog of NCCL made no progress for {seconds:,} seconds: a process hung in a call of CUDA or NCCL"
         return Failure(TIMEOUT, line, summary, [], HUNG)
+    if any(raised.name == INTERRUPTED for raised in events.raised) and all(raised.name == INTERRUPTED for raised in events.raised):
+        return of_exit(Dead(events.raised[0].line, events.raised[0].rank, -SIGINT))
     if events.refused is not None:
         line, text = events.refused
         remedies = (reason["help"] for reason in facts()["submission"] if re.search(reason["match"], text, re.IGNORECASE))
         return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], next(remedies, ""))
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
-    if ends and (ends[0].code < 0 or not events.raised):
-        return of_exit(ends[0])
+    if ends and (any(dead.code < 0 for dead in ends) or not events.raised):
+        return of_exit(min(ends, key=lambda dead: dead.code == -SIGTERM))
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     if following:
         explained = next((raised for raised in following if (known := known_of(raised)) is not None and known.remedy), None)
@@ -282,8 +291,8 @@ def phase_of(raised: Raised) -> str:
     return next((phase for phase in phases if phase in STRONG), phases[0] if phases else "")
 
 
-def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Failure:
-    """An exception, the rules that predict it, and where it was raised."""
+def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_message: bool = False) -> Failure:
+    """An exception, the rules that predict it, and where it was raised; of a message without its class, only what is known of such ones."""
     rules = predicting(raised, kind)
     refused, became = unknown_keyword.about(raised.text)
     rules = refused or rules
@@ -310,6 +319,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False) -> Fa
         remedy = remedy or (asked_for(raised.text) if not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
+        causes = by_words(raised.text) if not is_message else []
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(
         EXCEPTION,
@@ -350,8 +360,13 @@ def rules_of_raised(raised: Raised, kind: str) -> list[str]:
 
 
 def known_of(raised: Raised) -> KnownException | None:
-    """What is known of an exception that no file of a run decides, or that rules of several frameworks predict."""
-    return known_exception(f"{raised.text}: {raised.condition}") if raised.condition else known_exception(raised.text)
+    """What is known of an exception that no file of a run decides, or that rules of several frameworks predict.
+
+    One that was being handled tells more than the one that was raised in its place, if only of that a remedy is known.
+    """
+    texts = (f"{each.text}: {each.condition}" if each.condition else each.text for each in handled_by(raised))
+    found = [known for known in map(known_exception, texts) if known is not None]
+    return next((known for known in found if known.remedy), found[0] if found else None)
 
 
 def asked_for(text: str) -> str:
@@ -395,7 +410,7 @@ def of_timeouts(events: Events) -> Failure:
 
 
 def zeros(events: Events) -> Failure | None:
-    """A learning rate or a loss that is 0 for all of the log, or for its last steps."""
+    """A learning rate or a loss that is 0 for all of the log, or for its last steps, and other numbers that mean that nothing is learnt."""
     rates, losses = events.rates, events.losses
     end = next((index for index, (_, rate) in enumerate(reversed(rates)) if rate), len(rates))
     if end >= ZEROS and end < len(rates):
@@ -411,6 +426,25 @@ def zeros(events: Events) -> Failure | None:
             " the schedule"
         )
         return Failure(ZERO, rates[0][0], f"the learning rate is 0 in all {end} logged steps", [], remedy)
+    if len(events.spreads) >= ZEROS and not any(spread for _, spread in events.spreads):
+        remedy = (
+            "look at some completions and their rewards: the reward function gives the same to each (a format that none or all of them"
+            " meet), the samples are alike (temperature), or all are cut (`max_completion_length`)"
+        )
+        summary = f"all completions of a group have the same reward in all {len(events.spreads)} logged steps, which trains nothing"
+        return Failure(ZERO, events.spreads[0][0], summary, [], remedy)
+    if len(losses) >= ZEROS and all(abs(loss - math.log(2)) < EVEN for _, loss in losses):
+        remedy = (
+            "look at what is trained: a preference loss begins at ln 2, where model and reference are equal, and stays there with a"
+            " learning rate of 0, with adapters that get no gradient, or with pairs whose two answers are alike"
+        )
+        return Failure(ZERO, losses[0][0], f"the loss is 0.693, that of an even chance, in all {len(losses)} logged steps", [], remedy)
+    if len(events.norms) >= ZEROS and not any(norm for _, norm in events.norms) and any(loss for _, loss in losses):
+        remedy = (
+            "look at which parameters are trained: none gets a gradient, as with frozen weights, adapters under reentrant gradient"
+            " checkpointing (`use_reentrant: false`), or a norm that is printed with too few digits"
+        )
+        return Failure(ZERO, events.norms[0][0], f"the gradient norm is 0 in all {len(events.norms)} logged steps", [], remedy)
     if len(losses) >= 2 and not any(loss for _, loss in losses):
         remedy = (
             "look at the labels of a batch: all of them are masked (-100) where a response template or chat template does not fit, or where"
@@ -425,6 +459,8 @@ def numbers(events: Events) -> Failure | None:
     exited = next((each for each in events.raised if LEAST_SCALE.search(each.text)), None)
     scales = events.scales
     fell = f"; the loss scale fell to {scales[-1]:g}" if scales else ""
+    if events.not_numbers and len(events.evaluated) == len(events.not_numbers):
+        return Failure(NOT_A_NUMBER, events.evaluated[0], "the loss of an evaluation is not a number", [], OF_EVALUATION)
     if events.not_numbers:
         count = len(events.not_numbers)
         overflowed = f"; {counted(len(events.overflows), 'overflow')} of fp16 before and after{fell}" if events.overflows else ""

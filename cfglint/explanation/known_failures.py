@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import islice
 
 from cfglint.project.settings_file import parse
 from cfglint.source.annotations import ConfigTable
@@ -25,6 +26,13 @@ class KnownException(Record):
     def is_general(self) -> bool:
         """Whether so many mistakes raise it that its text alone names no rule."""
         return bool(self.causes) and not self.after_rules
+
+    def of(self, match: re.Match[str]) -> KnownException:
+        """The same of one exception: what the pattern took from it stands in the place of `\\1` and so on."""
+        if not match.lastindex:
+            return self
+        causes = tuple(match.expand(cause) for cause in self.causes)
+        return KnownException(self.pattern, match.expand(self.remedy), causes, self.after_rules)
 
 
 @cache
@@ -49,7 +57,14 @@ def known_exceptions() -> list[KnownException]:
 @lru_cache(maxsize=64)
 def known_exception(text: str) -> KnownException | None:
     """What is known of an exception, as Python prints it; kept, because each step of an explanation asks."""
-    return next((known for known in known_exceptions() if re.search(known.pattern, text)), None)
+    found = ((known, re.search(known.pattern, text)) for known in known_exceptions())
+    return next((known.of(match) for known, match in found if match is not None), None)
+
+
+def by_words(text: str) -> list[str]:
+    """What the words of a message say of its cause, where nothing else is known of the exception."""
+    found = ((each["cause"], re.search(each["match"], text)) for each in facts()["words"])
+    return [*islice((match.expand(cause) for cause, match in found if match is not None), 1)]
 
 
 @cache
