@@ -18,7 +18,9 @@ HOST = re.compile(
     r"(?=\[(?:rank|default)\d|Traceback|\s+File |(?:\w+\.)*\w*(?:Error|Exception): |\[\d{4}-|\{')"
 )
 # The beginning of a traceback or a frame behind anything else that stands before each line, such as a time and a logger's name.
-HEADED = re.compile(r'^(?!\s*File |.*\d(?:it/s|s/it))(\S.*?[^\w"\s][^\w"]*?)(?=Traceback \(most recent call last\)|  File "[^"]+", line \d)')
+HEADED = re.compile(
+    r'^(?!\s*File |.*\d(?:it/s|s/it))(\S.*?[^\w"\s][^\w"]*?)(?=Traceback \(most recent call last\)|  File "[^"]+", line \d)'
+)
 HEADS = 8  # forms of them that a log may have
 NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\.\w+)*(?:Error|Exception): )")
 FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
