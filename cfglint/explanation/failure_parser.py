@@ -82,7 +82,8 @@ LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(
     r"killed by signal: (\w[\w ]*)|oom[-_]kill|OOM Killed|: Out Of Memory"
     r"|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
-    r"|(?:: line \d+: +\d+ |^)(Killed|Bus error|Segmentation fault|Aborted|Illegal instruction|Floating point exception)\b(?: +\(core dumped\))?"
+    r"|(?:: line \d+: +\d+ |^)"
+    r"(Killed|Bus error|Segmentation fault|Aborted|Illegal instruction|Floating point exception)\b(?: +\(core dumped\))?"
     r"|killed due to (?:memory pressure|the node running low on memory)|Exceeded job memory limit"
 )
 REFUSED_JOB = re.compile(
@@ -90,7 +91,8 @@ REFUSED_JOB = re.compile(
     r"(?!Unable|.*: tasks? \d)(.+)$"
 )
 EXITED = re.compile(
-    r"^(?:srun: error: \S+: tasks? [\d,-]+: Exited|command terminated|(?:Process|Job|Pod|Container)\b.{0,60}?(?:finished|exited|terminated|failed))"
+    r"^(?:srun: error: \S+: tasks? [\d,-]+: Exited|command terminated"
+    r"|(?:Process|Job|Pod|Container)\b.{0,60}?(?:finished|exited|terminated|failed))"
     r" with (?:exit )?(?:code|status):? ?([1-9]\d*)",
     re.IGNORECASE,
 )

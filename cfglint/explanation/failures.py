@@ -151,7 +151,7 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         memory = next((exception for exception in handled_by(raised) if MEMORY.search(exception.text)), None)
         return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
     ends = [*events.dead, *(Dead(line, None, exit_named(name)) for line, name in events.killed)]
-    decided = next((dead for dead in ends if (known := exit_of(dead)) is not None and not known.get("follows")), None)
+    decided = next((dead for dead in ends if (how := exit_of(dead)) is not None and not how.get("follows")), None)
     if decided is not None:
         return with_consequences(of_exit(decided), events)
     if events.timeouts:
