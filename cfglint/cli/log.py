@@ -80,16 +80,16 @@ def report_progress(arguments: Namespace) -> int:
     if missing is not None and not os.path.isfile(path):
         raise UsageError(f"{missing}: no such file")
     steps, said = progress_in(path)
+    log = Log(path)
+    if os.path.isfile(path) and log.explained().failures:  # a message without its exception, or a warning
+        arguments.paths.remove(path)
+        return report(log, arguments, load_configuration(arguments))
     if not steps:
-        log = Log(path)
-        if os.path.isfile(path) and log.explained().failures:  # a message without its exception
-            arguments.paths.remove(path)
-            return report(log, arguments, load_configuration(arguments))
         raise UsageError(f"{path}: {said}")
     if any(form != "text" for form, _ in reports(arguments, FORMATS)):
         warn(f"{path}: {said}")
     plain = f"{shown(path)}: {said}\n"
-    return write(arguments, lambda form, *_: plain if form == "text" else render_log(form, path, Log(path).explained()), FORMATS)
+    return write(arguments, lambda form, *_: plain if form == "text" else render_log(form, path, log.explained()), FORMATS)
 
 
 def progress_in(path: str) -> tuple[int, str]:

@@ -88,8 +88,10 @@ KILLED = re.compile(
 )
 REFUSED_JOB = re.compile(
     r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?"
-    r"(?!Unable|.*: tasks? \d)(.+)$"
+    r"(?!Unable|.*: tasks? \d|Node failure)(.+)$"
 )
+NODE_FAILED = re.compile(r"^srun: error: Node failure on ")
+PENDING = re.compile(r" (?:PD|PENDING) .*\(([A-Za-z][\w ,:]*)\)\s*$")
 EXITED = re.compile(
     r"^(?:srun: error: \S+: tasks? [\d,-]+: Exited|command terminated"
     r"|(?:Process|Job|Pod|Container)\b.{0,60}?(?:finished|exited|terminated|failed))"
@@ -157,6 +159,7 @@ class Events:
         self.cancelled: tuple[int, str] | None = None  # by Slurm: the line and the reason
         self.split_at: tuple[int, str] | None = None  # an argument that the shell took for a command
         self.refused: tuple[int, str] | None = None  # by Slurm: the line and what it says
+        self.pending: tuple[int, str] | None = None  # by Slurm: the line and the reason that `squeue` shows
         self.not_numbers: list[int] = []
         self.evaluated: list[int] = []  # those of them that are of an evaluation
         self.overflows: list[int] = []
@@ -185,6 +188,7 @@ class Events:
             or self.killed
             or self.cancelled
             or self.refused
+            or self.pending
             or self.split_at
             or self.cut
             or self.stuck
@@ -360,6 +364,11 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     split = SPLIT_LINE.search(text) if text.endswith("not found") else None
     if split and events.split_at is None:
         events.split_at = number, split.group(1)
+    if NODE_FAILED.match(text):
+        events.cancelled = events.cancelled or (number, "node failure")
+    pending = PENDING.search(text) if " PD" in text or " PENDING" in text else None
+    if pending and events.pending is None:
+        events.pending = number, pending.group(1)
     refused = REFUSED_JOB.search(text) if ": error: " in text[:20] else None
     if refused and events.refused is None:
         events.refused = number, refused.group(1)

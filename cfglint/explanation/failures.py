@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import islice
 
 from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised
@@ -60,6 +61,7 @@ ASKED = re.compile(
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
+HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
@@ -112,13 +114,17 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
 
 def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
-    texts = [text.strip() for _, text in pieces(lines) if SENTENCE.search(text)]
+    texts = [text.strip() for text in islice((text for _, text in pieces(lines) if SENTENCE.search(text)), FEW_LINES + 1)]
     for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
+        if known_warning(text):
+            continue
         inside = INSIDE_LINE.search(text)
         if inside:
             name, said = inside.groups()
             return [of_exception(Raised(number, None, name, said, []), follows=FOLLOWING.search(inside.group()) is not None)]
-        for name, said in (*((name, text) for name in CLASSES), ("SystemExit", f"2 (error: {text})")):
+        behind = text.partition(": ")[2] if HEADLINE.match(text) else ""
+        said_as = [(name, each) for each in filter(None, (text, behind)) for name in CLASSES]
+        for name, said in (*said_as, ("SystemExit", f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
             failure = of_exception(raised, is_message=True)
             if failure.rules or failure.remedy or failure.causes:
@@ -164,8 +170,12 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         return of_exit(Dead(events.raised[0].line, events.raised[0].rank, -SIGINT))
     if events.refused is not None:
         line, text = events.refused
-        remedies = (reason["help"] for reason in facts()["submission"] if re.search(reason["match"], text, re.IGNORECASE))
-        return Failure(REFUSED, line, f"Slurm refused the job: {text}", [], next(remedies, ""))
+        remedy = next((each["help"] for each in facts()["submission"] if re.search(each["match"], text, re.IGNORECASE)), "")
+        return Failure(REFUSED, line, f"Slurm {'refused the job' if remedy else 'reports an error'}: {text}", [], remedy)
+    if events.pending is not None:
+        line, text = events.pending
+        why = next((each for each in facts()["pending"] if re.search(each["match"], text)), None)
+        return Failure(REFUSED, line, f"the job waits ({text}): {why['says']}", [], why["help"]) if why is not None else None
     if events.cancelled is not None:
         return of_slurm(*events.cancelled)
     if ends and (any(dead.code < 0 for dead in ends) or not events.raised):
@@ -179,12 +189,9 @@ def cause(events: Events, kind: str = "") -> Failure | None:
 
 def of_slurm(line: int, reason: str) -> Failure:
     """A job that Slurm cancelled, which a person may have asked for."""
-    remedies = {
-        "time limit": "ask for more time (`#SBATCH --time`), or save checkpoints more often and continue from the last one",
-        "preemption": "continue from the last checkpoint (`#SBATCH --requeue`)",
-    }
+    remedy = next((each["help"] for each in facts()["cancelled"] if each["match"] in reason), "")
     summary = f"Slurm cancelled the job: {reason}" if reason else "Slurm cancelled the job; without a reason it is `scancel`"
-    return Failure(KILLED, line, summary, [], remedies.get(reason, ""))
+    return Failure(KILLED, line, summary, [], remedy)
 
 
 def exit_named(name: str) -> int:

@@ -117,6 +117,8 @@ def explain(banner: TrainingBanner) -> LogExplanation:
 def find_devices(found: LogExplanation) -> None:
     """The data-parallel size: global batch / (micro batch x accumulation)."""
     total, micro, accumulation = found.banner["global_batch"], found.micro_batch, found.banner["accumulation"]
+    if not total and micro and accumulation and found.banner["gpus"] and "Unsloth" in found.banner.style:
+        total = found.banner.numbers["global_batch"] = micro * accumulation * found.banner.numbers["gpus"]
     if not total or not micro or not accumulation:
         return
     if total % (micro * accumulation):

@@ -41,6 +41,7 @@ LINES = (
 )
 # The same in Unsloth's lines, several to a line.
 UNSLOTH = (
+    (re.compile(r"\bNum GPUs used = "), "gpus"),
     (re.compile(r"\bBatch size per device = "), "micro_batch"),
     (re.compile(r"\bGradient [Aa]ccumulation steps = (?=\d+$|\d+ *\|?$)"), "accumulation"),
     (re.compile(r"\bTotal batch size (?:\([\d x]+\) )?= "), "global_batch"),
@@ -150,6 +151,7 @@ class _Loader(Record):
         for start, framework in STARTS:
             if start in text:
                 self._begin(number, text, start, framework)
+                self._collect(number, text)
                 return
         if not self.banners and any(announced(text)):  # a part of a banner, without its first line
             self._begin(number, text, "", HUGGINGFACE)

@@ -13,7 +13,7 @@ from cfglint.source.annotations import ConfigMapping
 
 NAME = "trainer_state.json"
 EXACT = 1e-6  # of the steps per epoch: a last incomplete accumulation is a part of a step in some releases
-STEP = re.compile(r'^\s*"step": (\d+)', re.MULTILINE)
+STEP = re.compile(r'"step": (\d+)')
 
 
 def read(path: str) -> tuple[str, ConfigMapping]:
@@ -34,11 +34,11 @@ def lines(text: str, state: ConfigMapping) -> list[str] | None:
     logged = state.get("log_history")
     if not isinstance(logged, list):
         return None
-    found = [""] * (text.count("\n") + 1)
+    found: list[list[str]] = [[] for _ in range(text.count("\n") + 1)]
     places = iter([text.count("\n", 0, match.start(1)) for match in STEP.finditer(text)])
     for entry in logged:
-        found[next(places, -1)] = f"{entry}"
-    return [f"{each}\n" for each in found]
+        found[next(places, -1)].append(f"{entry}")
+    return ["\r".join(each) + "\n" for each in found]  # several may stand in a line
 
 
 def explain(text: str, state: ConfigMapping) -> LogExplanation | None:

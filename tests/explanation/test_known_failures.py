@@ -15,6 +15,7 @@ MESSAGES = [line for path in FILES for line in path.read_text(encoding="utf-8").
 WARNINGS = [
     ("50%|#5 | 1/2 [00:20<00:20]Invalidate trace cache @ step 1: expected module 2, but got module 3", "the training goes on"),
     ("1 pytorch allocator cache flushes since last step. this happens when there is high memory pressure", "nearly full"),
+    ("UserWarning: Failed to clone() tensor with name lm_head.weight on rank 1. Error: CUDA out of memory.", "may be wrong"),
     ("Token indices sequence length is longer than the specified maximum sequence length for this model (513 > 512)", "cut"),
     ("`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.", "nothing is lost"),
     ("UserWarning: None of the inputs have requires_grad=True. Gradients will be None", "nothing is trained"),
