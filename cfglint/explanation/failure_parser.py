@@ -19,7 +19,7 @@ HOST = re.compile(
 )
 # The beginning of a traceback or a frame behind anything else that stands before each line, such as a time and a logger's name.
 HEADED = re.compile(
-    r'^(?!\s*File |.*\d(?:it/s|s/it))(\S.*?[^\w"\s][^\w"]*?)(?=Traceback \(most recent call last\)|  File "[^"]+", line \d)'
+    r'^(?!\s*File |.*\d(?:it/s|s/it))(\s*\S.*?[^\w"\s][^\w"]*?)(?=Traceback \(most recent call last\)|  File "[^"]+", line \d)'
 )
 HEADS = 8  # forms of them that a log may have
 NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\.\w+)*(?:Error|Exception): )")
@@ -39,9 +39,10 @@ REFUSED = re.compile(
 CHECKED = re.compile(r"^(?:[^\s:]+: )?(\S+?:\d+): .*: Assertion [`'](.*)' failed\.?")
 THROWN = re.compile(r"^terminate called after throwing an instance of '([\w:]+)'")
 WHAT = re.compile(r"^\s*what\(\):  ?(.+)")
-BARE = ("AssertionError", "MemoryError", "NotImplementedError", "StopIteration")  # without a message
+BARE = ("AssertionError", "MemoryError", "NotImplementedError", "StopIteration", "KeyboardInterrupt")  # without a message
 DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
+BNB_MEMORY = "Error out of memory at line "
 REFUSED_OVERRIDE = "Could not override '"  # what Hydra says, without a traceback, of an override that it refuses
 STARTS = "Traceback (most recent call last)"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
@@ -80,7 +81,7 @@ DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)|got signa
 NAMED_RANK = re.compile(r"\s*rank +: (\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(
-    r"killed by signal: (\w[\w ]*)|oom[-_]kill|OOM Killed|: Out Of Memory"
+    r"killed by signal: (\w[\w ]*)|oom[-_]kill|OOM ?Killed|: Out Of Memory"
     r"|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
     r"|(?:: line \d+: +\d+ |^)"
     r"(Killed|Bus error|Segmentation fault|Aborted|Illegal instruction|Floating point exception)\b(?: +\(core dumped\))?"
@@ -305,7 +306,7 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     """The class and the message of an exception that a line shows; None for other lines."""
     if not text[:1].isalpha() and not text.startswith("_") and "error: " not in text:  # `_pickle.PicklingError`
         return None
-    if text.startswith(VLLM_MEMORY):
+    if text.startswith((VLLM_MEMORY, BNB_MEMORY)):
         return "OutOfMemoryError", text
     if text in BARE:
         return text, ""

@@ -61,6 +61,9 @@ ASKED = re.compile(
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
+SIGN_OF_ERROR = re.compile(
+    r"^(?!.*(?:\b(?:warn|info)|\[[WI]\b)).*\b(?:errors?|fail(?:ed|ure)?|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
+)
 HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
 UNEXPLAINED = "the log does not show why"
@@ -130,6 +133,10 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
             if failure.rules or failure.remedy or failure.causes:
                 failure.summary = f"as the message of an exception: {shortened(text)}"
                 return [failure]
+    for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
+        causes = by_words(text) if SIGN_OF_ERROR.search(text) and not known_warning(text) else []
+        if causes:
+            return [Failure(EXCEPTION, number, f"as the message of an exception: {shortened(text)}", [NOT_PREDICTED], causes=causes)]
     return []
 
 
@@ -371,7 +378,8 @@ def known_of(raised: Raised) -> KnownException | None:
 
     One that was being handled tells more than the one that was raised in its place, if only of that a remedy is known.
     """
-    texts = (f"{each.text}: {each.condition}" if each.condition else each.text for each in handled_by(raised))
+    all_of_it = [raised, *(each for each in handled_by(raised) if each is not raised and not FOLLOWING.search(each.text))]
+    texts = (f"{each.text}: {each.condition}" if each.condition else each.text for each in all_of_it)
     found = [known for known in map(known_exception, texts) if known is not None]
     return next((known for known in found if known.remedy), found[0] if found else None)
 

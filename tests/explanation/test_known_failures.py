@@ -16,6 +16,7 @@ WARNINGS = [
     ("50%|#5 | 1/2 [00:20<00:20]Invalidate trace cache @ step 1: expected module 2, but got module 3", "the training goes on"),
     ("1 pytorch allocator cache flushes since last step. this happens when there is high memory pressure", "nearly full"),
     ("UserWarning: Failed to clone() tensor with name lm_head.weight on rank 1. Error: CUDA out of memory.", "may be wrong"),
+    ("[WARNING] [runner.py:191:fetch_hostfile] Unable to find hostfile, will proceed with training with local resources only.", "only"),
     ("Token indices sequence length is longer than the specified maximum sequence length for this model (513 > 512)", "cut"),
     ("`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.", "nothing is lost"),
     ("UserWarning: None of the inputs have requires_grad=True. Gradients will be None", "nothing is trained"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from cfglint.cli import main
 from cfglint.explanation.failures import failures_in, in_fragment
+from cfglint.explanation.known_failures import by_words, facts
 from cfglint.explanation.log_analysis import explain
 from cfglint.explanation.log_file import Log
 from cfglint.explanation.log_parser import read
@@ -190,6 +192,70 @@ def test_exceptions_that_frameworks_share(text, rule, said):
     [found] = failures_in([text])
     assert found.rules == [rule] * bool(rule)
     assert said in found.remedy
+
+
+@each_case(
+    ("lines", "said", "remedy"),
+    [
+        (
+            ["[a, 11:47] Traceback (most recent call last):", '[a, 11:47]   File "a.py", line 7, in main', "[a, 11:48] ValueError: x"],
+            "x",
+            "",
+        ),
+        ([' 0: [rank3]:   File "a.py", line 7, in main', " 0: [rank3]: ValueError: x"], "rank 3 raised ValueError: x", ""),
+        (["python: /w/aio.cpp:223: int wait(): Assertion `_num_pending_ops > 0' failed."], "_num_pending_ops > 0 (aio.cpp:223)", "NVMe"),
+        (
+            ["terminate called after throwing an instance of 'c10::Error'", "  what():  CUDA error: busy or unavailable"],
+            "c10::Error",
+            "nvidia-smi",
+        ),
+        (['  File "a.py", line 7, in load', "    assert metadata is not None", "AssertionError"], "AssertionError", ".metadata"),
+        (["command terminated with exit code 137"], "SIGKILL", "memory"),
+        (["torch.x.SignalException: Process 7 got signal: 1"], "SIGHUP", "tmux"),
+        (["KeyboardInterrupt"], "interrupted", "somebody stopped"),
+        (["srun: error: Node failure on n7"], "node failure", "--exclude"),
+        (["  8841 gpu sft me PD 0:00 2 (QOSMaxGRESPerUser)"], "a limit of the user", "sacctmgr"),
+        (["sbatch: error: Batch script contains DOS line breaks (\\r\\n)"], "DOS line breaks", "dos2unix"),
+        (["{'eval_loss': nan, 'epoch': 1.0}"], "evaluation is not a number", "masked"),
+        (["{'loss': '0', 'reward': '1', 'reward_std': '0'}"] * 3, "same reward in all 3", "reward function"),
+        (["{'loss': 0.6931, 'learning_rate': 1e-5}"] * 3, "an even chance", "preference loss"),
+        (["{'loss': 2.1, 'grad_norm': 0.0, 'learning_rate': 1e-5}"] * 3, "gradient norm is 0", "frozen"),
+    ],
+)
+def test_signs_of_what_happened(lines, said, remedy):
+    found = failures_in([f"{each}\n" for each in lines])
+    assert said in found[0].summary
+    assert remedy in found[0].remedy
+
+
+@each_case(
+    ("text", "cause"),
+    [
+        ("ValueError: Unknown task: sft-classifier.", "no task `sft-classifier`"),
+        ("ImportError: Found an incompatible version of x. Found version 0.4, but only version above 0.5 are supported", "releases"),
+        ("ValueError: File data/a.json not found.", "not there"),
+        ("RuntimeError: the number of shards must be equal to that of the files", "two numbers or shapes"),
+        ("RuntimeError: the buffer of the queue exceeds 5", "beyond the limit"),
+        ("ValueError: nothing that is known of", ""),
+    ],
+)
+def test_the_words_of_a_message_tell_of_its_cause(text, cause):
+    [found] = failures_in([text])
+    assert (found.rules, found.remedy, len(found.causes)) == ([], "", bool(cause))
+    assert not cause or cause in found.causes[0]
+
+
+def test_each_entry_about_words_is_the_first_for_some_message():
+    messages = (Path(__file__).parent / "exceptions" / "words.txt").read_text(encoding="utf-8").splitlines()
+    assert [by_words(message)[0] for message in messages] == list(dict.fromkeys(by_words(message)[0] for message in messages))
+    assert len(messages) == len(facts()["words"])
+
+
+def test_a_state_without_line_breaks(tmp_path):
+    steps = [{"learning_rate": rate, "loss": 1.0, "step": step} for step, rate in enumerate((1e-5, 0.0, 0.0, 0.0))]
+    (tmp_path / "trainer_state.json").write_text(json.dumps({"epoch": 1.0, "global_step": 4, "max_steps": 4, "log_history": steps}))
+    [found] = Log(str(tmp_path)).explained().failures
+    assert "in the last 3 logged steps" in found.summary
 
 
 UNSLOTH = (
