@@ -1,6 +1,6 @@
 """Matches patterns of a script, in time proportional to pattern and string.
 
-A pattern becomes a nondeterministic automaton, whose possible states are followed one character at a time, without backtracking.
+All positions at which a part of a pattern can end are followed together, without backtracking.
 What POSIX leaves undefined, or what depends on the locale, is refused: nothing is guessed about it.
 """
 
@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from cfglint.evaluate import Unknown
-from cfglint.source.annotations import Any, Callable, Iterable, Truth
+from cfglint.source.annotations import Any, Callable, Truth
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 from cfglint.source.shell.placed_text import Text
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 # ("either", nodes), ("repeat", node, least, most)
 Node = tuple[Any, ...]
 
-MOST_STATES = 2_000
 DEEPEST = 50
-MOST_REPEATS = 255  # RE_DUP_MAX is 32767; more states than that are refused anyway
-PER_STEP = 16  # states of the automaton that are followed for one step of the budget
-PATTERNS = 256  # number of cached automata
+MOST_REPEATS = 255  # RE_DUP_MAX is 32767
+PER_STEP = 16  # positions that are followed for one step of the budget
+PATTERNS = 256  # number of cached patterns
 RANGES = {"0": "9", "a": "z", "A": "Z"}  # the outermost ranges whose characters are those of ASCII in every locale
 CLASSES = {
     "digit": "0123456789",
@@ -54,131 +53,54 @@ class UnclearPattern(Exception):
     """Raised for a pattern whose meaning is not certain."""
 
 
-class Automaton:
-    """The states of a pattern. A state is (condition, next states): a condition is a node that takes a character, `start` or `end`."""
+def ends(node: Node, value: str, starts: set[int], budget: Budget) -> set[int]:
+    """The positions at which a match of a node can end that begins at one of several positions.
 
-    def __init__(self, node: Node) -> None:
-        self.conditions: list[Node] = []
-        self.following: list[list[int]] = []
-        self.last = self.state(("accept",))
-        self.first = self.build(node, self.last)
-
-    def state(self, condition: Node, *following: int) -> int:
-        if len(self.conditions) >= MOST_STATES:
+    Raises UnclearPattern for a letter of another script in a set, whose class the locale decides.
+    """
+    kind = node[0]
+    if kind == "all":
+        for each in node[1]:
+            starts = ends(each, value, starts, budget)
+        return starts
+    if kind == "either":
+        return {end for each in node[1] for end in ends(each, value, starts, budget)}
+    if kind == "repeat":
+        _, inner, least, most = node
+        for _ in range(least):
+            starts = ends(inner, value, starts, budget)
+        found = {*starts}
+        while starts and (most is None or most > least):
+            starts = ends(inner, value, starts, budget) - found  # from the others it goes on already
+            found |= starts
+            least += 1
+        return found
+    budget.spend(len(starts) + 1)
+    if kind in ("start", "end"):
+        return starts & {0 if kind == "start" else len(value)}
+    inside = [at for at in starts if at < len(value)]
+    if kind == "set":
+        _, is_negated, characters, is_wide = node
+        if is_wide and any(value[at] not in characters and not value[at].isascii() for at in inside):
             raise UnclearPattern
-        self.conditions.append(condition)
-        self.following.append([*following])
-        return len(self.conditions) - 1
-
-    def build(self, node: Node, after: int) -> int:
-        """The first state of a node whose match is followed by a state."""
-        kind = node[0]
-        if kind == "all":
-            for each in reversed(node[1]):
-                after = self.build(each, after)
-            return after
-        if kind == "either":
-            return self.state(("split",), *(self.build(each, after) for each in node[1]))
-        if kind == "repeat":
-            _, inner, least, most = node
-            if most is None:
-                again = self.state(("split",), after)
-                self.following[again].insert(0, self.build(inner, again))
-                after = again
-            else:
-                for _ in range(most - least):
-                    after = self.state(("split",), self.build(inner, after), after)
-            for _ in range(least):
-                after = self.build(inner, after)
-            return after
-        return self.state(node, after)
-
-    def closed(self, states: Iterable[int], at: int, size: int) -> list[int]:
-        """The states that are reached without a character, at a position of a string of this size; those that take one, and the last."""
-        found: list[int] = []
-        seen: set[int] = set()
-        left = [*states]
-        while left:
-            state = left.pop()
-            if state in seen:
-                continue
-            seen.add(state)
-            kind = self.conditions[state][0]
-            if kind == "split" or (kind == "start" and not at) or (kind == "end" and at == size):
-                left.extend(self.following[state])
-            elif kind not in ("start", "end"):
-                found.append(state)
-        return found
-
-    def after(self, states: list[int], char: str) -> list[int]:
-        """The states after those that take a character.
-
-        Raises UnclearPattern for a letter of another script in a set, whose class the locale decides.
-        """
-        found: list[int] = []
-        for state in states:
-            condition = self.conditions[state]
-            takes = condition[0] == "any"
-            if condition[0] == "set":
-                _, is_negated, characters, is_wide = condition
-                takes = (char in characters) != is_negated
-                if is_wide and char not in characters and not char.isascii():
-                    raise UnclearPattern
-            if takes:
-                found.extend(self.following[state])
-        return found
-
-    def ends(self, value: str, start: int, budget: Budget) -> list[int]:
-        """The positions at which a match that begins at one can end, in order."""
-        size = len(value)
-        now = self.closed((self.first,), start, size)
-        found: list[int] = []
-        cost = 0
-        for at in range(start, size + 1):
-            if self.last in now:
-                found.append(at)
-            if not now or at == size:
-                break
-            cost = charged(cost + len(now) + 1, budget)
-            now = self.closed(self.after(now, value[at]), at + 1, size)
-        return found
-
-    def is_in(self, value: str, budget: Budget) -> bool:
-        size = len(value)
-        now: list[int] = []
-        cost = 0
-        for at in range(size + 1):
-            now = self.closed((*now, self.first), at, size)
-            if self.last in now:
-                return True
-            cost = charged(cost + len(now) + 1, budget)
-            if at < size:
-                now = self.after(now, value[at])
-        return False
-
-
-def charged(cost: int, budget: Budget) -> int:
-    """Draw a number of followed states on the budget; return those that are not a whole step yet."""
-    if cost < PER_STEP:
-        return cost
-    budget.spend(cost // PER_STEP)
-    return cost % PER_STEP
+        inside = [at for at in inside if (value[at] in characters) != is_negated]
+    return {at + 1 for at in inside}
 
 
 @lru_cache(PATTERNS)
-def expression(pattern: str) -> Automaton | None:
-    """The automaton of an extended regular expression of POSIX; None if its meaning is not certain."""
+def expression(pattern: str) -> Node | None:
+    """An extended regular expression of POSIX; None if its meaning is not certain."""
     try:
         parser = PatternParser(pattern)
         node = parser.alternatives(0)
-        return Automaton(node) if parser.at == len(pattern) else None
+        return node if parser.at == len(pattern) else None
     except (UnclearPattern, RecursionError):
         return None
 
 
 @lru_cache(PATTERNS)
-def glob(pattern: str, backwards: bool = False) -> Automaton | None:
-    """The automaton of a pattern of the shell, or of that pattern read backwards; None if its meaning is not certain."""
+def glob(pattern: str, backwards: bool = False) -> Node | None:
+    """A pattern of the shell, or that pattern read backwards; None if its meaning is not certain."""
     if EXTENDED(pattern):
         return None
     nodes: list[Node] = []
@@ -194,7 +116,7 @@ def glob(pattern: str, backwards: bool = False) -> Automaton | None:
                 nodes.append(parser.bracket("!^", True))
             else:
                 nodes.append(single(parser.take() if char == "\\" and parser.at < len(pattern) else char))
-        return Automaton(("all", nodes[::-1] if backwards else nodes))
+        return "all", nodes[::-1] if backwards else nodes
     except (UnclearPattern, RecursionError):
         return None
 
@@ -316,29 +238,32 @@ class PatternParser(Record):
         return self.take() if char == "\\" and escapes else char
 
 
+def ends_of(pattern: str, value: str, budget: Budget, at_end: bool = False) -> list[int] | None:
+    """The lengths of the matches of a pattern of the shell at one side of a string, in order; None if they are unknown."""
+    node = glob(pattern, at_end)
+    if node is None:
+        return None
+    return limited(budget, lambda part: sorted(ends(node, value[::-1] if at_end else value, {0}, part)))
+
+
 def limited(budget: Budget, match: Callable[[Budget], Result]) -> Result | None:
     """The result of a match; None if it takes too many steps, or if its meaning is not certain."""
-    part = Budget(STEPS_OF_MATCH, budget)
+    part = Budget(STEPS_OF_MATCH * PER_STEP)
     try:
         return match(part)
-    except UnclearPattern:
+    except (UnclearPattern, Exhausted):
         return None
-    except Exhausted:
-        if budget.is_spent:
-            raise
-        return None
+    finally:
+        budget.spend(part.spent // PER_STEP)
 
 
 def trimmed(value: str, pattern: str, operator: str, budget: Budget) -> tuple[int, int] | None:
     """(start, end) of the part that remains after a pattern is removed at one side; None if that is unknown."""
     at_end = operator[0] == "%"
-    automaton = glob(pattern, at_end)
-    if automaton is None:
+    lengths = ends_of(pattern, value, budget, at_end)
+    if lengths is None:
         return None
-    ends = limited(budget, lambda part: automaton.ends(value[::-1] if at_end else value, 0, part))
-    if ends is None:
-        return None
-    cut = 0 if not ends else ends[-1] if len(operator) > 1 else ends[0]
+    cut = 0 if not lengths else lengths[-1] if len(operator) > 1 else lengths[0]
     return (0, len(value) - cut) if at_end else (cut, len(value))
 
 
@@ -347,26 +272,25 @@ def replaced(value: str, pattern: str, replacement: str, operator: str, budget: 
     if not pattern:
         return replacement + value if operator == "/#" else value + replacement if operator == "/%" else value
     at_end = operator == "/%"
-    automaton = glob(pattern, at_end)
-    if automaton is None or (pattern.startswith("*") and pattern.endswith("\\*")):  # bash 5.2 does not find an asterisk at the end
+    node = glob(pattern)
+    if node is None or (pattern.startswith("*") and pattern.endswith("\\*")):  # bash 5.2 does not find an asterisk at the end
         return None
     if at_end or operator == "/#" or not value:
-        ends = limited(budget, lambda part: automaton.ends(value[::-1] if at_end else value, 0, part))
-        if ends is None:
-            return None
-        cut = ends[-1] if ends else 0
-        return value if not ends else value[: len(value) - cut] + replacement if at_end else replacement + value[cut:]
+        lengths = ends_of(pattern, value, budget, at_end)
+        if not lengths:
+            return None if lengths is None else value
+        return value[: len(value) - lengths[-1]] + replacement if at_end else replacement + value[lengths[-1] :]
 
     def substituted(budget: Budget) -> str:
         found: list[str] = []
         at = kept = 0
         while at < len(value):
-            ends = automaton.ends(value, at, budget)  # the longest match counts
-            if not ends or ends[-1] == at:
+            end = max(ends(node, value, {at}, budget), default=at)  # the longest match counts
+            if end == at:
                 at += 1
                 continue
             found += [value[kept:at], replacement]
-            at = kept = ends[-1]
+            at = kept = end
             if operator != "//":
                 break
         return "".join([*found, value[kept:]])
@@ -380,17 +304,16 @@ def fits(pattern: Text, value: str, budget: Budget) -> Truth:
         return Unknown(*pattern.reasons)
     if PLAIN(known):
         return known == value
-    automaton = glob(known)
-    if automaton is None:
-        return UNCLEAR
-    ends = limited(budget, lambda part: automaton.ends(value, 0, part))
-    return UNCLEAR if ends is None else bool(ends) and ends[-1] == len(value)
+    lengths = ends_of(known, value, budget)
+    return UNCLEAR if lengths is None else len(value) in lengths
 
 
 def contains(pattern: str, value: str, budget: Budget) -> Truth:
     """Whether a part of a string matches an extended regular expression."""
-    automaton = expression(pattern)
-    holds = limited(budget, lambda part: automaton.is_in(value, part)) if automaton is not None else None
+    node = expression(pattern)
+    if node is None:
+        return UNCLEAR
+    holds = limited(budget, lambda part: any(ends(node, value, {start}, part) for start in range(len(value) + 1)))
     return UNCLEAR if holds is None else holds
 
 
