@@ -22,7 +22,7 @@ from cfglint.source.budget import Budget
 from cfglint.source.project_files import ROOT, Project
 from cfglint.source.shell import MARKDOWN
 from cfglint.source.shell.command import ELLIPSES, NOTEBOOK
-from cfglint.source.shell.follower import HERE, Follower, Suspended, UndecidedFolder
+from cfglint.source.shell.execution import HERE, Suspended, UndecidedFolder
 from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.placed_text import Text, TextPart, literal, unknown
 from cfglint.source.shell.script import Script
@@ -187,7 +187,7 @@ class Reader:
         variables = {**job, **{key: literal(value) for key, value in self.environment.items()}}
         limit: int | None = WORTH_A_LOOK
         while True:
-            interpreter = Follower(folder, name, self.project.text, self.project.exists, self.budget)
+            interpreter = ShellInterpreter(folder, name, self.project.text, self.project.exists, self.budget)
             interpreter.project, interpreter.folders, interpreter.limit = self.project, folders, limit
             interpreter.state.variables.update(variables)
             interpreter.state.exported.update(variables)

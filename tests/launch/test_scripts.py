@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from cfglint.source.project_files import ROOT, Project
-from cfglint.source.shell.follower import Follower
+from cfglint.source.shell.interpreter import ShellInterpreter
 from cfglint.source.shell.script import Script
 from records import check_cases, inputs
 
@@ -43,7 +43,7 @@ PROLOGUE = 'HOME="~"\nexec 9>&1\nrun() { printf "%s\\n" "$(printf "%s|" "$@")" >
 
 def followed(text):
     project = Project("", FILES.__contains__, FILES.get)
-    interpreter = Follower(ROOT, f"{ROOT}/run.sh", project.text, project.exists)
+    interpreter = ShellInterpreter(ROOT, f"{ROOT}/run.sh", project.text, project.exists)
     interpreter.project = project
     interpreter.follow(Script("run.sh", f"{text}\n"))
     return interpreter

@@ -6,13 +6,15 @@ arguments, and as unknown in words.
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import contextmanager, suppress
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Callable, Iterator, Mapping, SyntaxNode, Truth
+from cfglint.source import files
+from cfglint.source.annotations import Callable, Iterator, Mapping, Sequence, SyntaxNode, Truth
 from cfglint.source.budget import STEPS_OF_START, Budget, Exhausted
-from cfglint.source.project_files import in_folder
+from cfglint.source.project_files import ROOT, Project, in_folder
 from cfglint.source.shell import filters
 from cfglint.source.shell.command import stands_for_more
 from cfglint.source.shell.expansion import Expander
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
     Handler = Callable[["Execution", SyntaxNode], Truth]
 
+HERE = "%cwd%"  # the start folder of a script while it is undecided
+RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
 MOST_CALLS = 2_000
 PER_STEP = 16  # parts of strings that are put together in one step
 COMPARED = 64  # variables that are compared in one step
@@ -45,6 +49,18 @@ BLANK_WORD = re.compile(r"(?:[ \t]|\\\n)*(\\[ \t])(?:[ \t]*(?=\n|\Z)|[ \t]+#|(#[
 BLANK_SEPARATED = re.compile(r"\S+").finditer
 ESCAPED = ("\\ ", "\\\t")
 PRINTS_UNKNOWN = re.compile(r"(date|uuidgen|mktemp|shuf|nvidia-smi)(?:[ \t][^|;&`\n$()<>]*)?").fullmatch  # with any words
+
+
+class UndecidedFolder(Exception):
+    """The effect of a script depends on the folder that it is started from; within each of `groups` it may be the same."""
+
+    def __init__(self, groups: list[list[str]]) -> None:
+        super().__init__()
+        self.groups = groups
+
+
+class Suspended(Exception):
+    """Raised by an evaluation that has taken as many steps as it may take at first."""
 
 
 class EarlyEnd(Exception):
@@ -85,9 +101,13 @@ class Execution:
 
     `read` returns the content of a file of the project, or None; `exists` whether a path exists, None if that is unknown. `handlers`
     maps each type of statement to the function that follows it.
+    `folders` are the possible start folders while the actual one is undecided: a step that depends on it raises UndecidedFolder.
     """
 
     handlers: Mapping[str, Handler]
+    project: Project | None = None
+    folders: Sequence[str] = ()
+    limit: int | None = None  # steps after which it is suspended
 
     def __init__(
         self,
@@ -158,6 +178,8 @@ class Execution:
         return status
 
     def statement(self, node: SyntaxNode) -> Truth:
+        if self.limit is not None and self.budget.spent > self.limit:
+            raise Suspended
         self.budget.spend()
         if len(self.calls) > MOST_CALLS:
             raise Exhausted
@@ -268,7 +290,10 @@ class Execution:
             self.join(state)
 
     def join(self, other: State, reason: Reason = UNDECIDED) -> None:
-        """Merge two states into what they have in common."""
+        """Merge two states into what they have in common; an undecided folder may be the same as one of the project."""
+        one, two = self.state.folder or "", other.folder or ""
+        if one != two and any(each.startswith(HERE) for each in (one, two)) and any(each.startswith(ROOT) for each in (one, two)):
+            self.settle_folder()
         self.budget.spend(len(other.variables) // COMPARED)
         at = self.script.line(self.node.start_byte) if self.node is not None else 0
         self.state.merge(other, reason.at(self.script.path, at))
@@ -286,20 +311,37 @@ class Execution:
         return self.state.positional is None and not self.call_depth
 
     def settle_folder(self) -> None:
-        """Called where the files of the working folder decide the rest."""
+        """Raise UndecidedFolder if the start folder is undecided."""
+        if self.folders:
+            raise UndecidedFolder([[folder] for folder in self.folders])
 
     def located(self, path: str) -> str | None:
-        """A path relative to the working folder; None if that is unknown."""
-        if path.startswith(("/", "%", "~")):
-            return path
-        return None if self.state.folder is None else in_folder(self.state.folder, path)
+        """A path relative to the working folder, None if that is unknown; one above an undecided start folder requires a decision."""
+        folder = self.state.folder
+        if folder is None or path.startswith(("/", "%", "~")):
+            return path if path.startswith(("/", "%", "~")) else None
+        found = in_folder(folder, path)
+        if folder.startswith(HERE) and not found.startswith((HERE, "/", "%", "~")):
+            self.settle_folder()
+        return found
 
     def exist(self, path: str) -> bool | None:
+        """Whether a path exists; if the start folder is undecided, only if all candidates agree."""
         located = self.located(path)
-        return None if located is None else self.exists(located)
+        if located is None or not located.startswith(HERE):
+            return None if located is None else self.exists(located)
+        answers = {folder: self.exists(os.path.normpath(folder + located[len(HERE) :])) for folder in self.folders}
+        given = [*dict.fromkeys(answers.values())]
+        if len(given) == 1:
+            return given[0]
+        raise UndecidedFolder([[folder for folder, each in answers.items() if each is answer] for answer in given])
 
     def readable(self, located: str) -> str:
-        return located
+        """The path of a sourced or called file, relative to the working directory, like that of the script."""
+        real = self.project.real(located) if self.project is not None else None
+        if real is None:
+            return located
+        return files.spelled_like(self.script.path, os.path.relpath(real) if os.path.isabs(real) else real)
 
     def source(self, node: SyntaxNode | None) -> str:
         return self.script.text[node.start_byte : node.end_byte] if node is not None else ""
@@ -340,6 +382,13 @@ class Execution:
             del self.calls[calls:]
 
     def printed(self, words: list[Text]) -> Text:
+        """The output of a command; if the input of a tool depends on an undecided folder, that must be decided first."""
+        name = (words[0].value or "").rpartition("/")[2]
+        texts = [*words[1:], self.stdin or EMPTY]
+        if self.folders and (name in filters.TOOLS or name == "dirname") and all(text.known for text in texts):
+            relative = name in RESOLVING and any(not text.string.startswith(("/", "%", "~", "-")) for text in texts[:-1])
+            if relative or any(HERE in text.string for text in texts):
+                self.settle_folder()
         return filters.output(words, self.stdin, self.state.folder)
 
     def note(self, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> None:

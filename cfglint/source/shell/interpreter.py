@@ -1,12 +1,13 @@
 """Follows the statements of a script without running anything: which commands it would start, with which words.
 
 Branches whose condition is not known are both followed, and what they start is marked `conditional`. Loops over known words
-are unrolled.
+are unrolled. What srun and similar commands start is followed, and the scripts that a script starts, too.
 """
 
 from __future__ import annotations
 
 from cfglint.evaluate.operations import negated
+from cfglint.source.annotations import SyntaxNode, Truth
 from cfglint.source.shell.branches import (
     and_or,
     case,
@@ -19,9 +20,12 @@ from cfglint.source.shell.branches import (
     while_loop,
 )
 from cfglint.source.shell.execution import Execution
-from cfglint.source.shell.nested_scripts import define
+from cfglint.source.shell.nested_scripts import call_script, define, run_inner
+from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.script import Script
 from cfglint.source.shell.simple_commands import command, redirected
 from cfglint.source.shell.variables import assignment, declaration, unset
+from cfglint.source.shell.wrappers import called_script, keeps_environment, script_of, unwrapped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +54,29 @@ HANDLERS: dict[str, Handler] = {
 
 
 class ShellInterpreter(Execution):
-    """Follows a script, each type of statement as bash does."""
+    """Follows a script, each type of statement as bash does; also `bash -c` and called scripts."""
 
     handlers = HANDLERS
+
+    def note(self, words: list[Text], environment: dict[str, Text], node: SyntaxNode) -> None:
+        """Record a command, or follow the script that is passed to it."""
+        wrappers, given, inner = unwrapped(words)
+        text, script = script_of(inner), called_script(inner)
+        start, known = len(self.calls), self.state.knows_environment
+        exported = {**self.state.environment(), **environment, **given}
+        self.state.knows_environment = known and keeps_environment(words)
+        if text is not None:
+            self.apart(self.in_environment, exported, text, node)
+        elif script is None or not call_script(self, *script, exported, node):
+            self.state.knows_environment = known
+            super().note(words, environment, node)
+            return
+        self.state.knows_environment = known
+        for call in self.calls[start:]:
+            call.words = [*wrappers, *call.words]
+
+    def in_environment(self, environment: dict[str, Text], text: Text, node: SyntaxNode) -> Truth:
+        """Run a string as a script with the exported variables."""
+        self.state.variables = dict(environment)
+        self.state.exported = set(environment)
+        return run_inner(self, Script(self.script.path, "", parts=text), node)
