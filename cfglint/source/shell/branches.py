@@ -34,15 +34,13 @@ def pipeline(shell: Execution, node: SyntaxNode) -> Truth:
         if shell.captured is None:
             status = shell.apart(shell.statement, stage)
             continue
-        outside, shell.captured = shell.captured, []
-        shell.stdin = stdin
-        try:
+        printed: list[Text] = []
+        with shell.during(captured=printed, stdin=stdin):
             status = shell.apart(shell.statement, stage)
-        finally:
-            printed, shell.captured, shell.stdin = shell.captured, outside, None
+        shell.stdin = None
         stdin = Text(part for text in printed for part in text.parts)
         if index == len(stages) - 1:
-            outside.append(stdin)
+            shell.captured.append(stdin)
     return status
 
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 HERE = "%cwd%"  # the start folder of a script while it is undecided
 RESOLVING = ("readlink", "realpath")  # commands whose output depends on the working folder
+Way = tuple[str, int]
+
 MOST_CALLS = 2_000
 PER_STEP = 16  # parts of strings that are put together in one step
 COMPARED = 64  # variables that are compared in one step
@@ -41,7 +43,7 @@ DEEPEST = 60
 DEEPEST_CALL = 12
 PROGRAMS = ("pipeline", "subshell")
 LOOPS = ("for_statement", "c_style_for_statement", "while_statement")
-CONTINUE, BREAK, RETURN = "continue", "break", "return"  # the ways out of a branch
+CONTINUE, BREAK, RETURN = ("continue", 1), ("break", 1), ("return", 1)  # the ways out of a branch
 NOTHING: Mapping[str, Text] = {}
 CONTINUED = "\\\n"
 # A backslash and a blank at the end of a line or before a comment; without a blank before its mark, the comment is more words.
@@ -88,12 +90,9 @@ class Leave(EarlyEnd):
         self.levels = levels
 
 
-def way_of(end: EarlyEnd) -> str:
-    """Where the script goes on after a branch that ends early; behind a loop that is further out: `break 2`."""
-    if not isinstance(end, Leave):
-        return RETURN
-    way = CONTINUE if end.continues else BREAK
-    return way if end.levels == 1 else f"{way} {end.levels}"
+def way_of(end: EarlyEnd) -> Way:
+    """Where the script goes on after a branch that ends early: how, and of how many loops."""
+    return (("continue" if end.continues else "break"), end.levels) if isinstance(end, Leave) else RETURN
 
 
 class Execution:
@@ -128,7 +127,7 @@ class Execution:
         self.node: SyntaxNode | None = None  # the current statement
         self.loops = 0  # number of loops around the current statement
         self.call_depth = 0  # nesting depth of functions, scripts and substituted commands
-        self.ways_out: list[tuple[str, State]] = []  # of branches in the loops and functions that are followed, each with its state
+        self.ways_out: list[tuple[Way, State]] = []  # of branches in the loops and functions that are followed, each with its state
         self.integers: set[str] = set()  # variables that are declared as integers
         self.conditional = 0  # number of undecided branches around the statement
         self.runner: Runner | None = None  # the command that runs the current source, if that is not a file
@@ -160,12 +159,8 @@ class Execution:
         if root is None:
             self.is_complete = False
             return
-        outside = self.script, self.open_quote
-        self.script, self.open_quote = script, open_quote(root, script.text)
-        try:
+        with self.during(script=script, open_quote=open_quote(root, script.text)):
             self.block(root)
-        finally:
-            self.script, self.open_quote = outside
 
     def block(self, node: SyntaxNode) -> Truth:
         return self.statements([child for child in node.children if child.is_named and child.type not in ("comment", "heredoc_body")])
@@ -216,39 +211,45 @@ class Execution:
             self.loops -= 1
             self.conditional = before
             self.join_ways(first, BREAK)
-            for place, (way, state) in enumerate(self.ways_out[first:], first):  # as the loop around it sees it
-                name, _, levels = way.partition(" ")
-                outside = name if levels == "2" else f"{name} {int(levels) - 1}" if levels else way
-                self.ways_out[place] = outside, state
+            for place, ((name, levels), state) in enumerate(self.ways_out[first:], first):  # as the loop around it sees it
+                self.ways_out[place] = (name, max(levels - 1, 1)), state
+
+    @contextmanager
+    def during(self, **values: object) -> Iterator[None]:
+        """Give some attributes these values as long as the body runs."""
+        before = {name: getattr(self, name) for name in values}
+        for name, value in values.items():
+            setattr(self, name, value)
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
 
     def copied(self) -> State:
         self.budget.spend((len(self.state.variables) + len(self.state.functions)) // COPIED)
         return self.state.copy()
 
-    def apart(self, action: Callable[..., Result], *arguments: object) -> Result | Unknown:
-        """Run an action in a copy of the state."""
-        before, first = self.state, len(self.ways_out)
-        self.state = self.copied()
+    def apart(self, action: Callable[..., Result], *arguments: object, state: State | None = None) -> Result | Unknown:
+        """Run an action in another state: a copy of this one, if none is given."""
+        first = len(self.ways_out)
         try:
-            return action(*arguments)
+            with self.during(state=state or self.copied()):
+                return action(*arguments)
         except (Stop, ShellReturn):
             return UNCLEAR
         finally:
-            self.state = before
             del self.ways_out[first:]
 
     @contextmanager
     def branch(self, is_conditional: bool = True) -> Iterator[None]:
         """What is followed here happens in a copy of the state; its output is kept apart."""
-        before, outside = self.state, self.captured
-        self.state = self.copied()
-        self.captured = None if outside is None else []
         self.conditional += is_conditional
         try:
-            yield
+            with self.during(state=self.copied(), captured=None if self.captured is None else []):
+                yield
         finally:
             self.conditional -= is_conditional
-            self.state, self.captured = before, outside
 
     def perhaps(self, action: Callable[..., Truth], *arguments: object) -> Truth:
         """Run an action that may or may not happen; values that differ afterwards are unknown. A branch that ends the script is left
@@ -273,16 +274,16 @@ class Execution:
     def tested(self, condition: list[SyntaxNode]) -> tuple[Truth, bool]:
         """(status of a condition, whether the arguments of the script decide it)."""
         outside, self.by_call = self.by_call, False
-        status = self.statements(condition)
-        found, self.by_call = self.by_call, self.by_call or outside
-        return status, found
+        status, by_call = self.statements(condition), self.by_call
+        self.by_call = by_call or outside
+        return status, by_call
 
     def note_way(self, end: EarlyEnd, state: State) -> None:
         """Note the state with which a branch leaves a loop or function: it is joined where that ends."""
         if not isinstance(end, Stop):
             self.ways_out.append((way_of(end), state))
 
-    def join_ways(self, first: int, way: str) -> None:
+    def join_ways(self, first: int, way: Way) -> None:
         """Join the states of the branches that have left since the first in one way."""
         ways = self.ways_out[first:]
         self.ways_out[first:] = [each for each in ways if each[0] != way]
@@ -368,17 +369,15 @@ class Execution:
         prints = PRINTS_UNKNOWN(text)
         if prints is not None and prints[1] not in self.state.functions:
             return filters.output([literal(prints[1])], None, None)
-        before, conditional, calls = self.captured, self.conditional, len(self.calls)
-        self.captured = []
-        self.call_depth += 1
+        if self.call_depth >= DEEPEST_CALL:
+            return unknown(TOO_DEEP)
+        calls = len(self.calls)
+        captured: list[Text] = []
         try:
-            if self.call_depth > DEEPEST_CALL:
-                return unknown(TOO_DEEP)
-            self.apart(self.run, script)
-            return Text(part for each in self.captured for part in each.parts)
+            with self.during(captured=captured, conditional=self.conditional, call_depth=self.call_depth + 1):
+                self.apart(self.run, script)
+            return Text(part for each in captured for part in each.parts)
         finally:
-            self.captured, self.conditional = before, conditional
-            self.call_depth -= 1
             del self.calls[calls:]
 
     def printed(self, words: list[Text]) -> Text:

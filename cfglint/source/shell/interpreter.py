@@ -7,7 +7,7 @@ are unrolled. What srun and similar commands start is followed, and the scripts 
 from __future__ import annotations
 
 from cfglint.evaluate.operations import negated
-from cfglint.source.annotations import SyntaxNode, Truth
+from cfglint.source.annotations import SyntaxNode
 from cfglint.source.shell.branches import (
     and_or,
     case,
@@ -66,7 +66,9 @@ class ShellInterpreter(Execution):
         exported = {**self.state.environment(), **environment, **given}
         self.state.knows_environment = known and keeps_environment(words)
         if text is not None:
-            self.apart(self.in_environment, exported, text, node)
+            state = self.copied()
+            state.variables, state.exported = dict(exported), set(exported)
+            self.apart(run_inner, self, Script(self.script.path, "", parts=text), node, state=state)
         elif script is None or not call_script(self, *script, exported, node):
             self.state.knows_environment = known
             super().note(words, environment, node)
@@ -74,9 +76,3 @@ class ShellInterpreter(Execution):
         self.state.knows_environment = known
         for call in self.calls[start:]:
             call.words = [*wrappers, *call.words]
-
-    def in_environment(self, environment: dict[str, Text], text: Text, node: SyntaxNode) -> Truth:
-        """Run a string as a script with the exported variables."""
-        self.state.variables = dict(environment)
-        self.state.exported = set(environment)
-        return run_inner(self, Script(self.script.path, "", parts=text), node)

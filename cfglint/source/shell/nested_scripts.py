@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import SyntaxNode, Truth
+from contextlib import contextmanager, suppress
+
+from cfglint.source.annotations import Iterator, SyntaxNode, Truth
 from cfglint.source.budget import Exhausted
 from cfglint.source.shell.command import is_to_be_filled_in
 from cfglint.source.shell.execution import DEEPEST_CALL, RETURN, Execution, ShellReturn
@@ -35,15 +37,10 @@ def evaluated(shell: Execution, words: list[Text], node: SyntaxNode) -> Truth:
 
 def run_inner(shell: Execution, script: Script, node: SyntaxNode) -> Truth:
     """Follow a script that this one composes."""
-    before, shell.runner = shell.runner, shell.runner or Runner(shell.script, node)
-    shell.call_depth += 1
-    try:
-        if shell.call_depth > DEEPEST_CALL:
-            raise Exhausted
+    if shell.call_depth >= DEEPEST_CALL:
+        raise Exhausted
+    with shell.during(runner=shell.runner or Runner(shell.script, node), call_depth=shell.call_depth + 1):
         shell.run(script)
-    finally:
-        shell.runner = before
-        shell.call_depth -= 1
     return UNCLEAR
 
 
@@ -51,23 +48,31 @@ def call_function(shell: Execution, name: str, arguments: list[Text]) -> Truth:
     script, body, file = shell.state.functions[name]
     if shell.call_depth > DEEPEST_CALL:
         return UNCLEAR
-    positional, shell.state.positional = shell.state.positional, arguments
-    before, shell.script = shell.script, script
-    entered, shell.state.entered = shell.state.entered, (file, *shell.state.entered)
-    shell.call_depth += 1
     shell.locals.append(Saved())
-    first = len(shell.ways_out)
     try:
-        return shell.statement(body)
-    except ShellReturn as end:
-        shell.state.unclear_status = not end.status
-        return end.status
+        with shell.during(script=script), entered(shell, file, arguments):
+            try:
+                return shell.statement(body)
+            except ShellReturn as end:
+                shell.state.unclear_status = not end.status
+                return end.status
+    finally:
+        shell.locals.pop().restore(shell.state)
+
+
+@contextmanager
+def entered(shell: Execution, file: str, arguments: list[Text] | None) -> Iterator[None]:
+    """What is followed here is a function or a sourced file, which may end early, with its parameters; None if they stay."""
+    positional, files, first = shell.state.positional, shell.state.entered, len(shell.ways_out)
+    shell.state.entered = (file, *files)
+    if arguments is not None:
+        shell.state.positional = arguments
+    try:
+        with shell.during(call_depth=shell.call_depth + 1):
+            yield
     finally:
         shell.join_ways(first, RETURN)
-        shell.call_depth -= 1
-        shell.script = before
-        shell.state.positional, shell.state.entered = positional, entered
-        shell.locals.pop().restore(shell.state)
+        shell.state.positional, shell.state.entered = positional, files
 
 
 def sourced(shell: Execution, words: list[Text]) -> Truth:
@@ -78,19 +83,8 @@ def sourced(shell: Execution, words: list[Text]) -> Truth:
         return UNCLEAR
     count(shell, text)
     shell.sourced_files.append(shell.readable(located))
-    shell.call_depth += 1
-    positional, entered, first = shell.state.positional, shell.state.entered, len(shell.ways_out)
-    shell.state.entered = (located, *entered)
-    if len(words) > 1:
-        shell.state.positional = words[1:]
-    try:
+    with entered(shell, located, words[1:] or None), suppress(ShellReturn):
         shell.run(Script(shell.readable(located), text))
-    except ShellReturn:
-        pass
-    finally:
-        shell.join_ways(first, RETURN)
-        shell.call_depth -= 1
-        shell.state.positional, shell.state.entered = positional, entered
     return UNCLEAR
 
 
@@ -120,28 +114,12 @@ def call_script(shell: Execution, path: Text, arguments: list[Text], environment
     count(shell, text)
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
     parameters = None if shell.placeholder or shell.refused or any(map(is_to_be_filled_in, arguments)) else arguments
-    outside = shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals
-    shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals = None, None, False, False, []
-    shell.followed.append(located)
-    shell.call_depth += 1
-    try:
-        shell.apart(in_process, shell, Script(shell.readable(located), text), located, parameters, environment)
-    finally:
-        shell.followed.pop()
-        shell.call_depth -= 1
-        shell.runner, shell.stdin, shell.placeholder, shell.refused, shell.locals = outside
+    # A process of its own, which gets only the exported variables, the folder and its arguments.
+    state = State(shell.state.folder, located, dict(environment), set(environment), positional=parameters)
+    state.knows_environment, state.needs_caller = shell.state.knows_environment, shell.state.needs_caller
+    alone: dict[str, object] = {"runner": None, "stdin": None, "placeholder": False, "refused": False, "locals": []}
+    with shell.during(**alone, followed=[*shell.followed, located], call_depth=shell.call_depth + 1):
+        shell.apart(shell.run, Script(shell.readable(located), text), state=state)
     for call in shell.calls[start:]:
         call.called_from = (place, line)
     return True
-
-
-def in_process(shell: Execution, script: Script, located: str, arguments: list[Text] | None, environment: dict[str, Text]) -> None:
-    """Run a script in a separate process, which gets only the exported variables, the folder and its arguments, None if they are
-    to be filled in.
-    """
-    state = State(shell.state.folder, located)
-    state.variables, state.exported = dict(environment), set(environment)
-    state.positional, state.needs_caller = arguments, shell.state.needs_caller
-    state.knows_environment = shell.state.knows_environment
-    shell.state = state
-    shell.run(script)
