@@ -6,8 +6,8 @@ from cfglint.evaluate import Reason, distinct
 from cfglint.launch.line import Argument
 from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.shell.command import is_all_of_caller, stands_for_more
-from cfglint.source.shell.placed_text import UNKNOWN, Text, around_mark, differs, of_any_number, unknown
-from cfglint.source.shell.reasons import is_of_caller
+from cfglint.source.shell.placed_text import UNKNOWN, Differing, Text, around_mark, of_any_number, unknown
+from cfglint.source.shell.reasons import OF_CALL, from_caller
 
 END_OF_OPTIONS = "--"
 
@@ -64,7 +64,7 @@ def argument(name: str, word: Text) -> Argument:
 
 def may_be_missing(word: Text) -> bool:
     """Whether a word is none in a call of the script without arguments, or in the example of a page."""
-    return stands_for_more(word) or all(map(is_of_caller, word.reasons))
+    return stands_for_more(word) or all(from_caller(reason) or reason == OF_CALL for reason in word.reasons)
 
 
 def further_options(words: Sequence[Text]) -> list[int]:
@@ -74,7 +74,7 @@ def further_options(words: Sequence[Text]) -> list[int]:
     found: list[int] = []
     takes_value = False
     for place, word in enumerate(words):
-        if stands_for_more(word) or is_all_of_caller(word) or (of_any_number(word) and (differs(word) or not takes_value)):
+        if stands_for_more(word) or is_all_of_caller(word) or (of_any_number(word) and (of_any_number(word, Differing) or not takes_value)):
             found.append(place)
         takes_value = word.string.startswith("-") and "=" not in word.string
     return found

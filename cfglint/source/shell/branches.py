@@ -52,7 +52,7 @@ def and_or(shell: Execution, node: SyntaxNode) -> Truth:
         return shell.statement(right)
     if by_call and not isinstance(status, Unknown):
         goes_on = status == (operator == "&&")
-        found = alternatives(shell, [partial(shell.statement, right), nothing], 0 if goes_on else 1)
+        found = alternatives(shell, [partial(shell.statement, right), lambda: True], 0 if goes_on else 1)
         return found if goes_on else status
     if isinstance(status, Unknown):
         external = not decides(left) and left.id != shell.undecided
@@ -142,10 +142,6 @@ def unless_it_ends(shell: Execution, branch: Callable[[], Truth], other: Callabl
         shell.state.take(before)
         shell.state.needs_caller = True
         return other()
-
-
-def nothing() -> Truth:
-    return True
 
 
 def alternatives(shell: Execution, branches: Sequence[Callable[[], Truth]], likely: int | None = None) -> Truth:
@@ -352,7 +348,7 @@ def while_loop(shell: Execution, node: SyntaxNode) -> Truth:
                 shell.perhaps(goes_on, shell, shell.block, body)
             return status
         if status == negated and by_call:
-            alternatives(shell, [partial(goes_on, shell, shell.block, body), nothing], 1)
+            alternatives(shell, [partial(goes_on, shell, shell.block, body), lambda: True], 1)
             return UNCLEAR
         if status == negated:
             if not count and body is not None:

@@ -15,17 +15,17 @@ from cfglint.source.shell.placed_text import (
     EMPTY,
     GAP,
     MOST_FIELDS,
+    Differing,
     Escaped,
+    MayBeNoWord,
     Piece,
     Text,
     TextPart,
     any_number,
     assembled,
-    differs,
     in_call_without_arguments,
     joined,
     literal,
-    may_be_no_word,
     of_any_number,
     split_by_bash,
     there,
@@ -37,7 +37,6 @@ from cfglint.source.shell.reasons import (
     FROM_RUN_TO_RUN,
     TOO_DEEP,
     computed,
-    is_parameter,
     parameter,
     unset,
 )
@@ -305,7 +304,7 @@ class Expander(Record):
     def assume(self, reason: Reason) -> bool:
         """Whether a value that only the caller could set, for the given reason, counts as absent."""
         self.assumed = self.assumed or self.assuming
-        self.by_call = self.by_call or (self.assuming and is_parameter(reason))
+        self.by_call = self.by_call or (self.assuming and reason.kind == "argument" and bool(reason.name))
         return self.assuming
 
     def value(self, name: str) -> Text:
@@ -356,11 +355,12 @@ class Expander(Record):
             return literal(self.state.script_name)
         if texts is None:
             return literal("0") if name == "#" and self.assume(ALL_OF_CALLER) else None
-        doubtful = next((index for index, word in enumerate(texts) if may_be_no_word(word) or differs(word)), len(texts))
+        kinds = (MayBeNoWord, Differing)
+        doubtful = next((index for index, word in enumerate(texts) if any(of_any_number(word, kind) for kind in kinds)), len(texts))
         if doubtful < len(texts) and (name == "#" or int(name[:4]) > doubtful + 1):
-            if any(map(differs, texts)) or not all(map(self.assume, texts[doubtful].reasons)):
+            if any(of_any_number(word, Differing) for word in texts) or not all(map(self.assume, texts[doubtful].reasons)):
                 return unknown(*texts[doubtful].reasons)
-            texts = [word for word in texts if not may_be_no_word(word)]
+            texts = [word for word in texts if not of_any_number(word, MayBeNoWord)]
         if name == "#":
             return literal(str(len(texts)))
         return texts[int(name) - 1] if len(name) < 4 and int(name) <= len(texts) else None
@@ -396,16 +396,15 @@ class Expander(Record):
         if name in ("@", "*") and mark != "#":
             return self.several(self.state.positional, "$@", name, (stop, end), quoted)
         value = self.element(name, *index) if index is not None else self.found(name)
-        if mark == "#":
-            known = value if value is not None else self.absent(name)
-            return [Piece(literal(str(len(known.value))) if known.value is not None else unknown(*known.reasons), not quoted)]
-        if stop == end:
-            return [Piece(value if value is not None else self.absent(name), not quoted)]
         operator, colon, after = self.operator(stop, end)
-        if operator in DEFAULTS:
+        if operator in DEFAULTS and mark != "#":
             return self.default(name, value, operator, colon, (after, end), quoted, index is not None)
-        known = value if value is not None else self.absent(name)
-        if known.value is None:
+        found = known = value if value is not None else self.absent(name)
+        if mark == "#":
+            found = literal(str(len(known.value))) if known.value is not None else unknown(*known.reasons)
+        elif stop == end:
+            pass
+        elif known.value is None:
             found = unknown(*known.reasons, source=f"{known.source}{text[stop:end]}")
         elif value is None:
             found = EMPTY
@@ -650,15 +649,12 @@ class Expander(Record):
 
         if self.depth > DEEPEST // 2:
             return unknown(TOO_DEEP)
-        inner = Script(self.script.path, "", parts=None)
-        inner.text = self.script.text[start:end]
-        inner.unknown = self.script.unknown
-        place = self.script.place(start, end)
-        inner.offset = place[1] if place else 0
-        inner.first_line = self.script.line(start)
-        if place is None:
-            inner = Script(self.script.path, "", parts=literal(inner.text))
-            inner.unknown.update(self.script.unknown)
+        text, place = self.script.text[start:end], self.script.place(start, end)
+        if place is not None:
+            inner = Script(self.script.path, text, place[1], self.script.line(start))
+        else:
+            inner = Script(self.script.path, "", parts=literal(text))
+        inner.unknown.update(self.script.unknown)
         output = self.run(inner)
         stripped = len((output.value or "").rstrip("\n"))
         return output[0:stripped] if output.value is not None else output

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from zlib import crc32
 
 from cfglint.evaluate import Choice, Reason, Unknown, distinct
-from cfglint.source.annotations import Callable, Iterable, Iterator, Sequence
+from cfglint.source.annotations import Iterable, Sequence
 from cfglint.source.record import Record
 from cfglint.source.shell.reasons import from_caller
 
@@ -183,19 +182,9 @@ def any_number(reason: Reason, source: str = "") -> Text:
     return Text([Differing(None, None, (reason,), source)])
 
 
-def of_any_number(text: Text) -> bool:
-    """Whether a word stands for any number of words."""
-    return len(text.parts) == 1 and isinstance(text.parts[0], AnyNumber)
-
-
-def differs(text: Text) -> bool:
-    """Whether a word stands for the words of one of two states."""
-    return len(text.parts) == 1 and isinstance(text.parts[0], Differing)
-
-
-def may_be_no_word(text: Text) -> bool:
-    """Whether a word disappears if the variable in it is unset."""
-    return len(text.parts) == 1 and isinstance(text.parts[0], MayBeNoWord)
+def of_any_number(text: Text, kind: type[AnyNumber] = AnyNumber) -> bool:
+    """Whether a word stands for any number of words, of one kind."""
+    return len(text.parts) == 1 and isinstance(text.parts[0], kind)
 
 
 def joined(texts: Iterable[Text], separator: str = " ") -> Text:
@@ -219,14 +208,13 @@ def split(text: Text, separators: str = BLANKS) -> tuple[list[Text], bool, bool]
         cut = delimited(text[blanks:], separators)
         return cut, blanks > 0 and not (cut and not cut[0].parts), text.string[-1] in separators
     fields: list[list[TextPart]] = [[]]
-    runs = between(separators)
+    between = re.compile(f"[^{re.escape(separators)}]+")
     for part in text.parts:
         if part.text is None:
             fields[-1].append(part)
             continue
         last = 0
-        for run in runs(part.text):
-            start, end = run.span()
+        for start, end in (run.span() for run in between.finditer(part.text)):
             if start > last:
                 fields.append([])
             fields[-1].append(part.cut(start, end))
@@ -252,12 +240,6 @@ def delimited(text: Text, separators: str) -> list[Text]:
         texts.append(text[start : mark.start()])
         start = mark.end()
     return [*texts, text[start:]] if start < len(string) else texts
-
-
-@cache
-def between(separators: str) -> Callable[[str], Iterator[re.Match[str]]]:
-    """The matcher of the parts of a string between separators."""
-    return re.compile(f"[^{re.escape(separators)}]+").finditer
 
 
 def around_mark(word: Text) -> tuple[Text, Text]:

@@ -40,16 +40,6 @@ def is_unset(reason: Reason) -> bool:
     return reason.kind == "environment" and bool(reason.name)
 
 
-def is_parameter(reason: Reason) -> bool:
-    """Whether it is a parameter of the call of the script."""
-    return reason.kind == "argument" and bool(reason.name)
-
-
 def from_caller(reason: Reason) -> bool:
-    """Whether only the caller of the script could set the value."""
-    return is_unset(reason) or is_parameter(reason)
-
-
-def is_of_caller(reason: Reason) -> bool:
-    """Whether only the caller of the script decides the value."""
-    return from_caller(reason) or reason == OF_CALL
+    """Whether only the caller of the script could set the value: a variable or a parameter."""
+    return reason.kind in ("environment", "argument") and bool(reason.name)

@@ -112,24 +112,20 @@ def declaration(shell: Execution, node: SyntaxNode) -> Truth:
             continue
         if integer:
             shell.integers.add(text.partition("=")[0])
-        if child.type == "variable_assignment":
-            name = shell.source(part_of(child, "name"))
-            anew = local and bool(shell.locals) and name not in shell.locals[-1].values
-            if local and shell.locals:
-                shell.locals[-1].add(shell.state, name)
-            if associative and not isinstance(shell.state.variables.get(name), dict):
-                shell.state.assign(name, {})
-            name = assign(shell, child, anew)
-        elif is_name(text):
-            name = text
-            if local and shell.locals and name not in shell.locals[-1].values:
-                shell.locals[-1].add(shell.state, name)
-                shell.state.remove(name)  # a local variable without a value, even if the name has one outside of the function
-            if associative and not isinstance(shell.state.variables.get(name), dict):
-                shell.state.assign(name, {})
-        else:
+        assigns = child.type == "variable_assignment"
+        name = shell.source(part_of(child, "name")) if assigns else text
+        if not assigns and not is_name(name):
             shell.state.knows_environment = False  # `export $(cat .env)`
             continue
+        anew = local and bool(shell.locals) and name not in shell.locals[-1].values
+        if anew:
+            shell.locals[-1].add(shell.state, name)
+            if not assigns:
+                shell.state.remove(name)  # a local variable without a value, even if the name has one outside of the function
+        if associative and not isinstance(shell.state.variables.get(name), dict):
+            shell.state.assign(name, {})
+        if assigns:
+            name = assign(shell, child, anew)
         if exports:
             shell.state.exported.add(name)
     return True
