@@ -186,6 +186,20 @@ class Diagnostic(Record):
         return f"<{self.file}:{self.line}:{self.column}: {self.severity} {self.code}: {self.message}>"
 
 
+class Ignore(Record):
+    """One code, or family of codes, that a comment of a file suppresses on some lines. `start`/`end` is the span of the comment.
+
+    `code` is empty for a cfglint comment that names no code.
+    """
+
+    document: Document
+    code: str
+    start: int
+    end: int
+    lines: frozenset[int]
+    used: bool = False
+
+
 class ReportContext(Record):
     """The data that a report with diagrams shows in addition to the findings, as plain values.
 

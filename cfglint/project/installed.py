@@ -6,8 +6,7 @@ import os
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.project.pinned_versions import Disk, with_statements
-from cfglint.project.statements.requirement import nightly
-from cfglint.project.statements.statement import Statement, normalised
+from cfglint.project.statements.statement import Statement, nightly, normalised
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator, Mapping
 from cfglint.source.limits import MAX_SIZE

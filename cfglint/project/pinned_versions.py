@@ -277,7 +277,7 @@ class Repositories:
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
             return []
-        from cfglint.project.statements.requirement import MAIN
+        from cfglint.project.statements.statement import MAIN
 
         of_copies: list[Statement] = []
         of_files: list[Statement] = []

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE, Diagnostic, Outcome
-from cfglint.findings.ignore import Ignore
+from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE, Diagnostic, Ignore, Outcome
 from cfglint.findings.rule import names_of
 from cfglint.source.document import SEQUENCE, Document, child
 

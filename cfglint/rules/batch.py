@@ -38,24 +38,10 @@ def batch_mismatch(config: Config) -> Iterator[Finding]:
         )
 
 
-@rule("BAT002")
-def batch_missing(config: Config) -> Iterator[Finding]:
-    yield from _problem(config, "missing")
-
-
-@rule("BAT003")
-def batch_not_a_number(config: Config) -> Iterator[Finding]:
-    yield from _problem(config, "type")
-
-
-@rule("BAT004")
-def batch_not_positive(config: Config) -> Iterator[Finding]:
-    yield from _problem(config, "not-positive")
-
-
-@rule("BAT005")
-def indivisible_gpu_count(config: Config) -> Iterator[Finding]:
-    yield from _problem(config, "layout")
+rule("BAT002")(lambda config: _problem(config, "missing"))
+rule("BAT003")(lambda config: _problem(config, "type"))
+rule("BAT004")(lambda config: _problem(config, "not-positive"))
+rule("BAT005")(lambda config: _problem(config, "layout"))
 
 
 @rule("BAT006")

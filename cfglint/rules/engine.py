@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.evaluate import Perhaps, Unknown
-from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Place, clipped
+from cfglint.findings.diagnostic import ERROR, INTERNAL, WARNING, Diagnostic, Ignore, Place, clipped
 from cfglint.findings.rule import CODE, CONFIG, KEY, RULES, Finding, Rule
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Setting
 from cfglint.findings.wording import spelled, with_look_alikes_named
@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from cfglint.findings.ignore import Ignore
     from cfglint.findings.releases import Releases
     from cfglint.frameworks.memory.estimate import RunMemory
 
@@ -85,7 +84,7 @@ def packages_asked(own: Framework, further: tuple[str, ...] = ()) -> list[str]:
 
 def load_shared() -> None:
     """Import the modules of the rules for all kinds, which registers them."""
-    from cfglint.rules import batch, files, releases, scalars, syntax  # noqa: F401
+    from cfglint.rules import batch, files, releases  # noqa: F401
 
 
 def inspect(config: Config, only: str = "") -> list[Diagnostic]:

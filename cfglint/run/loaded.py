@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from cfglint.batch.nodes import Size
-    from cfglint.findings.ignore import Ignore
+    from cfglint.findings.diagnostic import Ignore
     from cfglint.findings.setting import Batch, Layout
     from cfglint.frameworks.memory.estimate import RunMemory
     from cfglint.frameworks.training_data.samples import Samples

@@ -9,8 +9,7 @@ import zipfile
 import pytest
 
 from cases import each_case
-from cfglint.data.checkpoint import last_checkpoint, named_checkpoint, step_of
-from cfglint.data.engine_state import engine_state
+from cfglint.data.checkpoint import engine_state, last_checkpoint, named_checkpoint, step_of
 
 
 @pytest.fixture

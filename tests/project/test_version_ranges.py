@@ -7,8 +7,7 @@ from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
 from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
 from cfglint.project.allowed_releases import allowed_releases, newest_allowed
 from cfglint.project.pinned_versions import is_environment, is_option, may_name_versions
-from cfglint.project.statements.requirement import pep440
-from cfglint.project.statements.statement import is_side_group
+from cfglint.project.statements.statement import is_side_group, pep440
 from cfglint.project.statements.tables import of_poetry
 
 RELEASES = ("0.9.9", "1.0.0", "1.0.1", "1.1.0", "1.2.0", "1.2.3", "1.3.0", "2.0.0", "2.0.1", "2.1.0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.data.engine_state import EngineState
+from cfglint.data.checkpoint import EngineState
 from cfglint.findings.wording import counted
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.data.checkpoint import Checkpoint, named_checkpoint, step_of
-from cfglint.data.engine_state import STEP
+from cfglint.data.checkpoint import STEP, Checkpoint, named_checkpoint, step_of
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.python_errors import is_integer
 from cfglint.frameworks.neox.steps import total_steps

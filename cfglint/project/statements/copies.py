@@ -7,8 +7,7 @@ import os
 from cfglint.frameworks import of_package
 from cfglint.frameworks.releases.versions import is_version
 from cfglint.project.statements.lines import editable
-from cfglint.project.statements.requirement import nightly
-from cfglint.project.statements.statement import Statement, normalised
+from cfglint.project.statements.statement import Statement, nightly, normalised
 from cfglint.source.annotations import Callable, Iterator
 from cfglint.source.file_source import DiskFolders
 from cfglint.source.project_files import ROOT

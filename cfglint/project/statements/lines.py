@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.project.statements.requirement import at_ref, same_name, stated_by
+from cfglint.project.statements.statement import at_ref, same_name, stated_by
 from cfglint.source.annotations import Collection, Iterator
 from cfglint.source.record import Record
 

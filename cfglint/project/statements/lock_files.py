@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.releases.versions import is_version, parse_version
-from cfglint.project.statements.requirement import at_ref, exact, is_commit, nightly
-from cfglint.project.statements.statement import Statement, within
+from cfglint.project.statements.statement import Statement, at_ref, exact, is_commit, nightly, within
 from cfglint.source.annotations import Collection, Iterator
 
 TYPE_CHECKING = False

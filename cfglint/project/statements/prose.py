@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from cfglint.frameworks.releases.versions import is_version, parse_version
 from cfglint.project.statements.lines import COMMANDS, MOST_LINES, mentions
-from cfglint.project.statements.requirement import OPERATORS, from_specifier, same_name
-from cfglint.project.statements.statement import normalised
+from cfglint.project.statements.statement import OPERATORS, from_specifier, normalised, same_name
 from cfglint.source.annotations import Collection, Iterator
 from cfglint.source.record import changed
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.project.statements.requirement import stated_by
-from cfglint.project.statements.statement import is_side_group
+from cfglint.project.statements.statement import is_side_group, stated_by
 from cfglint.source.annotations import Collection, Iterable, Iterator
 
 TYPE_CHECKING = False

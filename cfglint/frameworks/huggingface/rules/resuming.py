@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.data.checkpoint import Checkpoint
-from cfglint.data.engine_state import engine_state, engine_tags
+from cfglint.data.checkpoint import Checkpoint, engine_state, engine_tags
 from cfglint.evaluate import Reason
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule

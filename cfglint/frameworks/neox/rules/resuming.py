@@ -5,8 +5,7 @@ Source: gpt-neox 2026-05 megatron/checkpointing.py:53-80, 300-420, megatron/lear
 
 from __future__ import annotations
 
-from cfglint.data.checkpoint import step_of
-from cfglint.data.engine_state import STEP, engine_state, engine_tags
+from cfglint.data.checkpoint import STEP, engine_state, engine_tags, step_of
 from cfglint.evaluate import Reason
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
