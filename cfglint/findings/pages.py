@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from functools import cache
 
-from cfglint.source.annotations import Any, ConfigTable, Iterator, TypeAlias
+from cfglint.source.annotations import Any, ConfigTable, Iterable, Iterator, TypeAlias
 from cfglint.source.record import Record
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -16,6 +16,9 @@ FOLDERS = (os.path.join(PACKAGE, "pages"), os.path.join(os.path.dirname(PACKAGE)
 
 FAILS, ALSO_FAILS, PASSES, FIXED = "Fails", "Also fails", "Passes", "After `cfglint fix`"
 HEADINGS = {f"## {title}": title for title in (FAILS, ALSO_FAILS, PASSES, FIXED)}
+
+WIDTH = 115
+MOST = 4  # exceptions or remedies of a page; one more is recorded, for which the page has "..."
 
 Text: TypeAlias = str | dict[str, str]  # a file's content, or name -> content for a run of several files
 
@@ -116,3 +119,34 @@ def _values(text: str) -> dict[str, Any]:
     import yaml
 
     return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}
+
+
+def raised(code: str, raises: str | None) -> str:
+    """The paragraph "Run-time error" of a rule's page, of what its bad examples raise; empty if nothing is known to be raised."""
+    from cfglint.findings._example_findings import RAISED
+
+    found = RAISED.get(code) or ((raises,) if raises else ())
+    return paragraph("Run-time error" if len(found) == 1 else "Run-time errors", [quoted(each) for each in found])
+
+
+def remedy(code: str) -> str:
+    """The paragraph "Fix" of a rule's page; empty if its findings have no remedy."""
+    from cfglint.findings._example_findings import REMEDIES
+
+    return paragraph("Fix", REMEDIES.get(code, ()))
+
+
+def paragraph(title: str, found: Iterable[str]) -> str:
+    """A paragraph of a page: a title and some texts."""
+    from textwrap import fill
+
+    texts = [*found]
+    text = "; ".join(texts[:MOST])
+    text += "; ..." if len(texts) > MOST else "" if text.endswith((".`", ".``", "...", "?")) else "."
+    return fill(f"{title}: {text}", WIDTH, break_long_words=False, break_on_hyphens=False) if texts else ""
+
+
+def quoted(text: str) -> str:
+    """An exception as code in Markdown, whatever backticks it has."""
+    line = " ".join(text.split())
+    return f"``{line}{' ' if line.endswith('`') else ''}``" if "`" in line else f"`{line}`"

@@ -165,7 +165,7 @@ class Rule:
         """The manual page: the text, what the examples add (the exception and remedy that it does not say), the source."""
         from textwrap import fill
 
-        from cfglint.findings.example_findings import raised, remedy
+        from cfglint.findings.pages import raised, remedy
 
         text = self.written.text
         start, heading, rest = text.partition("\n\nFix:")
