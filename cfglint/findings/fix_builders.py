@@ -58,7 +58,7 @@ def source_text(setting: Setting, parent: Node) -> str:
     """The source of a written value, its lines indented for another mapping; a YAML block becomes a flow collection."""
     from cfglint.source.document import SCALAR
     from cfglint.source.spelling import spell
-    from cfglint.source.whitespace import moved_lines
+    from cfglint.source.tree_edits import moved_lines
 
     assert setting.document is not None
     assert setting.node is not None

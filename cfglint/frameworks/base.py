@@ -359,7 +359,7 @@ class Config:
         if self.has(*path):
             key_node, node = document.find(path)
             found = Setting(path, self.get(*path), WRITTEN, document, node, key_node, because)
-            found.elsewhere = document.source_of(str(path[0])) if len(path) == 1 else None
+            found.elsewhere = document.elsewhere.get(str(path[0])) if len(path) == 1 else None
             return found
         parent = path
         while parent:

@@ -117,7 +117,7 @@ class LoadedRun:
             *self.paths,
             *scripts,
             *modules,
-            *(path for document in self.documents if isinstance(document, Part) for path in document.read_files),
+            *(path for document in self.documents if isinstance(document, Part) for path in document.files),
         }
 
     @property
@@ -132,7 +132,7 @@ class LoadedRun:
         first = self.documents[0]
         if line is None and self.launch.parser is not None and not first.is_call:
             return self.launch.parser.path
-        return f"{first.path}:{self.line}" if isinstance(first, Part) and first.is_one_of_several else first.path
+        return f"{first.path}:{self.line}" if isinstance(first, Part) and first.others else first.path
 
     @property
     def full_place(self) -> str:

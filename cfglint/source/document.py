@@ -208,10 +208,6 @@ class Document:
         """The places in other documents that its values come from."""
         return []
 
-    def source_of(self, key: str) -> Written | None:
-        """The place in another document that the value of a key comes from; None if that is this document."""
-        return self.elsewhere.get(key)
-
     def key_text(self, path: Path) -> str:
         """A key for people: as a JSON pointer into the file, or an option as its line spells it."""
         return pointer(path)
@@ -257,8 +253,11 @@ class Document:
 class Part(Document):
     """A part of a file that is a document of its own: the arguments of a command or of a call.
 
-    `extent` is the span of that part, `again` finds it in another version of the file. `unknown` are the unknown values by key.
+    `extent` is the span of that part, `again` finds it in another version of the file. `unknown` are the unknown values by key, `files`
+    the paths of all files that its values come from, `others` the other parts of the file that are configured beside it.
     """
+
+    others: Mapping[int, Document] = {}
 
     def __init__(self, path: str, text: str, syntax: Syntax, start: int, end: int) -> None:
         super().__init__(path, text, syntax)
@@ -267,16 +266,6 @@ class Part(Document):
         self.again: Callable[[str], Document] | None = None
         self.files = frozenset((path,))
         self.roots = [Node(MAPPING, start, end, style="block")]
-
-    @property
-    def is_one_of_several(self) -> bool:
-        """Whether the file has others that are configured beside it."""
-        return False
-
-    @property
-    def read_files(self) -> frozenset[str]:
-        """The paths of all files that its values come from."""
-        return self.files
 
     def reread(self, texts: Mapping[str, str]) -> Document:
         """The part in other versions of its files, by their normal paths."""

@@ -16,7 +16,7 @@ from cfglint.source.file_source import DiskFolders, FileSource
 from cfglint.source.record import Record
 from cfglint.source.root import is_inside, resolved
 
-OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -133,7 +133,7 @@ class GitRepository:
         """The bytes of a file's content, up to 50 MB and one byte. Raises GitProblem if the repository does not contain them."""
         if self._batch is None:
             self._batch = subprocess.Popen(
-                self._command("cat-file", "--batch"),
+                (*GIT, "cat-file", "--batch"),
                 cwd=self.folder,
                 env={**os.environ, **ENVIRONMENT},
                 stdin=subprocess.PIPE,
@@ -183,13 +183,10 @@ class GitRepository:
 
     # ---- git
 
-    def _command(self, *arguments: str) -> list[str]:
-        return ["git", *OFF, *arguments]
-
     def _try(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         try:
             return subprocess.run(
-                self._command(*arguments),
+                (*GIT, *arguments),
                 cwd=self.folder,
                 env={**os.environ, **ENVIRONMENT},
                 stdin=subprocess.DEVNULL,

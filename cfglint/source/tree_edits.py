@@ -1,4 +1,4 @@
-"""The edits of a YAML or JSON document that one change needs, and the expected tree."""
+"""The edits of a YAML or JSON document that one change needs, and the expected tree; the lines, commas and white space around nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from cfglint.source.change import DELETE, INSERT, REPLACE, Change, Edit, EditRef
 from cfglint.source.document import ALIAS, MAPPING, SCALAR, SEQUENCE, Document, Node, Path, merged
 from cfglint.source.parse import parse
 from cfglint.source.spelling import spell_key
-from cfglint.source.whitespace import Whitespace, deepest, line_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +30,98 @@ def shape(node: Node | None) -> Shape:
     return [node.kind, node.tag, node.anchor, node.raw, node.style]
 
 
+class Whitespace:
+    """Queries on the characters between the nodes of a document; arguments and results are offsets."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.text = document.text
+
+    def value_end(self, value: Node) -> int:
+        """The end of a value, without the empty lines after a block scalar."""
+        last = deepest(value)
+        end = max(last.end, value.end)
+        if last.style and last.style in "|>" and "+" not in self.text[last.start : last.start + 3]:
+            body = len(self.text[:end].rstrip("\r\n"))
+            return min(self.after_break(body), end)
+        return end
+
+    def comma(self, start: int, end: int) -> int:
+        """The offset of the comma that follows, after white space and comments at most; -1 without one."""
+        position = start
+        while position < end:
+            if self.text[position] == ",":
+                return position
+            comment = next((span for span in self.document.comments if span[0] == position), None)
+            if comment is not None:
+                position = comment[1]
+            elif self.text[position].isspace():
+                position += 1
+            else:
+                break
+        return -1
+
+    def has_commas(self, container: Node) -> bool:
+        """Whether members are separated by commas, which hjson does not require."""
+        if len(container.children) > 1:
+            return self.comma(container.children[-2][1].end, container.children[-1][0].head) >= 0
+        value = container.children[-1][1]
+        return not any(start == value.start and what == "bare string" for start, _, what in self.document.relaxations)
+
+    def comment_end(self, start: int) -> int:
+        """The end of the comment that follows on the same line, `start` without one."""
+        position = self.next_on_line(start)
+        return next((span[1] for span in self.document.comments if span[0] == position), start)
+
+    def owns_line(self, node: Node) -> bool:
+        return not self.text[line_start(self.text, node.head) : node.head].strip(" \t")
+
+    def ends_line(self, end: int) -> bool:
+        return not self.text[end : self.line_end(end)].strip(" \t")
+
+    def next_on_line(self, start: int) -> int:
+        """The offset after the spaces of a line."""
+        while self.text[start : start + 1] in (" ", "\t"):
+            start += 1
+        return start
+
+    def line_end(self, start: int) -> int:
+        """The offset of the next line break, or the end of the content."""
+        ends = [found for found in (self.text.find("\n", start), self.text.find("\r", start)) if found >= 0]
+        return min(ends, default=len(self.text))
+
+    def after_break(self, end: int) -> int:
+        """The offset after the line break at `end`, `end` itself without one."""
+        if self.text.startswith("\r\n", end):
+            return end + 2
+        return end + 1 if self.text[end : end + 1] in ("\n", "\r") else end
+
+    def line_break(self) -> str:
+        """The line break that the document uses first."""
+        end = self.line_end(0)
+        return self.text[end : self.after_break(end)] or "\n"
+
+    def colon(self, container: Node) -> str:
+        """The colon and the spaces around it, as the last member has them."""
+        key, value = container.children[-1]
+        between = self.text[key.end : value.head]
+        if between.strip(" \t") == ":" and (between != ":" or self.document.syntax == "json") and value.start < value.end:
+            # not where spaces align the values of the members
+            is_usual = container.style == "flow" or len({self.text[key.end : value.head] for key, value in container.children}) == 1
+            return between if is_usual else ": "
+        return ": "
+
+    def gap(self, container: Node) -> str:
+        """The characters between the last comma and the last key."""
+        if len(container.children) > 1:
+            comma = self.comma(container.children[-2][1].end, container.children[-1][0].head)
+            between = self.text[comma + 1 : container.children[-1][0].head]
+            if comma >= 0 and not between.strip(" \t"):
+                return between
+        key, value = container.children[-1]
+        return "" if self.text[key.end : value.head] == ":" else " "
+
+
 class Step(Whitespace):
     """One change computed for one document: its edits, the expected tree, the removed comments.
 
@@ -52,9 +143,6 @@ class Step(Whitespace):
             self.delete(change)
         else:
             self.rename(change)
-
-    def refuse(self, message: str, node: Node) -> EditRefused:
-        return EditRefused(message, node.start)
 
     # finding the place
 
@@ -87,11 +175,11 @@ class Step(Whitespace):
     def missing(self, node: Node, step: str | int) -> EditRefused:
         source = brought_in(node, step)
         if source is not None:
-            return self.refuse(f"`{step}` comes from a merge key, it is written on {self.line(source)}", source)
-        return self.refuse(f"`{step}` does not exist here", node)
+            return EditRefused(f"`{step}` comes from a merge key, it is written on {self.line(source)}", source.start)
+        return EditRefused(f"`{step}` does not exist here", node.start)
 
     def refuse_alias(self, node: Node) -> EditRefused:
-        return self.refuse(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node)
+        return EditRefused(f"alias `*{node.raw}` refers to a value on {self.line(node.resolved())}", node.start)
 
     def line(self, node: Node) -> str:
         return f"line {self.document.position(node.start)[0]}"
@@ -102,7 +190,7 @@ class Step(Whitespace):
             return
         for part in nodes(self.document.root):
             if part.kind == ALIAS and part.raw in anchors:
-                raise self.refuse(f"alias `*{part.raw}` on {self.line(part)} refers to this value too", node)
+                raise EditRefused(f"alias `*{part.raw}` on {self.line(part)} refers to this value too", node.start)
 
     # the four changes
 
@@ -123,9 +211,9 @@ class Step(Whitespace):
         if node.kind == ALIAS:
             raise self.refuse_alias(node)
         if node.tag is not None:
-            raise self.refuse(f"the tag {node.tag} determines the type of this value", node)
+            raise EditRefused(f"the tag {node.tag} determines the type of this value", node.start)
         if node.kind != SCALAR and node.style != "flow":
-            raise self.refuse("a nested block is not replaced", node)
+            raise EditRefused("a nested block is not replaced", node.start)
         self.refuse_shared(node, [part.anchor for part in nodes(node)])
         value = self.when_partial(change.text)
         value[2] = node.anchor
@@ -149,7 +237,7 @@ class Step(Whitespace):
         key = container.children[index][0]
         self.place = key.start
         if key.anchor is not None or key.tag is not None or key.start == key.end:
-            raise self.refuse("this key is not a plain string", key)
+            raise EditRefused("this key is not a plain string", key.start)
         self.refuse_taken(container, change.key)
         text = spell_key(change.key, self.document, key)
         name = self.key_shape(text)
@@ -164,13 +252,13 @@ class Step(Whitespace):
         if index < 0:
             raise self.missing(container, change.path[-1])
         if container.kind != MAPPING:
-            raise self.refuse("an item of a list is not a key", container)
+            raise EditRefused("an item of a list is not a key", container.start)
         return container, index
 
     def refuse_taken(self, container: Node, key: str) -> None:
         index = self.index(container, key, None)
         if index >= 0:
-            raise self.refuse(f"`{key}` exists already", container.children[index][0])
+            raise EditRefused(f"`{key}` exists already", container.children[index][0].start)
 
     def insert(self, path: Path, key: str, text: str) -> None:
         if self.document.root is None and not path and self.document.syntax == "yaml":
@@ -184,7 +272,7 @@ class Step(Whitespace):
         container = self.container(path)
         self.place = container.start
         if container.kind != MAPPING:
-            raise self.refuse("not a mapping", container)
+            raise EditRefused("not a mapping", container.start)
         self.refuse_taken(container, key)
         sibling = container.children[-1][0] if container.children else None
         name = spell_key(key, self.document, sibling)
@@ -216,10 +304,10 @@ class Step(Whitespace):
     def insert_flow(self, container: Node, name: str, text: str) -> None:
         """Add a member before the closing brace, in the layout of the last one."""
         if self.text[container.start] != "{":
-            raise self.refuse("no key can be added to a single pair in a list", container)
+            raise EditRefused("no key can be added to a single pair in a list", container.start)
         if not container.children:
             if not self.text[container.start + 1 : container.end - 1].isspace() and container.end - container.start > 2:
-                raise self.refuse("no key is added to an empty object with a comment inside", container)
+                raise EditRefused("no key is added to an empty object with a comment inside", container.start)
             self.edits.append(Edit(container.start, container.end, f"{{{name}: {text}}}"))
             return
         key, value = container.children[-1]
@@ -249,7 +337,7 @@ class Step(Whitespace):
         if container.style == "flow" and self.text[container.start] == "{":
             self.delete_flow(container, index)
         elif len(container.children) == 1:
-            raise self.refuse("without its only key the mapping would be null", key)
+            raise EditRefused("without its only key the mapping would be null", key.start)
         else:
             self.delete_line(container, index)
         end = self.value_end(value)
@@ -266,13 +354,13 @@ class Step(Whitespace):
         if self.text[start : key.head].strip(" \t"):
             # The key is on the line of a list's dash: the next key moves up to that line.
             if index + 1 == len(container.children):
-                raise self.refuse("this key is on one line with others", key)
+                raise EditRefused("this key is on one line with others", key.start)
             self.edits.append(Edit(key.head, container.children[index + 1][0].head, ""))
             return
         if self.text[end - 1 : end] not in ("\n", "\r"):  # the end is after the line break of a block scalar
             comma = self.comma(end, self.line_end(end))
             if not self.ends_line(self.comment_end(max(end, comma + 1))):
-                raise self.refuse("this key is on one line with others", key)
+                raise EditRefused("this key is on one line with others", key.start)
             end = self.line_end(end)
         self.remove_lines(start, end)
 
@@ -371,3 +459,28 @@ def brought_in(node: Node, step: str | int) -> Node | None:
                     if name.raw == step:
                         return found
     return None
+
+
+def line_start(text: str, offset: int) -> int:
+    return max(text.rfind("\n", 0, offset), text.rfind("\r", 0, offset)) + 1
+
+
+def deepest(node: Node) -> Node:
+    """The last leaf of a tree, or a flow collection that ends it."""
+    while node.children and node.style in ("block", "bare"):
+        last = node.children[-1]
+        node = last[1] if node.kind == MAPPING else last
+    return node
+
+
+def moved_lines(text: str, node: Node, parent: Node) -> str:
+    """The source of a value whose later lines are indented for the members of another mapping; on one line if that one is."""
+    value = text[node.start : node.end]
+    if "\n" not in value:
+        return value
+    first = parent.children[0][0].start if parent.children else None
+    if first is None or "\n" not in text[parent.start : first]:
+        return " ".join(line.strip() for line in value.splitlines())
+    old, new = (text[line_start(text, place) :] for place in (node.start, first))
+    before, after = (each[: len(each) - len(each.lstrip(" \t"))] for each in (old, new))
+    return "\n".join(line if not index else after + line.removeprefix(before) for index, line in enumerate(value.split("\n")))

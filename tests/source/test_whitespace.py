@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.source.whitespace import line_start
+from cfglint.source.tree_edits import line_start
 
 
 @each_case("end", ["\n", "\r\n", "\r"])

@@ -11,7 +11,8 @@ import ast
 import contextlib
 
 from cfglint.source.annotations import Any, Callable, Iterable
-from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder
+from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.package import Module, SourceError, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

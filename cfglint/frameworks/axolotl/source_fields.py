@@ -11,7 +11,8 @@ import ast
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Operand
-from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder
+from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.package import Module, SourceError, Tree, finder
 from cfglint.source.record import Record
 
 TYPE_CHECKING = False

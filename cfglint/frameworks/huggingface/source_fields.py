@@ -6,7 +6,8 @@ import ast
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, Callable, ConfigValue, Operand
-from cfglint.source.python.package import Module, SourceError, Tree, annotated, finder, pairs
+from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.package import Module, SourceError, Tree, finder, pairs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import ast
 
 from cfglint.frameworks.huggingface.source_fields import PLAIN, SEQ2SEQ, alternatives, constant, enum_of, field_options, json_type
 from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
-from cfglint.source.python.package import Module, Tree, annotated, finder
+from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.package import Module, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import ast
 from cfglint.frameworks.huggingface.source_fields import constant, listed, made
 from cfglint.frameworks.trl.releases import CLASSES
 from cfglint.source.annotations import Any, Callable, Operand, Sequence
-from cfglint.source.python.package import Module, Tree, annotated, finder
+from cfglint.source.dataclass_fields import annotated
+from cfglint.source.python.package import Module, Tree, finder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

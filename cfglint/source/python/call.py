@@ -46,11 +46,6 @@ class CallDocument(Part):
         self.on_gpus: Callable[[int], CallDocument] | None = None
         self.again_with: Callable[[Mapping[str, str]], CallDocument] | None = None
 
-    @property
-    def is_one_of_several(self) -> bool:
-        """Whether the program builds the arguments of other runs, too."""
-        return bool(self.others)
-
     def reread(self, texts: Mapping[str, str]) -> Document:
         if self.again_with is None:
             return super().reread(texts)

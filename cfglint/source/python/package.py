@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from cfglint.source import files
-from cfglint.source.annotations import Any, Callable, ConfigValue, Iterator
+from cfglint.source.annotations import Any, Callable, ConfigValue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,12 +39,6 @@ class SourceError(Exception):
 def pairs(node: ast.Dict) -> list[tuple[ast.expr, ast.expr]]:
     """The key and value expressions of a dict display, without what `**` spreads into it."""
     return [(key, value) for key, value in zip(node.keys, node.values, strict=True) if key is not None]
-
-
-def annotated(definition: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
-    for statement in definition.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            yield statement.target.id, statement
 
 
 class Module:
