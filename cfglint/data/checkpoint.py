@@ -205,12 +205,7 @@ def engine_state(checkpoint: Checkpoint, tag: str = "") -> EngineState | None:
     models = [name for name in names if name.endswith(MODEL)]
     if not models:
         return None
-    ranks = {rank_of(name) for name in optimizers}
+    ranks = {name.partition("zero_pp_rank_")[2].partition("_")[0] for name in optimizers}
     return EngineState(
         tag, len(ranks), any(name.startswith(BF16) for name in optimizers), any(name.startswith("zero_pp_rank_") for name in models)
     )
-
-
-def rank_of(name: str) -> str:
-    """The data-parallel rank in the name of a file."""
-    return name.partition("zero_pp_rank_")[2].partition("_")[0]

@@ -100,7 +100,11 @@ def inserted(document: Document, path: tuple[str | int, ...], value: ConfigValue
 def change_of_key(setting: Setting, kind: ChangeKind, key: str = "") -> Part:
     """A change where the key of a setting is written; None if it is written more than once."""
     setting = setting.at_key
-    if setting.document is None or setting.key_node is None or is_duplicate(setting):
+    if setting.document is None or setting.key_node is None:
+        return None
+    mapping = setting.document.find(setting.path[:-1])[1]
+    pairs = mapping.resolved().pairs() if mapping is not None else []
+    if sum(each.raw == setting.path[-1] for each, _ in pairs) > 1:  # without the last one, an earlier one would take effect
         return None
     return change_in_file(setting.document, kind, setting.path, key)
 
@@ -109,14 +113,6 @@ def change_in_file(document: Document, kind: ChangeKind, path: tuple[str | int, 
     from cfglint.source import sections
 
     return sections.file_document(document), Change(kind, sections.in_file(document, path), key, text)
-
-
-def is_duplicate(setting: Setting) -> bool:
-    """Whether the key is set more than once: without the last one, an earlier one would take effect."""
-    assert setting.document is not None
-    mapping = setting.document.find(setting.path[:-1])[1]
-    pairs = mapping.resolved().pairs() if mapping is not None else []
-    return sum(key.raw == setting.path[-1] for key, _ in pairs) > 1
 
 
 def several(parts: list[Part], title: str, safe: bool) -> Fix | None:

@@ -247,7 +247,7 @@ class Repositories:
         if role in (README, DOCKERFILE, SCRIPT):
             from cfglint.project.statements.lines import environment_files
 
-            named = [file for file in environment_files(text) if not is_environment(file.rpartition("/")[2])]
+            named = [file for file in environment_files(text) if role_of(file.rpartition("/")[2]) != ENVIRONMENT]
             return [file for file in named[:MOST_INCLUDED] if may_include(folder, file)]
         if name == "pyproject.toml":
             from cfglint.project.statements.tables import requirement_files
@@ -499,11 +499,6 @@ def role_of(name: str) -> int:
 
 def is_requirements(name: str) -> bool:
     return name.endswith(".txt") and "requirement" in name.lower()
-
-
-def is_environment(name: str) -> bool:
-    """Whether a file has a typical name of a conda environment."""
-    return role_of(name) == ENVIRONMENT
 
 
 def states_versions(name: str) -> bool:

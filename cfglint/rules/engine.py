@@ -49,7 +49,8 @@ _packages_asked: dict[tuple[str, tuple[str, ...]], list[str]] = {}
 def rules_for(kind: str, further: tuple[str, ...] = ()) -> list[Rule]:
     """The rules for configs of a kind, those of all kinds first; `further` are modules of rules that only some runs need."""
     if (kind, further) not in _by_kind:
-        load_shared()
+        from cfglint.rules import batch, files, releases  # noqa: F401  # which registers the rules for all kinds
+
         own = framework(kind)
         own.load_rules(further)
         if own.base:
@@ -80,11 +81,6 @@ def packages_asked(own: Framework, further: tuple[str, ...] = ()) -> list[str]:
         asked = dict.fromkeys(package for rule in rules_for(own.kind, further) for package, _ in releases_of(rule))
         _packages_asked[own.kind, further] = [package for package in asked if package in own.packages() or not own.package]
     return _packages_asked[own.kind, further]
-
-
-def load_shared() -> None:
-    """Import the modules of the rules for all kinds, which registers them."""
-    from cfglint.rules import batch, files, releases  # noqa: F401
 
 
 def inspect(config: Config, only: str = "") -> list[Diagnostic]:
@@ -231,17 +227,15 @@ def place_of(setting: Setting, config: Config, on_key: bool) -> Place:
     """Where to point: the value, the key (of a mapping, and of a list of several lines), or the first line when nothing is written."""
     document = setting.document or config.documents[0]
     node: Node | None = setting.node
-    if setting.key_node is not None and (on_key or not setting.written or (node is not None and is_long(node, document))):
+    is_long = node is not None and (  # its span begins at its first entry, which is not the problem
+        node.kind == MAPPING or (node.kind == SEQUENCE and document.position(node.start)[0] != document.position(node.end)[0])
+    )
+    if setting.key_node is not None and (on_key or not setting.written or is_long):
         node = setting.key_node
     if node is None:
         start = document.roots[0].start if document.is_in_code and document.roots else 0
         return span(document, start, start)
     return span(document, node.start, node.end)
-
-
-def is_long(node: Node, document: Document) -> bool:
-    """Whether a value is a mapping or a list of several lines: its span begins at its first entry, which is not the problem."""
-    return node.kind == MAPPING or (node.kind == SEQUENCE and document.position(node.start)[0] != document.position(node.end)[0])
 
 
 def blamed_place(finding: Finding, setting: Setting, config: Config) -> Place:

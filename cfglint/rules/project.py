@@ -87,10 +87,5 @@ def unused_ignore(run: CheckableRun) -> Iterator[Finding]:
         setting = Setting((), None, WRITTEN, ignore.document, Node(SCALAR, ignore.start, ignore.end))
         if not ignore.code:
             yield Finding(setting, "ignore comment without a code", help="name a code: `# cfglint: ignore[BAT001]`")
-        elif run.facts.gpus is not None or not may_be_about_batch(ignore.code):
+        elif run.facts.gpus is not None or not any(each.about == BATCH for each in RULES if each.code.startswith(ignore.code)):
             yield Finding(setting, f"unused ignore comment: no {ignore.code} finding on this line", help="remove the comment")
-
-
-def may_be_about_batch(code: str) -> bool:
-    """Whether findings with a code, or of a family, depend on the number of GPUs."""
-    return any(each.about == BATCH for each in RULES if each.code.startswith(code))

@@ -6,7 +6,7 @@ from cases import each_case
 from cfglint.frameworks.releases._modelled import RELEASES as NEWEST
 from cfglint.frameworks.releases.bounds import allowed, has_lower_bound
 from cfglint.project.allowed_releases import allowed_releases, newest_allowed
-from cfglint.project.pinned_versions import is_environment, is_option, may_name_versions
+from cfglint.project.pinned_versions import ENVIRONMENT, is_option, may_name_versions, role_of
 from cfglint.project.statements.statement import is_side_group, pep440
 from cfglint.project.statements.tables import of_poetry
 
@@ -123,4 +123,4 @@ def test_files_that_may_name_versions(path, expected):
     ],
 )
 def test_names_of_files_and_groups(name, side, option, environment):
-    assert (is_side_group(name), is_option(name), is_environment(name)) == (side, option, environment)
+    assert (is_side_group(name), is_option(name), role_of(name) == ENVIRONMENT) == (side, option, environment)
