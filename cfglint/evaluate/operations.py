@@ -114,7 +114,7 @@ def all_of(tests: Sequence[Callable[[State], bool | Unknown]], wanted: bool, fai
                     raise
                 return doubt
             if isinstance(value, Unknown):
-                doubt = unknown(value, doubt)
+                doubt = value if doubt is None else unknown(value, doubt)
             elif value is not wanted:
                 return value
         return wanted if doubt is None else doubt

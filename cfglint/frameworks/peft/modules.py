@@ -6,6 +6,8 @@ the config, are in the table with their condition; where the config does not dec
 
 from __future__ import annotations
 
+from functools import cache
+
 from cfglint.frameworks.releases.history import DEFAULT, TYPE, Fields, History
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, ConfigTable, Iterator, Mapping
@@ -42,10 +44,10 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or "auto_map" in config:
         return None
-    from cfglint.frameworks.peft._modules import FIELDS, NAMES
+    from cfglint.frameworks.peft._modules import NAMES
 
     name = class_of(config, model_type, auto, chosen_by(transformers))
-    field = History(FIELDS).fields(CLASSES, transformers).get(name)
+    field = history().fields(CLASSES, transformers).get(name)
     if field is None:
         return None
     kinds: dict[str, str] = {}
@@ -67,12 +69,17 @@ def modules_of(config: ConfigMapping, transformers: Version, auto: str = "") -> 
     return Modules(model_type, kinds, parameters, field[DEFAULT])
 
 
-def chosen_by(transformers: Version) -> dict[str, Fields]:
-    """The classes that those of transformers which choose one have for each model type, in a release."""
+@cache
+def history() -> History:
+    """The history of the table, which keeps the rows of the releases that were asked for."""
     from cfglint.frameworks.peft._modules import FIELDS
 
-    releases = History(FIELDS)
-    return {auto: releases.fields(auto, transformers) for auto in FIELDS if auto != CLASSES}
+    return History(FIELDS)
+
+
+def chosen_by(transformers: Version) -> dict[str, Fields]:
+    """The classes that those of transformers which choose one have for each model type, in a release."""
+    return {auto: history().fields(auto, transformers) for auto in history().sections if auto != CLASSES}
 
 
 def class_prefix(model_type: str, transformers: Version) -> str:
