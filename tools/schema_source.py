@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from cfglint.source.python.package import Definition, Module, SourceError, Tree, annotated, pairs  # noqa: E402
+from cfglint.source.dataclass_fields import annotated  # noqa: E402
+from cfglint.source.python.package import Definition, Module, SourceError, Tree, pairs  # noqa: E402
 
 __all__ = ["Definition", "Module", "SourceError", "Tree", "annotated", "mentioned", "pairs", "release"]
 
