@@ -207,8 +207,8 @@ def finish(work: Work) -> None:
         f"; set `{change.key.rpartition('/')[2]}` to {spelled(change.after)} in {change.file} as well" for change in found.by_hand
     )
     work.problem = (
-        f"{work.place}: the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} in its arguments "
-        f"(e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel){by_hand}"
+        f"{work.run.written_at}: the batch sizes are filled by the trainer: set {keys} = {split.micro_batch * split.accumulation} "
+        f"in its arguments (e.g. {numbers}; global batch {split.global_batch} = {numbers} x {split.data_parallel} data parallel){by_hand}"
     )
 
 

@@ -132,7 +132,7 @@ def run(arguments: Namespace) -> int:
     warn_of(bugs)
     if bugs or failed or problems:
         return 2
-    return 0 if any(card_plan.solution.feasible for card_plan in all_plans) else 1
+    return 0 if any(card_plan.retarget.feasible for card_plan in all_plans) else 1
 
 
 def as_report(form: str, tables: list[tuple[CheckedRun, PlanTable]], colour: bool, width: int | None) -> str:

@@ -49,11 +49,6 @@ class Aimed(Record):
     read_by: dict[str, list[str]] = {}  # the further runs of the project that read its edited files
 
     @property
-    def place(self) -> str:
-        """The file of the run, with the line of a launch."""
-        return self.run.written_at
-
-    @property
     def missed(self) -> bool:
         """Whether the run does not reach the target."""
         if self.problem is not None or self.bug is not None:
@@ -89,7 +84,7 @@ def refuse_own_edits(aims: Sequence[Aimed], named: Collection[str]) -> None:
     """Leave out edits of runs that read one named file where each would change a file of its own: which one is meant is not known."""
     for path in dict.fromkeys(aim.run.read_for for aim in aims if aim.run.read_for is not None):
         readers = [aim for aim in aims if aim.run.read_for == path]
-        places = [*dict.fromkeys(aim.place for aim in readers)]
+        places = [*dict.fromkeys(aim.run.written_at for aim in readers)]
         shared = set.intersection(*(absolute(aim.run.read_paths) for aim in readers)) | absolute(named)
         own = [*dict.fromkeys(each for aim in readers for each in aim.texts if abspath(each) not in shared)]
         if len(places) < 2 or not own:
@@ -123,10 +118,10 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
         now = rebased(aim.run, texts)
         retarget = reach_target(aim.run, aim.run.facts, target.gpus, target.global_batch, target.max_micro, now=now)
     except MissingFactError as error:
-        aim.problem = f"{aim.place}: {error.for_command_line}"
+        aim.problem = f"{aim.run.written_at}: {error.for_command_line}"
         return
     except EditRefused as error:
-        aim.problem = f"{aim.place}: {error}"
+        aim.problem = f"{aim.run.written_at}: {error}"
         return
     except MemoryError:
         raise
@@ -135,7 +130,7 @@ def try_one(aim: Aimed, target: Target, texts: dict[str, str]) -> None:
         return
     if retarget.texts and target.lasting and not (target.global_batch or is_recorded(aim.run, retarget.gpus)):
         aim.problem = (
-            f"{aim.place}: these files do not record the GPU count that they are written for, so a second fix would "
+            f"{aim.run.written_at}: these files do not record the GPU count that they are written for, so a second fix would "
             f"change them again: pass --global-batch {retarget.solution.problem.global_batch} (the current one) to reach it"
         )
         return
@@ -180,7 +175,9 @@ def withhold(group: list[Aimed]) -> None:
         return
     for aim in group:
         if aim.texts and not aim.missed:
-            aim.withheld = f"{aim.place}: not changed, because {missed.place} shares its files and cannot be brought to this target"
+            aim.withheld = (
+                f"{aim.run.written_at}: not changed, because {missed.run.written_at} shares its files and cannot be brought to this target"
+            )
             aim.texts = {}
 
 
@@ -197,7 +194,7 @@ def verify(aims: Sequence[Aimed], groups: list[list[Aimed]], recheck: Recheck, t
             wrong = next(filter(None, (contradiction(before[index], after[index], aims[index]) for index in places)), None)
         if wrong is not None:
             first = next(aim for aim in group if aim.texts)
-            first.problem = f"{first.place}: not changed: {wrong}"
+            first.problem = f"{first.run.written_at}: not changed: {wrong}"
             first.texts = {}
             withhold(group)
 
@@ -219,7 +216,7 @@ def verify_others(groups: list[list[Aimed]], reading: Reading, texts: dict[str, 
                 continue
             first = editing[0]
             reads = f"{run.written_at} reads {path}, too"
-            first.problem = f"{first.place}: not changed: {reads}, and `check` would report {new.code}: {new.message}"
+            first.problem = f"{first.run.written_at}: not changed: {reads}, and `check` would report {new.code}: {new.message}"
             first.texts = {}
             withhold(next(group for group in groups if first in group))
 

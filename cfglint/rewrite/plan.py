@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import sqrt
 
 from cfglint.batch import steps
-from cfglint.batch.solver import Solution
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
 from cfglint.rewrite.own_sizes import reach_target
@@ -93,11 +92,6 @@ class Plan:
             self.hours *= pace.gpus / self.gpus
         self.cost = pace.cost(self.hours, found.gpus)
 
-    @property
-    def solution(self) -> Solution:
-        """The solver's answer."""
-        return self.retarget.solution
-
 
 def work_of(found: Retarget, measured_on: int | None, alone: bool, share: float | None = None) -> float | None:
     """The samples per GPU and step relative to those measured, on unknown GPUs on the only count asked about; None if unknown."""
@@ -134,7 +128,7 @@ def table(plans: list[Plan], pace: Pace | None = None) -> PlanTable:
     """The plans as plain values, for reports; `pace` is the basis of the hours."""
     batch = plans[0].retarget.before if plans else None
     before = batch.global_batch.integer if batch is not None and batch.problem is None else None
-    targets = {plan.solution.problem.global_batch for plan in plans}
+    targets = {plan.retarget.solution.problem.global_batch for plan in plans}
     after = targets.pop() if len(targets) == 1 else None
     notes = advice(plans[0].retarget.run, before, after) if plans and before and after else []
     line = plans[0].retarget.run if plans and plans[0].retarget.run.launch.line is not None else None
@@ -198,7 +192,7 @@ def basis(plans: list[Plan], pace: Pace) -> str:
 
 def entry(each: Plan) -> PlanEntry:
     """One plan: the keys of the JSON output, then additional ones for display."""
-    solution = each.solution
+    solution = each.retarget.solution
     chosen = solution.chosen
     found: PlanEntry = {
         "gpus": each.gpus,
