@@ -30,7 +30,6 @@ from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult,
 from cfglint.api.sources import (
     MissingFileError,
     Sources,
-    declared_runs,
     in_keywords,
     lines_of,
     loaded,
@@ -134,7 +133,8 @@ def check(
     unrecognized: list[str] = []
     if sources is None and project.runs:
         keywords = fact_keywords(given)
-        runs = declared_runs(project, lambda declared_run: declared_facts(keywords, declared_run, project))
+        every = ((declared, declared_facts(keywords, declared, project)) for declared in project.runs)
+        runs = [run for declared, of_run in every for run in loaded(declared.files, {}, of_run, declared.kind)]
     else:
         runs, unrecognized = runs_of("." if sources is None else sources, facts, kind, project)
     outcomes = [explained(checked) for checked in runs]

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from cfglint.api.arguments import ArgumentError, Path
 from cfglint.findings.wording import first_few
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.project.settings_file import Configuration, DeclaredRun
+from cfglint.project.settings_file import Configuration
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.source import CfglintError
-from cfglint.source.annotations import Callable, TypeAlias
+from cfglint.source.annotations import TypeAlias
 from cfglint.source.edited_source import EditedSource
 from cfglint.source.file_source import FileSource
 
@@ -56,10 +56,6 @@ def runs_of(sources: Sources, facts: LaunchFacts, kind: str | None, project: Con
     refuse_unreadable(discovery)
     checked = {document.path for run in runs for document in run.documents}
     return runs, [path for path in paths if path not in checked and not os.path.isdir(path)]
-
-
-def declared_runs(project: Configuration, facts_of: Callable[[DeclaredRun], LaunchFacts]) -> list[CheckedRun]:
-    return [run for declared in project.runs for run in loaded(declared.files, {}, facts_of(declared), declared.kind)]
 
 
 def single(sources: Sources, facts: LaunchFacts, kind: str | None, edited: Mapping[str, str] = {}) -> CheckedRun:

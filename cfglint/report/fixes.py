@@ -83,7 +83,8 @@ def target_lines(found: Retarget) -> list[str]:
     if line is not None and layout is not None and not one_stays:
         keeps = before is not None and before.nodes != layout.nodes and found.gpus % before.nodes == 0
         keep = f" (--nodes {before.nodes} keeps them)" if before is not None and keeps else ""
-        lines.append(f"  on {found.layout.words}{keep}\n")
+        was = f"; was {before}" if before is not None and before != layout else ""
+        lines.append(f"  on {layout}{was}{keep}\n")
     memory = found.after().memory
     needed = memory.told(found.run.memory) if memory is not None else ""
     if needed:

@@ -18,12 +18,6 @@ class Layout(Record):
     each: int = GPUS_OF_NODE
     refusal: str = ""
 
-    @property
-    def words(self) -> str:
-        """`1 node of 8; was 8 nodes of 8`."""
-        was = f"; was {self.before}" if self.before is not None and self.before != self.after else ""
-        return f"{self.after}{was}"
-
 
 def layout_on(run: CheckedRun, gpus: int) -> Layout:
     """The nodes of a run on so many GPUs."""

@@ -63,28 +63,25 @@ def fragment(**values: object) -> str:
 
 @cache
 def environment() -> Environment:
-    """The templates with escaping on."""
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=clean,
+        # Control characters and lone surrogates would affect the layout.
+        finalize=lambda value: shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters.update(
-        count=count, key=partial(breakable, mark="_"), lines=lines, path=partial(breakable, mark="/"), signs=signs, words=words, plain=plain
+        count=lambda value: "?" if value is None else f"{value:,}",
+        key=partial(breakable, mark="_"),
+        lines=lambda text: Markup("\n").join(Markup("{}").format(shown(line)) for line in text.splitlines()),
+        path=partial(breakable, mark="/"),
+        signs=signs,
+        words=words,
+        plain=lambda text: signs(text.replace("`", "")),  # for titles
     )
     return made
-
-
-def clean(value: object) -> object:
-    """A string in which control characters and lone surrogates, which would affect the layout, are escaped."""
-    return shown(value) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def count(value: int | None) -> str:
-    return "?" if value is None else f"{value:,}"
 
 
 SIZE_WORDS = ("micro", "batch", "accumulation", "data", "tensor", "pipeline", "context", "sequence", "parallel", "?")  # at either end
@@ -116,17 +113,8 @@ def words(text: str) -> Markup:
     return Markup("").join(code.format(breakable(piece, "_")) if place % 2 else signs(piece) for place, piece in enumerate(pieces))
 
 
-def plain(text: str) -> str:
-    """A sentence without its backticks, for titles."""
-    return signs(text.replace("`", ""))
-
-
 def breakable(text: str, mark: str) -> Markup:
     return Markup(f"{mark}<wbr>").join(shown(text).split(mark))
-
-
-def lines(text: str) -> Markup:
-    return Markup("\n").join(Markup("{}").format(shown(line)) for line in text.splitlines())
 
 
 def part(name: str) -> Markup:
