@@ -8,6 +8,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.frameworks.memory import estimate
 
 TRAIN = """\
 output_dir: out
@@ -81,6 +82,15 @@ def test_check_warns_with_what_to_cut(capsys):
 def test_check_says_nothing_without_model_or_card_or_where_it_fits(capsys, arguments):
     told = asked(capsys, "check", "t.yaml", "--gpus", "1", *arguments)[1]
     assert not [each for each in told["diagnostics"] if each["code"].startswith("MEM")]
+
+
+@pytest.mark.parametrize("command", ["check t.yaml", "check t.yaml --format html", "explain t.yaml", "init"])
+def test_the_memory_of_a_run_is_estimated_once(command, capsys, monkeypatch):
+    asked_for = []
+    estimated = estimate.memory_of
+    monkeypatch.setattr(estimate, "memory_of", lambda config: asked_for.append(config) or estimated(config))
+    main([*command.split(), "--gpus", "1", *MODEL, *CARD])
+    assert len(asked_for) == 1
 
 
 def test_check_without_a_card_imports_nothing_of_it(script):
