@@ -11,32 +11,30 @@ import os
 
 from cfglint.api.arguments import (
     ArgumentError,
+    MissingFileError,
     Path,
+    Sources,
     boolean,
     configuration,
     counted,
     declared_facts,
     fact_keywords,
     facts_of,
+    in_keywords,
     job_spec,
     launch_facts,
+    lines_of,
+    loaded,
+    named,
     number,
     one_of,
     positive,
+    runs_of,
+    single,
     suppress,
 )
 from cfglint.api.in_program import Preflight, WouldFail, preflight
 from cfglint.api.results import CheckResult, DiffResult, Explanation, FixResult, LogResult, NewFiles, PlanResult, ReviewResult
-from cfglint.api.sources import (
-    MissingFileError,
-    Sources,
-    in_keywords,
-    lines_of,
-    loaded,
-    named,
-    runs_of,
-    single,
-)
 from cfglint.explanation.log_file import Log, compare
 from cfglint.explanation.summary import RunSummary, explained
 from cfglint.findings.diagnostic import drop_repeated_findings

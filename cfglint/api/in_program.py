@@ -7,9 +7,8 @@ import os
 import sys
 from enum import Enum
 
-from cfglint.api.arguments import launch_facts
+from cfglint.api.arguments import Texts, launch_facts
 from cfglint.api.results import CheckResult
-from cfglint.api.sources import Texts
 from cfglint.explanation.summary import RunSummary, explained
 from cfglint.frameworks import known_packages, trainers
 from cfglint.frameworks.memory.inputs import Model
