@@ -15,7 +15,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import FRAMEWORK, RUN, existing_job, generate, kinds, run_of, set_frameworks, takes, trainers
 from cfglint.generators.generated import Generated, GeneratedFile, path_in, schema_name
 from cfglint.generators.job_spec import FLAGS, OPTIMIZERS, PRECISIONS, SCHEDULERS, SHORT, JobSpec, Unreachable
-from cfglint.generators.neox_shapes import SHAPES
+from cfglint.generators.neox import SHAPES
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import LaunchChoiceError, UnknownKindError, line_of
 from cfglint.source import files, writing

@@ -110,7 +110,7 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -
     neox = kind == "neox" or (kind == RUN and framework == "neox")
     facts: Answers = {"gpus": dialogue.number("GPUs", "--gpus", gpus)}
     if kind != "accelerate" and neox:
-        from cfglint.generators.neox_shapes import SHAPES
+        from cfglint.generators.neox import SHAPES
 
         facts["model"] = dialogue.choice("Model", "--model", tuple(SHAPES), "pythia-160m")
         facts["steps"] = dialogue.number("Optimizer steps", "--steps", NEOX_STEPS)
@@ -129,7 +129,7 @@ def interview(dialogue: Dialogue, kind: str | None, framework: str, gpus: int) -
         if "lora" in taken and dialogue.choice("Train an adapter (LoRA)", "--lora", ("y", "n"), "n") == "y":
             facts["lora"] = True
         if neox:
-            from cfglint.generators.neox_shapes import published
+            from cfglint.generators.neox import published
 
             shape = published(facts["model"])
             rate, why = shape.rate, f"as in configs/{shape.source}"

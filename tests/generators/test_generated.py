@@ -12,8 +12,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.generators import RUN, generate
 from cfglint.generators.generated import GeneratedFile, Keys
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
-from cfglint.generators.neox import fraction
-from cfglint.generators.neox_shapes import PYTHIA, SHAPES, nearest
+from cfglint.generators.neox import PYTHIA, SHAPES, fraction, nearest
 from cfglint.run.discovery import Discovery
 from cfglint.source.file_source import FileSource
 

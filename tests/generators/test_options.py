@@ -10,7 +10,7 @@ import pytest
 from cfglint.generators import RUN, generate, kinds, set_frameworks
 from cfglint.generators.generated import leaves
 from cfglint.generators.job_spec import Contradiction, JobSpec, Unreachable
-from cfglint.generators.neox_shapes import SHAPES
+from cfglint.generators.neox import SHAPES
 from records import check_parts
 
 BASE = {"gpus": 8, "global_batch": 256, "max_micro_batch": 8, "num_examples": 100_000, "epochs": 3.0}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cfglint.batch import steps
 from cfglint.generators import FRAMEWORK, RUN, generate, kinds, set_frameworks, takes
 from cfglint.generators.job_spec import OPTIMIZERS, PRECISIONS, SCHEDULERS, Contradiction, JobSpec, Unreachable
-from cfglint.generators.neox_shapes import SHAPES
+from cfglint.generators.neox import SHAPES
 
 VERSIONS = {
     "transformers": ("4.42.4", "4.51.3", "4.57.6", "5.3.0", "5.23.0"),
