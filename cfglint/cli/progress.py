@@ -42,7 +42,6 @@ class Progress:
             self.write(CLEAR)
 
     def write(self, text: str) -> None:
-        """Write to the terminal; a closed terminal is ignored."""
         try:
             sys.stderr.write(text)
             sys.stderr.flush()
@@ -51,7 +50,6 @@ class Progress:
 
 
 def counted_on_terminal(items: Iterable[Item], thing: str) -> Iterator[Item]:
-    """Yield the items and show how many were taken so far."""
     progress = Progress(thing)
     try:
         for number, item in enumerate(items, 1):

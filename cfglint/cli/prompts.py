@@ -48,13 +48,10 @@ class Dialogue(Record):
             print(text)
 
     def number(self, text: str, flag: str, default: int) -> int:
-        """Ask for a positive integer until there is one."""
         value: int = self.value(text, flag, positive, str(default))
         return value
 
     def choice(self, text: str, flag: str, allowed: tuple[str, ...], default: str) -> str:
-        """Ask for one of a few words until there is one."""
-
         def one_of(answer: str) -> str:
             if answer not in allowed:
                 raise ValueError(answer)

@@ -24,7 +24,6 @@ FRAMEWORK: Kind = "huggingface"  # the framework of a set if none is named
 
 
 def kinds() -> list[str]:
-    """The kinds that files can be generated for."""
     return [kind for kind in frameworks.kinds() if not frameworks.framework(kind).no_generator]
 
 
@@ -45,7 +44,6 @@ def trainers() -> list[str]:
 
 
 def takes(kind: str, framework: str = FRAMEWORK) -> frozenset[str]:
-    """The facts that a kind of file, or a set of files, supports."""
     return generator_of(kind, framework).takes
 
 

@@ -81,7 +81,6 @@ class GeneratedFile(Record):
 
     @property
     def is_json(self) -> bool:
-        """Whether the file is JSON, which cannot contain comments."""
         return self.name.endswith(".json")
 
     @property

@@ -123,7 +123,6 @@ def regularization(job: JobSpec) -> list[Row]:
 
 
 def seed(job: JobSpec) -> Row:
-    """The seed, if it is not the Trainer's default in the release of the job."""
     return ("seed", unless(defaults(job.version("transformers"))["seed"], job.seed))
 
 

@@ -29,7 +29,6 @@ PLACE = r" \([^()]+:\d+\)"  # in a sentence: ` (train.yaml:3)`
 
 
 def only_new(comparisons: list[Comparison]) -> list[Outcome]:
-    """The new sides, with only their new findings."""
     return [changed(comparison.after, diagnostics=comparison.new) for comparison in comparisons if comparison.after is not None]
 
 

@@ -76,7 +76,6 @@ def reach(aims: Sequence[Aimed], target: Target, recheck: Recheck, reading: Read
 
 
 def edits_of(aims: Sequence[Aimed]) -> dict[str, str]:
-    """The new contents of all files."""
     return {path: text for aim in aims for path, text in aim.texts.items()}
 
 

@@ -20,7 +20,6 @@ class Layout(Record):
 
 
 def layout_on(run: CheckedRun, gpus: int) -> Layout:
-    """The nodes of a run on so many GPUs."""
     before, nodes = size_before(run), run.facts.nodes
     if spread_model(run) and gpus > 1:
         return Layout(before, None, refusal=spread_model(run))

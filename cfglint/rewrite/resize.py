@@ -65,7 +65,6 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
 
 
 def line_of(launched: Launched) -> LaunchLine:
-    """The launch line of a run that a line starts."""
     assert launched.launch.line is not None
     return launched.launch.line
 

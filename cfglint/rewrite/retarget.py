@@ -368,7 +368,6 @@ def raw_text(setting: Setting) -> str | None:
 
 
 def positive(value: object) -> bool:
-    """Whether a value is an integer above zero."""
     number = integer(value)
     return number is not None and number > 0
 
@@ -585,7 +584,6 @@ def _reached(found: Retarget, resized: CheckedRun, texts: dict[str, str], chosen
 
 
 def computes(run: CheckedRun, found: Retarget) -> bool:
-    """Whether the framework computes the target, in every config of a run."""
     if any(config.get(config.batch_keys["gpus"]) != found.gpus for config in run.configs if "gpus" in config.batch_keys):
         return False
     batches = [config.batch for config in run.configs if "micro_batch" in config.batch_keys or own_loop_settings(run)]

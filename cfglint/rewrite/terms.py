@@ -65,7 +65,6 @@ class Term:
         return file_document(document), [Change(INSERT, path[:-1], str(path[-1]), spell(self.value, document))]
 
     def value_changes(self) -> list[ValueChange]:
-        """The values before and after."""
         setting = self.setting.at_value
         path = (setting.document or self.config.documents[0]).path
         before = self.setting.value
@@ -92,7 +91,6 @@ class SourceTerm(Term):
         ]
 
     def value_changes(self) -> list[ValueChange]:
-        """The number before and after."""
         document, path = self.place.document, self.place.path
         is_variable = isinstance(document, CommandDocument) and path in document.around
         pointer = str(path[0]) if is_variable else Setting(path, None, document=document).pointer

@@ -24,7 +24,6 @@ class Lines:
         self.starts = line_starts(text)
 
     def position(self, offset: int) -> tuple[int, int]:
-        """The position of an offset in characters."""
         line = bisect_right(self.starts, offset) - 1
         return line, sum(units(char, self.encoding) for char in self.text[self.starts[line] : offset])
 

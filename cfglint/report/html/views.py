@@ -59,11 +59,9 @@ class Numbers(Record):
         return Number(label, value, "" if value is not None else needs, was)
 
     def needs(self, label: str) -> str:
-        """The options that supply the number of a line."""
         return self.settings[label]["needs"] or "" if label in self.settings else ""
 
     def value(self, label: str) -> Any:
-        """The value of a line; None without that line."""
         return self.settings[label]["value"] if label in self.settings else None
 
     @property
@@ -220,7 +218,6 @@ class RunView(Record):
 
     @property
     def shape(self) -> str:
-        """The shape next to the verdict."""
         return SHAPES[self.answer]
 
     @property
