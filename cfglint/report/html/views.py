@@ -199,7 +199,6 @@ class RunView(Record):
     files: list[str]
     framework: str
     targets: list[str]
-    gpus: int | None
     answer: str  # whether it starts: a key of SHAPES
     verdict: str
     numbers: Numbers
@@ -249,15 +248,13 @@ def run(
     shown = sorted(shown, key=lambda diagnostic: -rank(diagnostic.severity))
     source = sources(outcome, anchor, shown, full) if listed else []
     anchors = {source_view.file: source_view.anchor for source_view in source}
-    found = numbers(outcome)
     return RunView(
         anchor,
         outcome.files,
         framework(outcome.kinds[0]).title,
         [f"{package} {version}" for package, version in outcome.target.items()],
-        found.gpus,
         *judgement(outcome),
-        found,
+        numbers(outcome),
         [finding(diagnostic, outcome, f"{anchor}-{place}", home or anchor, anchors) for place, diagnostic in enumerate(shown, 1)],
         source,
         outcome.context.memory if outcome.context is not None else None,
