@@ -17,7 +17,7 @@ from cfglint.cli.options import (
 )
 from cfglint.cli.output import reports
 from cfglint.cli.progress import counted_on_terminal
-from cfglint.findings.wording import first_few
+from cfglint.findings.wording import first_few, first_names
 from cfglint.review.branch import (
     COMMITTED,
     STAGED,
@@ -32,7 +32,7 @@ from cfglint.review.branch import (
     earlier,
     unused_releases,
 )
-from cfglint.review.left_out import first_names, left_out
+from cfglint.review.left_out import MOST_FILES, left_out
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source.git import GitProblem, GitRepository
 
@@ -96,7 +96,8 @@ def review_branch(arguments: Namespace) -> int:
             comparison.is_checked = not comparison.only_releases  # by the hook `cfglint`, which gets the changed files
         uncommitted = branch.uncommitted()
         unused = left_out(branch, unused_releases(branch, comparisons), own_files(arguments, project))
-    note = f"with uncommitted changes in {first_names(uncommitted)} (`--state {COMMITTED}` leaves them out)" if uncommitted else ""
+    named = first_names(uncommitted, MOST_FILES)
+    note = f"with uncommitted changes in {named} (`--state {COMMITTED}` leaves them out)" if uncommitted else ""
     status = report_and_status(arguments, project, comparisons, unused, note)
     if branch.absent:
         warn(f"{first_few(sorted(branch.absent))}: the content is not in this clone; in a partial clone, run git fetch --refetch first")

@@ -13,7 +13,7 @@ from cfglint.cli.help_text import folded_lines
 from cfglint.cli.options import add_run_options, load_configuration, skipped_files
 from cfglint.cli.output import write_text
 from cfglint.findings.diagnostic import INTERNAL, Outcome
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_names
 from cfglint.frameworks import framework
 from cfglint.project.settings_file import Configuration
 from cfglint.report.escapes import shown, visible
@@ -77,8 +77,7 @@ def as_text(found: list[Outcome]) -> str:
         callers.setdefault(described(outcome), []).extend([caller] if caller else [])
     text = ""
     for (head, rest), places in callers.items():
-        more = f" and {len(places) - MOST_CALLERS} more" if len(places) > MOST_CALLERS else ""
-        text += head + (shown(f"  called from   {', '.join(places[:MOST_CALLERS])}{more}") + "\n" if places else "") + rest
+        text += head + (shown(f"  called from   {first_names(places, MOST_CALLERS)}") + "\n" if places else "") + rest
     return "".join(folded_lines(text.splitlines(keepends=True), INDENT))
 
 
@@ -142,10 +141,10 @@ def unknown(outcome: Outcome) -> list[str]:
         elif left and reason.kind != "derived":
             flag = next((FLAGS[field] for field in left if field in FLAGS), "--gpus N" if reason.kind == "machine" else "")
             why = "to be filled in" if reason == PLACEHOLDER else reason.text
-            found.append(f"{first_names(left)}: {why}{f' (pass {flag})' if flag else ''}")
+            found.append(f"{options_of(left)}: {why}{f' (pass {flag})' if flag else ''}")
     if unset:
         verb, name = ("is", next(iter(unset))) if len(unset) == 1 else ("are", "NAME")
-        names = first_names([field for left in unset.values() for field in left])
+        names = options_of([field for left in unset.values() for field in left])
         found.append(f"{names}: {', '.join(unset)} {verb} not set in the script (pass --env {name}=VALUE)")
     numbers = outcome.resolved
     if not found and outcome.consumer != "accelerate" and numbers.get("micro_batch") is None and numbers.get("global_batch") is None:
@@ -155,10 +154,10 @@ def unknown(outcome: Outcome) -> list[str]:
     return found
 
 
-def first_names(fields: list[str]) -> str:
+def options_of(fields: list[str]) -> str:
     """The first fields as options of the launch line, and how many more there are."""
     names = [SIZES.get(field, "--" + field.removeprefix("arguments.")) for field in dict.fromkeys(fields)]
-    return ", ".join(names[:MOST_NAMES]) + (f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else "")
+    return first_names(names, MOST_NAMES)
 
 
 def declared(found: list[Outcome]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.source.annotations import Iterable
+from cfglint.source.annotations import Iterable, Sequence
 
 LONGEST_VALUE = 60  # characters of a value in a message
 OTHER_WRITING = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL")  # letters that do not look like those of ASCII
@@ -52,6 +52,12 @@ def first_few(names: Iterable[str], most: int = 3) -> str:
     """The first names, and whether there are more."""
     listed = [*names]
     return ", ".join([*listed[:most], *["..."] * (len(listed) > most)])
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """`a.sh:1, a.sh:2, b.yaml and 2 more`."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def with_look_alikes_named(message: str) -> str:

@@ -5,6 +5,7 @@ only has other values there.
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Diagnostic, Outcome, rank
+from cfglint.findings.wording import first_names
 from cfglint.report.details import NOTE, consequences, open_findings, remedies
 from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
@@ -33,14 +34,13 @@ class Group(Record):
 
     def elsewhere(self) -> list[tuple[str, str]]:
         """A note with the other places, the first ones named; empty for a single finding."""
-        others = [diagnostic.place for diagnostic in self.found[1:]]
+        others = [f"{diagnostic.place.file}:{diagnostic.place.line}" for diagnostic in self.found[1:]]
         if not others:
             return []
-        named = ", ".join(f"{place.file}:{place.line}" for place in others[:MOST_PLACES])
-        more = len(others) - MOST_PLACES
+        all_listed = " (`--format concise` lists all)" if len(others) > MOST_PLACES else ""
         count = f"{len(others)} other places" if others[1:] else "1 other place"
         same = "the same rule and key, with other values," if self.varied else "the same"
-        return [(NOTE, f"{same} in {count}: {named}{f' and {more} more (`--format concise` lists all)' if more > 0 else ''}")]
+        return [(NOTE, f"{same} in {count}: {first_names(others, MOST_PLACES)}{all_listed}")]
 
 
 def grouped(outcomes: Iterable[Outcome], *, causes: bool = False) -> list[Group]:

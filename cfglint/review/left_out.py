@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from cfglint.findings.wording import first_names
 from cfglint.project.statements.copies import INSIDE, modules_of, version_in
 from cfglint.review.branch import Branch, text_of
 from cfglint.review.effects import is_of_training
@@ -132,10 +133,4 @@ def lines_of(found: Sequence[NotCompared]) -> list[str]:
         if each.release is None:
             files.setdefault(each.reason, []).append(each.file)
     releases = [f"{each.file}: {each.reason}" for each in found if each.release is not None]
-    return releases + [f"not compared: {first_names(names)} ({reason})" for reason, names in files.items()]
-
-
-def first_names(names: list[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
-    return ", ".join(names[:MOST_FILES]) + more
+    return releases + [f"not compared: {first_names(names, MOST_FILES)} ({reason})" for reason, names in files.items()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.diagnostic import Diagnostic, Outcome, rank
-from cfglint.findings.wording import counted
+from cfglint.findings.wording import counted, first_names
 from cfglint.review.compare import Comparison
 from cfglint.review.consequences import VERSION
 from cfglint.review.releases import ReleaseChange
@@ -58,7 +58,7 @@ class ReleaseGroup(Record):
     def titles(self) -> list[str]:
         """`requirements.txt: trl 0.17.0 -> 1.16.0` for each package, with all files that state it."""
         files = {text: [release.file for release in self.releases if release.text == text and release.file] for text in self.texts}
-        return [f"{named(names)}: {text}" if names else text for text, names in files.items()]
+        return [f"{first_names(names, MOST_RUNS)}: {text}" if names else text for text, names in files.items()]
 
     @property
     def stopped(self) -> list[Comparison]:
@@ -76,7 +76,8 @@ class ReleaseGroup(Record):
     @property
     def first_line(self) -> str:
         """The headline with the runs that no longer start."""
-        return f"{self.headline}: {named([comparison.name or '' for comparison in self.stopped])}" if self.stopped else self.headline
+        names = [comparison.name or "" for comparison in self.stopped]
+        return f"{self.headline}: {first_names(names, MOST_RUNS)}" if names else self.headline
 
     @property
     def starts(self) -> list[Fact]:
@@ -173,10 +174,4 @@ def facts_of(told: Iterable[tuple[str, Comparison]]) -> list[Fact]:
 def listed_runs(names: list[str]) -> str:
     """`5 runs: a.sh:1, a.sh:2, b.yaml and 2 more`; a single one by its name. Those of one place are counted once."""
     names = [*dict.fromkeys(names)]
-    return names[0] if len(names) == 1 else f"{len(names)} runs: {named(names)}"
-
-
-def named(names: list[str]) -> str:
-    """`a.sh:1, a.sh:2, b.yaml and 2 more`."""
-    more = len(names) - MOST_RUNS
-    return f"{', '.join(names[:MOST_RUNS])}{f' and {more} more' if more > 0 else ''}"
+    return names[0] if len(names) == 1 else f"{len(names)} runs: {first_names(names, MOST_RUNS)}"
