@@ -113,7 +113,7 @@ def described(outcome: Outcome) -> tuple[str, str]:
     micro, steps = numbers.get("micro_batch"), numbers.get("accumulation")
     if numbers.get("global_batch") is None and micro is not None:
         more = f" x {steps} accumulation steps" if steps is not None and steps > 1 else ""
-        lines.append(f"  per GPU       {micro} sample{'s' if micro != 1 else ''}{more}")
+        lines.append(f"  per GPU       {counted(micro, 'sample')}{more}")
     for label, name in (("global batch", "global_batch"), ("total steps", "total_steps")):
         if numbers.get(name) is not None:
             lines.append(f"  {label:<13} {numbers[name]:,}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from cfglint.findings.diagnostic import Outcome
+from cfglint.findings.wording import counted
 from cfglint.report.changes import alike, block, nothing, release_block, title, urgency
 from cfglint.report.markdown import (
     LIMIT,
@@ -64,7 +65,7 @@ def render(comparisons: list[Comparison], unused: Sequence[NotCompared] = (), no
 def headline(comparisons: list[Comparison], left_out: bool) -> str:
     """The number of changed runs, and what is new in them; `left_out`: something changed that is not compared."""
     altered = [comparison for comparison in comparisons if comparison.in_effect]
-    runs = "1 run" if len(comparisons) == 1 else f"{len(comparisons)} runs"
+    runs = counted(len(comparisons), "run")
     if not altered:
         return nothing(comparisons, left_out) + (f" in {runs}" if comparisons or not left_out else "")
     new = tally(diagnostic for comparison in altered for diagnostic in comparison.new)

@@ -26,7 +26,7 @@ def render(outcomes: list[Outcome]) -> str:
     """The comment; findings beyond the size limit are only counted, the worst come first."""
     order = sorted(outcomes, key=lambda outcome: [-number for number in counts(outcome.open_findings)])
     diagnostics = [diagnostic for outcome in outcomes for diagnostic in outcome.open_findings]
-    runs = "1 run" if len(outcomes) == 1 else f"{len(outcomes)} runs"
+    runs = counted(len(outcomes), "run")
     parts = [f"{MARK}\n### cfglint: {tally(diagnostics) or 'nothing found'} in {runs}\n\n"]
     rows = []
     for outcome in order[:MOST_ROWS]:

@@ -98,15 +98,14 @@ def verdict(account: RunSummary) -> list[Paragraph]:
     """Whether the run starts, with the first errors; a run that does not fit into the memory does not start."""
     run, memory = account.run, account.memory
     if account.errors:
-        count = len(account.errors)
         fails = f"If {run.assumed}, it would not start" if run.assumed else "It would not start"
-        lines = paragraph("", f"{fails}: {count} {'error' if count == 1 else 'errors'}, see `cfglint check`.")
+        lines = paragraph("", f"{fails}: {counted(len(account.errors), 'error')}, see `cfglint check`.")
         for error in account.errors[:MOST_ERRORS]:
             lines += paragraph("  ", f"{error.place.file}:{error.place.line} {error.code} {error.message}", "    ")
         return lines
     starts = account.left_open or ("It would start" if run.facts.complete else "No errors found: this run should start")
     warned = sum(diagnostic.severity == WARNING and not diagnostic.suppressed for diagnostic in run.diagnostics)
-    more = f"; {warned} {'warning' if warned == 1 else 'warnings'}, see `cfglint check`" if warned else ""
+    more = f"; {counted(warned, 'warning')}, see `cfglint check`" if warned else ""
     if memory is not None and memory.verdict == "does-not-fit":
         starts = f"No errors found, but the run does not fit into the GPU memory: {memory.of_both}"
     elif memory is not None and memory.verdict is not None:

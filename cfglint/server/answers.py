@@ -247,5 +247,5 @@ def batch_lens(run: CheckedRun, document: Document) -> tuple[int, str] | None:
     if current is None or not offsets:
         return None
     factors = [integer(term.value) for term in (batch.micro_batch, batch.accumulation, batch.data_parallel)]
-    gpus = f" on {batch.layout.gpus} GPU{'' if batch.layout.gpus == 1 else 's'}" if batch.layout.gpus else ""
+    gpus = f" on {counted(batch.layout.gpus, 'GPU')}" if batch.layout.gpus else ""
     return offsets[0], f"global batch {current}{gpus}: {' x '.join('?' if factor is None else str(factor) for factor in factors)}"
