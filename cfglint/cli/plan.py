@@ -5,15 +5,7 @@ from __future__ import annotations
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.asked_runs import runs_asked
 from cfglint.cli.console import fail, warn, warn_of
-from cfglint.cli.options import (
-    UsageError,
-    add_pace_options,
-    add_run_options,
-    add_target_options,
-    load_configuration,
-    pace_given,
-    positive,
-)
+from cfglint.cli.options import UsageError, add_pace_options, add_run_options, add_target_options, load_configuration, pace_given, positive
 from cfglint.cli.output import add_report_options, below_places, name_readers, refuse_several, reports, write
 from cfglint.report import plans
 from cfglint.rewrite.plan import Pace, Plan, joined, plan, table

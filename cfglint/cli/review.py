@@ -8,13 +8,7 @@ from cfglint.cli import diff
 from cfglint.cli.argument_parser import Namespace, Parser
 from cfglint.cli.console import fail, warn
 from cfglint.cli.diff import report_and_status, summary
-from cfglint.cli.options import (
-    facts_of,
-    facts_of_declared,
-    load_configuration,
-    own_files,
-    selection_of,
-)
+from cfglint.cli.options import facts_of, facts_of_declared, load_configuration, own_files, selection_of
 from cfglint.cli.output import reports
 from cfglint.cli.progress import counted_on_terminal
 from cfglint.findings.wording import first_few, first_names

@@ -7,19 +7,7 @@ from collections import Counter
 from cfglint.findings.diagnostic import Outcome
 from cfglint.findings.wording import counted
 from cfglint.report.changes import alike, block, nothing, release_block, title, urgency
-from cfglint.report.markdown import (
-    LIMIT,
-    MARK,
-    MOST_ROWS,
-    TAIL,
-    code,
-    cut,
-    folded,
-    html,
-    size,
-    table,
-    tally,
-)
+from cfglint.report.markdown import LIMIT, MARK, MOST_ROWS, TAIL, code, cut, folded, html, size, table, tally
 from cfglint.report.summary import sentence
 from cfglint.review.compare import Comparison
 from cfglint.review.effects import by_importance

@@ -115,12 +115,7 @@ def plain(message: str) -> str:
 
 
 def physical(place: Place) -> ConfigTable:
-    region: ConfigTable = {
-        "startLine": place.line,
-        "startColumn": place.column,
-        "endLine": place.end_line,
-        "endColumn": place.end_column,
-    }
+    region: ConfigTable = {"startLine": place.line, "startColumn": place.column, "endLine": place.end_line, "endColumn": place.end_column}
     if place.line == place.end_line and place.column < place.end_column:
         region["snippet"] = {"text": shown(place.source[place.column - 1 : place.end_column - 1])}
     return {"artifactLocation": artifact(place.file), "region": region}
