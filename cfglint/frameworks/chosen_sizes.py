@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from cfglint.batch.equation import divisors
+from cfglint.source.annotations import Any
 from cfglint.source.record import Record
 
 
@@ -21,3 +23,28 @@ class ChosenSizes(Record):
     above: int | None = None
     gpu_counts: tuple[int, ...] = ()
     missing: str = ""
+
+
+def by_ranks(
+    sizes: Any, keys: tuple[str, str], batch: int, gpus: int, max_micro: int | None, what: str, launched: dict[str, int]
+) -> ChosenSizes:
+    """The values for a global batch whose rows are divided among the ranks, and the largest micro batch that divides those of a rank.
+
+    `keys` are those of both batches, `what` is the size of a group of `sizes.replica` GPUs, `launched` has the values that set the GPUs.
+    """
+    replica, now = sizes.replica or 1, sizes.micro
+    if gpus % replica:
+        return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {replica} ({what} parallel size)"])
+    parallel = gpus // replica
+    if batch % parallel or batch < parallel:
+        below = batch - batch % parallel
+        reasons = [f"a global batch of {batch} does not divide among {parallel} data-parallel ranks"]
+        return ChosenSizes({}, reasons, below=below or None, above=below + parallel)
+    if sizes.is_dynamic:
+        return ChosenSizes({keys[0]: batch, **launched}, ["batches are packed by tokens"], data_parallel=parallel)
+    if now is None and max_micro is None:
+        return ChosenSizes({}, [], missing="the current micro batch is unknown: pass --max-micro-batch")
+    rows, most = batch // parallel, max_micro or now or 1
+    micro = max(divisor for divisor in divisors(rows) if divisor <= most or divisor == 1)
+    kept = ["micro batch unchanged"] if micro == now else []
+    return ChosenSizes({keys[0]: batch, keys[1]: micro, **launched}, kept, micro, rows // micro, parallel)

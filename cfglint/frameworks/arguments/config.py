@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.evaluate import Reason
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
@@ -27,7 +29,6 @@ class OptionsConfig(Config):
     own_version: Version
     known: Options
     refused: list[RefusedWords]
-    _failing: list[Refusal] | None = None
 
     @property
     def parser(self) -> str:
@@ -98,14 +99,9 @@ class OptionsConfig(Config):
         """The value of an option; None if the release does not have it, or if it is unknown."""
         raise NotImplementedError
 
-    @property
+    @functools.cached_property
     def failing(self) -> list[Refusal]:
         """The checks of the framework that fail, in the order in which a run reaches them."""
-        if self._failing is None:
-            self._failing = self.checked()
-        return self._failing
-
-    def checked(self) -> list[Refusal]:
         return self.part("failing", [])
 
 

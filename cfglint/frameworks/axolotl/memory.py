@@ -36,6 +36,7 @@ class AxolotlMemory(TrainerMemory):
 
     config: AxolotlConfig
     row_keys = ("sequence_len",)
+    dtype_known = True  # it follows from the precision
 
     def doubts(self) -> list[str]:
         return []
@@ -58,11 +59,6 @@ class AxolotlMemory(TrainerMemory):
     @property
     def packed(self) -> bool:
         return bool(self.value("sample_packing"))
-
-    @property
-    def dtype_known(self) -> bool:
-        """Return true: the dtype of the loaded weights follows from the precision."""
-        return True
 
     def loaded(self) -> str:
         if self.value("bf16") or self.value("bfloat16"):

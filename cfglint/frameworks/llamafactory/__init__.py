@@ -37,9 +37,6 @@ OWN_PROGRAM = "src/train.py"  # of its repository, which calls `run_exp` and not
 OWN_OPTIONS = frozenset(("stage", "finetuning_type", "template", "cutoff_len", "dataset_dir"))
 FEWEST_OPTIONS = 2  # of these, on a line whose program is not in the project
 
-# Rules of the trainer that LLaMA-Factory's own rules replace.
-REPLACED = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
-
 
 class LlamaFactory(Framework):
     """Config files of `llamafactory-cli train`."""
@@ -55,7 +52,7 @@ class LlamaFactory(Framework):
     release_parts = 3  # 0.9.3 and 0.9.4 have other keys
     base = TRAINER.kind
     telling_keys = line_names = OWN
-    replaced_rules = REPLACED
+    replaced_rules = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
     reads_arguments = True
     rule_families = {"LLF": title}
     rules = "data keys method no_effect value_types checks"

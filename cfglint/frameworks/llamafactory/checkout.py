@@ -5,17 +5,15 @@ Used only for names that the released package does not have, so that a clean fil
 
 from __future__ import annotations
 
+import functools
 import os
 
-from cfglint.source.annotations import Iterator
 from cfglint.source.record import Record
 from cfglint.source.root import leads_out, repository, root_of
 
 PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
 ARGUMENTS = "hparams"
 TEMPLATES = os.path.join("data", "template.py")
-
-_found: dict[str, Checkout | None] = {}
 
 
 class Checkout(Record):
@@ -27,47 +25,30 @@ class Checkout(Record):
 
 def checkout_of(path: str) -> Checkout | None:
     """The checkout that contains a file, inside its work tree; None if there is none."""
-    folder = package_of(os.path.dirname(os.path.abspath(path)))
-    if folder is None:
-        return None
-    if folder not in _found:
-        classes = os.path.join(folder, ARGUMENTS)
-        modules = [os.path.join(classes, name) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
-        registered = os.path.join(folder, TEMPLATES)
-        templates = template_names(registered) if os.path.exists(registered) else ()
-        _found[folder] = Checkout(frozenset(name for module in modules for name in field_names(module)), frozenset(templates))
-    return _found[folder]
-
-
-def package_of(folder: str) -> str | None:
-    """The folder of the package's code in the project of a folder."""
-    for level in repository(os.path.join(folder, ARGUMENTS)):
+    for level in repository(os.path.join(os.path.dirname(os.path.abspath(path)), ARGUMENTS)):
         for place in PLACES:
             candidate = os.path.join(level, place)
             if os.path.isdir(os.path.join(candidate, ARGUMENTS)) and not leads_out(candidate, level):
-                return candidate
+                return names_in(candidate)
     return None
 
 
-def field_names(path: str) -> Iterator[str]:
-    """The annotated names of the classes in a module: the fields of its dataclasses."""
+@functools.cache
+def names_in(folder: str) -> Checkout:
+    """The annotated names of its classes, the fields of dataclasses, and the names under which it registers templates."""
     import ast
 
-    for definition in tree_of(path).body:
-        for statement in definition.body if isinstance(definition, ast.ClassDef) else ():
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                yield statement.target.id
-
-
-def template_names(path: str) -> Iterator[str]:
-    """The names under which a module registers templates."""
-    import ast
-
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and "register_template" in node.func.id:
-            for keyword in node.keywords:
-                if keyword.arg == "name" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str):
-                    yield keyword.value.value
+    classes = os.path.join(folder, ARGUMENTS)
+    modules = [tree_of(os.path.join(classes, name)) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
+    definitions = (each for module in modules for each in module.body if isinstance(each, ast.ClassDef))
+    annotated = (each.target for definition in definitions for each in definition.body if isinstance(each, ast.AnnAssign))
+    calls = [each for each in ast.walk(tree_of(os.path.join(folder, TEMPLATES))) if isinstance(each, ast.Call)]
+    registering = (call for call in calls if isinstance(call.func, ast.Name) and "register_template" in call.func.id)
+    named = (word.value for call in registering for word in call.keywords if word.arg == "name")
+    return Checkout(
+        frozenset(target.id for target in annotated if isinstance(target, ast.Name)),
+        frozenset(value.value for value in named if isinstance(value, ast.Constant) and isinstance(value.value, str)),
+    )
 
 
 def tree_of(path: str):  # type: ignore[no-untyped-def]  # ast.Module, whose import waits for the first call

@@ -15,12 +15,9 @@ from cfglint.source.annotations import Any, Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 
 CLASSES = ("ModelArguments", "DataArguments", "TrainingArguments", "FinetuningArguments")  # in the order in which they are built
-CONFIG: Stage = "config"
-INIT: Stage = "init"
 QUANTIZED = "quantization_config"  # of the model's config.json
 PARALLEL = "parallel_mode"
 KEPT = ("stage", "dataset", "model_name_or_path", "do_train", "quantization_bit", "streaming")
@@ -52,8 +49,8 @@ def plan(release: Version) -> Plan:
     names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
     return Plan(
         {
-            CONFIG: [*EVALUATES, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))],
-            INIT: table_of(KIND).rows("model", "configure_quantization", release),
+            "config": [*EVALUATES, *(row for stage, name in names for row in table_of(KIND).rows(stage, name, release))],
+            "init": table_of(KIND).rows("model", "configure_quantization", release),
         }
     )
 

@@ -25,14 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.launch.overrides import Override
 
-OVERWRITTEN = {"remove_unused_columns": False}  # parser.py:437
 SCHEDULE_FILLED = Releases((0, 9, 3))
-FILLED_SCHEDULE = "warmup_stable_decay"
 FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of the steps after warm-up; trainer_utils.py:556-570
-SMALLEST_SPLIT = 1e-6  # the value that val_size is compared with
-PACKING_STAGES = ("pt", "sft")
 SHIPPED = "examples/deepspeed/"
-STAGES_OF_TRAINING = ("init", "first-step")
 
 
 class TrainerArguments(Arguments):
@@ -44,11 +39,11 @@ class TrainerArguments(Arguments):
 
     def __getitem__(self, name: str) -> Operand:
         """The value of a field as it is passed to the trainer."""
-        if name in OVERWRITTEN:
-            return OVERWRITTEN[name]
+        if name == "remove_unused_columns":
+            return False  # parser.py:437
         value = super().__getitem__(name)
         filled = name == "lr_scheduler_kwargs" and self.own_version in SCHEDULE_FILLED
-        if filled and (value is None or isinstance(value, dict)) and self["lr_scheduler_type"] == FILLED_SCHEDULE:
+        if filled and (value is None or isinstance(value, dict)) and self["lr_scheduler_type"] == "warmup_stable_decay":
             return {**dict.fromkeys(FILLED_STEPS, 1), **(value or {})}
         return value
 
@@ -59,8 +54,6 @@ class TrainerArguments(Arguments):
 
 
 class LlamaFactoryConfig(TrainerConfig):
-    """The config of `llamafactory-cli train`, from its files."""
-
     framework = FRAMEWORK
     sole_consumer = True
     evaluation_assumed = "the evaluation set is that of the file"
@@ -185,28 +178,10 @@ class LlamaFactoryConfig(TrainerConfig):
         return bool(self.own("use_muon")) and not others and super().makes_optimizer
 
     @property
-    def held_out(self) -> bool:
-        """Whether `val_size` moves samples to the evaluation set."""
-        size = self.own("val_size")
-        return isinstance(size, (int, float)) and size > SMALLEST_SPLIT
-
-    @property
     def packs(self) -> bool:
         """Whether samples are packed into blocks, so that the number of rows differs from the number of samples."""
         packing = True if self.own("neat_packing") else self.own("packing")
-        return self.stage in PACKING_STAGES and (self.stage == "pt" if packing is None else bool(packing))
-
-    @property
-    def block_length(self) -> int | None:
-        """The tokens per packed block; None if samples keep their own lengths, with `cutoff_len` as the maximum.
-
-        An explicit `packing` subtracts one token, which the packing of stage sft adds again (hparams/data_args.py:188-189,
-        data/processor/supervised.py:216-231, data/processor/pretrain.py:43).
-        """
-        length = self.own("cutoff_len")
-        if not self.packs or type(length) is not int:
-            return None
-        return length - 1 if self.stage == "pt" and self.own("packing") else length
+        return self.stage in ("pt", "sft") and (self.stage == "pt" if packing is None else bool(packing))
 
     def loaded(self) -> tuple[int | None, Operand]:
         """(rows that the trainer gets, rows per batch): packed and streamed rows cannot be counted."""
@@ -220,7 +195,7 @@ class LlamaFactoryConfig(TrainerConfig):
             return False  # the run starts in LLaMA-Factory's own checkout, which contains the file
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True
-        return (finding.fails_at or rule.fails_at) not in STAGES_OF_TRAINING or rule.on_construction or self.kind in rule.kinds
+        return (finding.fails_at or rule.fails_at) not in ("init", "first-step") or rule.on_construction or self.kind in rule.kinds
 
     def nested_configs(self) -> list[Config]:
         """The DeepSpeed configuration that the engine receives, if anything is trained."""

@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 
     Act = Callable[[Any, LlamaFactoryConfig], object]
 
-CONFIG: Stage = "config"
 INIT: Stage = "init"
 STEP: Stage = "first-step"
-SMALL = 1e-6
+SMALL = 1e-6  # a `val_size` up to this is none
 TOOLS = {  # data/tool_utils.py:884
     *("default", "gemma4", "glm4", "llama3", "lfm2", "minimax1", "minimax2", "mistral", "qwen", "qwen3_5", "glm4_moe", "seed_oss", "ling"),
 }
@@ -71,16 +70,16 @@ def tool_format(value: object, config: LlamaFactoryConfig) -> None:
 
 # field, stage, operation
 OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
-    *((name, CONFIG, inline_json) for name in ("vllm_config", "sglang_config", "ray_init_kwargs")),
-    ("new_special_tokens_config", CONFIG, described_tokens),
+    *((name, "config", inline_json) for name in ("vllm_config", "sglang_config", "ray_init_kwargs")),
+    ("new_special_tokens_config", "config", described_tokens),
     ("tool_format", INIT, tool_format),
     ("max_new_tokens", INIT, lambda value, config: config.stage == "sft" and value > 0),  # hparams/generating_args.py:72
     # data/data_utils.py:99-111
     ("val_size", INIT, lambda value, config: config.own("dataset") is not None and config.own("tokenized_path") is None and value > SMALL),
     ("loraplus_lr_ratio", INIT, loraplus_rate),
 )
-# Operations on the Trainer's fields, after those of the Trainer.
-OF_TRAINER = (
+ALL_OPERATIONS = (  # on the Trainer's fields
+    *TRAINER_OPERATIONS,
     Operation("resume_from_checkpoint", INIT, checkpoint),
     Operation("learning_rate", STEP, lambda value, config: config.uses_muon and value * 0.2),  # third_party/muon/muon.py:187
     Operation("weight_decay", STEP, lambda value, config: config.uses_muon and 0.1 * value),  # third_party/muon/muon.py:190
@@ -102,6 +101,3 @@ def failures(config: LlamaFactoryConfig) -> list[TypeFailure]:
         except Exception as error:
             found[field] = TypeFailure(field, fails_at, f"{type(error).__name__}: {error}")
     return list(found.values())
-
-
-ALL_OPERATIONS = (*TRAINER_OPERATIONS, *OF_TRAINER)  # on the fields of the Trainer

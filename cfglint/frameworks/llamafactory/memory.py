@@ -27,6 +27,7 @@ class LlamaFactoryMemory(TrainerMemory):
 
     config: LlamaFactoryConfig
     row_keys = ("cutoff_len",)
+    dtype_known = True  # it follows from the precision
 
     def doubts(self) -> list[str]:
         return []
@@ -45,11 +46,6 @@ class LlamaFactoryMemory(TrainerMemory):
             settings = changed(settings, rows_per_sample=2)
         code = settings.own_code or stage not in STAGES
         return changed(settings, reference_model=stage in {"dpo", "kto"} and settings.lora is None, own_code=code, unmeasured=True)
-
-    @property
-    def dtype_known(self) -> bool:
-        """Return true: the compute dtype follows from the precision."""
-        return True
 
     @property
     def half(self) -> str | None:

@@ -19,9 +19,10 @@ HISTORY = History(FIELDS)
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
     """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
-    from cfglint.frameworks.llamafactory.source_fields import learned
+    from cfglint.frameworks.llamafactory import source_fields
 
-    found = learned(folder, opens, {})
+    tree = source_fields.find(folder, lenient=True, opens=opens)
+    found = {ARGUMENTS: source_fields.arguments(tree, {}), TEMPLATES: source_fields.templates(tree)}
     known = HISTORY.fields(ARGUMENTS, RELEASES[-1])
     for name, fact in found[ARGUMENTS].items():
         wider = known.get(name)  # a class may take more than its annotation says, which only the tables know

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from cfglint.data.slices import rows_of_split
@@ -29,14 +30,19 @@ DROPPED = "rows without a prompt and a response are dropped"
 
 
 def samples(config: LlamaFactoryConfig) -> Samples | None:
-    """The samples of the data sets that the run names; None if it trains on none, or streams them."""
+    """The samples of the data sets that the run names, mixed, without those that are held out; None if it trains on none, or streams."""
     named = config.own("dataset")
     if not isinstance(named, (str, list)) or not named or not config.trains or config.own("streaming") or config.own("tokenized_path"):
         return None
     folder = config.own("dataset_dir")
     at = local(config, os.path.join(folder, INFO)) if isinstance(folder, str) else None
-    info = read(at) if at is not None else None
-    if at is None or info is None:
+    if at is None:
+        return None
+    try:
+        info = json.loads(read_bytes(at, root=root_of(at)))
+    except (FileProblem, ValueError, RecursionError):
+        return None
+    if not isinstance(info, dict):
         return None
     parts: list[Samples] = []
     for name in dict.fromkeys(comma_list(named)):
@@ -44,17 +50,20 @@ def samples(config: LlamaFactoryConfig) -> Samples | None:
         if part is None or part.count is None:
             return part
         parts.append(part)
-    return combined(config, parts)
-
-
-def read(path: str) -> ConfigMapping | None:
-    import json
-
-    try:
-        value = json.loads(read_bytes(path, root=root_of(path)))
-    except (FileProblem, ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+    counts = [part.count or 0 for part in parts]
+    files = tuple(file for part in parts for file in part.files)
+    total, strategy = sum(counts), config.own("mix_strategy")
+    if len(parts) > 1 and strategy in ("interleave_under", "interleave_over"):
+        if config.own("interleave_probs"):
+            return unknown("`interleave_probs` draws the rows at random", *files)
+        total = len(parts) * (min(counts) if strategy == "interleave_under" else max(counts))
+    left = held_out(total, config.own("val_size"))
+    if left is None:
+        return unknown(f"`val_size` {config.own('val_size')} leaves no sample", *files)
+    if config.packs:
+        return unknown("rows are packed into blocks, whose number depends on their lengths", *files)
+    why = next((part.why for part in parts if part.why), "")
+    return Samples(left, files, why, sum(part.rows or 0 for part in parts))
 
 
 def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: ConfigValue) -> Samples | None:
@@ -81,8 +90,6 @@ def of_data_set(config: LlamaFactoryConfig, folder: str, name: str, described: C
 
 def keeps_rows(path: str, table: ConfigTable) -> bool:
     """Whether no row of a file is dropped; false where that was not read."""
-    import json
-
     form = table.get("formatting", "alpaca")
     if form not in ("alpaca", "sharegpt") or not path.endswith((".json", ".jsonl")):
         return False
@@ -111,21 +118,3 @@ def alternates(row: ConfigMapping, columns: ConfigMapping, ranking: bool) -> boo
     in_order = all(tag in of_turn[place % 2] for place, tag in enumerate(said))
     pair = not ranking or all(isinstance(row.get(columns.get(name)), dict) for name in PAIR)
     return in_order and pair and bool(said) and len(said) % 2 == ranking
-
-
-def combined(config: LlamaFactoryConfig, parts: list[Samples]) -> Samples:
-    """The samples of all data sets, mixed, without those that are held out for the evaluation."""
-    counts = [part.count or 0 for part in parts]
-    files = tuple(file for part in parts for file in part.files)
-    total, strategy = sum(counts), config.own("mix_strategy")
-    if len(parts) > 1 and strategy in ("interleave_under", "interleave_over"):
-        if config.own("interleave_probs"):
-            return unknown("`interleave_probs` draws the rows at random", *files)
-        total = len(parts) * (min(counts) if strategy == "interleave_under" else max(counts))
-    left = held_out(total, config.own("val_size"))
-    if left is None:
-        return unknown(f"`val_size` {config.own('val_size')} leaves no sample", *files)
-    if config.packs:
-        return unknown("rows are packed into blocks, whose number depends on their lengths", *files)
-    why = next((part.why for part in parts if part.why), "")
-    return Samples(left, files, why, sum(part.rows or 0 for part in parts))

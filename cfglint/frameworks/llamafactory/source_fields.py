@@ -8,13 +8,9 @@ from __future__ import annotations
 import ast
 
 from cfglint.frameworks.huggingface.source_fields import PLAIN, SEQ2SEQ, alternatives, constant, enum_of, field_options, json_type
-from cfglint.source.annotations import Any, Callable, ConfigValue, Mapping
+from cfglint.source.annotations import Any, ConfigValue, Mapping
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.python.package import Module, Tree, finder
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
@@ -33,12 +29,6 @@ TRAINERS = ("BaseTrainingArguments", "Seq2SeqTrainingArguments")  # transformers
 ARGUMENTS, TEMPLATES = "arguments", "templates"
 REQUIRED = True  # the last part of the fact of a field without a default
 REGISTERED = ("register_template", "_register_template")  # the second up to 0.9.2
-
-
-def learned(path: Path, opens: Callable[[str], bool], noted: Mapping[str, Raw]) -> dict[str, dict[str, Fact]]:
-    """The fields and templates of a release whose source is in a folder; a default that the source computes is unknown."""
-    tree = find(path, lenient=True, opens=opens)
-    return {ARGUMENTS: arguments(tree, noted), TEMPLATES: templates(tree)}
 
 
 find = finder("llamafactory", "LLaMA-Factory", PACKAGE)

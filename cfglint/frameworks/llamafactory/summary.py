@@ -29,5 +29,11 @@ def account(config: LlamaFactoryConfig) -> Summary:
 
 
 def numbers(config: LlamaFactoryConfig) -> dict[str, int | None]:
-    """Steps, warm-up steps, and the length of a packed block."""
-    return {**steps(config).numbers(), "seq_length": config.block_length}
+    """Steps, warm-up steps, and the tokens of a packed block; None if samples keep their own lengths, with `cutoff_len` as the maximum.
+
+    An explicit `packing` subtracts one token, which the packing of stage sft adds again (hparams/data_args.py:188-189,
+    data/processor/supervised.py:216-231, data/processor/pretrain.py:43).
+    """
+    length = config.own("cutoff_len") if config.packs else None
+    shortened = config.stage == "pt" and bool(config.own("packing"))
+    return {**steps(config).numbers(), "seq_length": length - shortened if type(length) is int else None}

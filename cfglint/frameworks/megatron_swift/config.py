@@ -9,7 +9,6 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.arguments.parsing import INVALID
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.megatron_swift import FRAMEWORK
-from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift.fields import megatron_arguments
 from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
 from cfglint.source.annotations import Operand, Sequence
@@ -30,16 +29,12 @@ class MegatronSwiftConfig(CommandConfig):
         self.command = command_of(facts, documents[0])
         self.known = megatron_arguments(self.command, self.own_version)
         self.refused = []
-        self._failing = None
         super().__init__(documents, facts, kinds)
         reading = FRAMEWORK.loader(documents[0], facts).read(documents[0])
         self.load_problems.extend((documents[0], problem) for problem in reading.problems)
         self.root = reading.value if isinstance(reading.value, dict) else {}
         self.values = self._completed(self.root)
         self.unread = {words.name for words in self.refused if words.why == INVALID}
-
-    def checked(self) -> list[Refusal]:
-        return self.part("failing", [])
 
     def own(self, name: str) -> Operand:
         if name not in self.known or name in self.unread:

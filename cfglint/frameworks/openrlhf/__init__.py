@@ -28,7 +28,7 @@ class OpenRlhf(LineFramework):
     parses_command = True
     no_generator = "a run is a command line, with what differs from the defaults"
     rule_families = {"ORL": title}
-    rules = "arguments checks"
+    rules = "arguments"
     programs = tuple(f"{PREFIX}{name}" for name in PROGRAMS)
     history_tables = ("openrlhf.fields.HISTORY",)
     parts = {
@@ -56,9 +56,8 @@ class OpenRlhf(LineFramework):
         if not release:
             return facts
         bounds = tuple(f"{spec},<={release}" for spec in facts.bounds.get(PACKAGE, ("",)))
-        return facts.replace(
-            target={**facts.target, PACKAGE: release}, bounds={**facts.bounds, PACKAGE: tuple(bound.lstrip(",") for bound in bounds)}
-        )
+        bounds = tuple(bound.lstrip(",") for bound in bounds)
+        return facts.replace(target={**facts.target, PACKAGE: release}, bounds={**facts.bounds, PACKAGE: bounds})
 
 
 FRAMEWORK = OpenRlhf()

@@ -88,30 +88,25 @@ def is_twice(config: OpenRlhfConfig) -> bool:
     return config.own_version < TWICE and config.program.startswith("ppo") and config.own("pretrain_data") is not None
 
 
-def numbers(config: OpenRlhfConfig) -> dict[str, int | None]:
-    """The steps, and the length of a row."""
-    each, total = steps(config)
-    return {"seq_length": config.integer("max_len"), "steps_per_epoch": each, "total_steps": total}
-
-
 def counts_loader(config: OpenRlhfConfig) -> bool:
     """Whether the steps are counted from the micro batches of a process, and not from the samples of the set."""
     return config.own_version < BY_SAMPLES or (config.program == "sft" and config.own_version >= BY_LOADER)
 
 
-def steps(config: OpenRlhfConfig) -> tuple[int | None, int | None]:
-    """The steps of an epoch and of the run, for which the schedule is made; unknown for PPO, whose samples are generated."""
+def numbers(config: OpenRlhfConfig) -> dict[str, int | None]:
+    """The length of a row, and the steps of an epoch and of the run, for the schedule; unknown for PPO, whose samples are generated."""
+    found: dict[str, int | None] = {"seq_length": config.integer("max_len"), "steps_per_epoch": None, "total_steps": None}
     sizes, examples, most = Sizes(config), config.facts.num_examples, config.integer("max_samples", 10**9)
     epochs, accumulation, parallel = config.integer("max_epochs"), sizes.accumulation, sizes.parallel
     if config.uses_ray or config.program == "ppo" or examples is None or most is None or epochs is None:
-        return None, None
+        return found
     rows = min(examples, most)
     if not counts_loader(config):
         each = rows // sizes.total if sizes.total else None
-        return each, each * epochs if each is not None else None
+        return {**found, "steps_per_epoch": each, "total_steps": each * epochs if each is not None else None}
     if not parallel or not sizes.micro or not accumulation:
-        return None, None
+        return found
     own = ceil((rows - parallel) / parallel) if rows % parallel else rows // parallel
     batches = own // sizes.micro  # of one process, complete ones
     total = batches * epochs // accumulation if config.own_version >= BY_LOADER else batches // accumulation * epochs
-    return batches // accumulation, total
+    return {**found, "steps_per_epoch": batches // accumulation, "total_steps": total}

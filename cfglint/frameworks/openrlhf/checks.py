@@ -13,27 +13,14 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.findings.vocabulary import Stage
-
-KEPT = (
-    "advantage_estimator",
-    "algo.advantage.estimator",
-    "vllm_num_engines",
-    "vllm.num_engines",
-    "pretrain",
-    "zero_stage",
-    "ds.zero_stage",
-)
+KEPT = tuple("advantage_estimator algo.advantage.estimator vllm_num_engines vllm.num_engines pretrain zero_stage ds.zero_stage".split())
 NOT_NAMED = ("ORL012", "ORL013")  # the pages of a data set and a model that are not named
 FAILED = "ORL011"  # the page of what Python itself refuses
 
 
 @functools.cache
 def plan(program: str, release: Version) -> Plan:
-    stages: tuple[Stage, ...] = ("config", "init")
-    return Plan({stage: table_of(KIND).rows(stage, program, release) for stage in stages})
+    return Plan({"config": table_of(KIND).rows("config", program, release), "init": table_of(KIND).rows("init", program, release)})
 
 
 def failed(config: OpenRlhfConfig) -> list[Refusal]:

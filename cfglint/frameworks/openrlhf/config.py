@@ -11,7 +11,7 @@ from cfglint.frameworks.arguments.parsing import LEFT, RefusedWords
 from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.openrlhf import FRAMEWORK
-from cfglint.frameworks.openrlhf.fields import HISTORY, OTHER, name_of, of_copy, options, program_of
+from cfglint.frameworks.openrlhf.fields import HISTORY, NAMES, OTHER, SECTIONS, of_copy, options, program_of
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument
@@ -76,7 +76,7 @@ class OpenRlhfConfig(OptionsConfig):
 
     def key(self, role: str) -> str:
         """The name of the argument in the release that was called `role` before there were sections."""
-        return name_of(role, self.program, self.own_version)
+        return role if self.own_version < SECTIONS else NAMES[role][-1 if self.uses_ray else 0]
 
     def integer(self, role: str, default: int | None = None) -> int | None:
         """The integer that an argument gives; the default where the release does not have it, None if it is unknown."""

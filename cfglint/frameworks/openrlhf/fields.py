@@ -106,11 +106,6 @@ def of_copy(facts: LaunchFacts) -> dict[str, Option] | None:
     return {name: option((name, *fact[:2], (), (), *fact[2:])) for name, fact in found[program].items()} if program in found else None
 
 
-def name_of(role: str, program: str, release: Version) -> str:
-    """The argument that has a former name in a release."""
-    return role if release < SECTIONS else NAMES[role][-1 if program == OTHER else 0]
-
-
 def other_name(name: str, program: str, known: Mapping[str, Option]) -> str:
     """The argument that has the place of one of another release or program; empty if that is not known."""
     roles = [former for former, others in NAMES.items() if name in (former, *others)]

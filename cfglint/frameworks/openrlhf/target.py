@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from cfglint.batch.equation import divisors
 from cfglint.batch.nodes import Size
-from cfglint.frameworks.chosen_sizes import ChosenSizes
+from cfglint.frameworks.chosen_sizes import ChosenSizes, by_ranks
 from cfglint.frameworks.openrlhf.batch import Sizes, is_twice
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
 from cfglint.frameworks.openrlhf.fields import ROLES
@@ -12,31 +11,17 @@ from cfglint.frameworks.openrlhf.fields import ROLES
 
 def choose(config: OpenRlhfConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
     """The values for a global batch: those of the roles that share the GPUs, and the largest micro batch that divides a replica's part."""
-    sizes, gpus = Sizes(config), size.processes
+    sizes = Sizes(config)
     if sizes.replica is None:
         return ChosenSizes({}, [], missing="the ring attention size, or the tensor parallel size, is unknown")
     layout, refused = roles(config, size)
     if refused:
         return ChosenSizes({}, [refused])
-    if gpus % sizes.replica:
-        return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {sizes.replica} (ring attention x tensor parallel size)"])
-    parallel = gpus // sizes.replica
-    if batch % parallel or batch < parallel:
-        below = batch - batch % parallel
-        reasons = [f"a global batch of {batch} does not divide among {parallel} data-parallel ranks"]
-        return ChosenSizes({}, reasons, below=below or None, above=below + parallel)
-    total = config.key("train_batch_size")
-    if sizes.is_dynamic:
-        return ChosenSizes({total: batch, **layout}, ["batches are packed by tokens"], data_parallel=parallel)
-    if sizes.micro is None and max_micro is None:
-        return ChosenSizes({}, [], missing="the current micro batch is unknown: pass --max-micro-batch")
-    rows, most = batch // parallel, max_micro or sizes.micro or 1
-    micro = max(divisor for divisor in divisors(rows) if divisor <= most or divisor == 1)
-    kept = ["micro batch unchanged"] if micro == sizes.micro else []
-    if is_twice(config):
-        kept.append("DeepSpeed gets twice the batch, for the two losses")
-    values = {total: batch, config.key("micro_train_batch_size"): micro, **layout}
-    return ChosenSizes(values, kept, micro, rows // micro, parallel)
+    keys = config.key("train_batch_size"), config.key("micro_train_batch_size")
+    found = by_ranks(sizes, keys, batch, size.processes, max_micro, "ring attention x tensor", layout)
+    if found.micro_batch is not None and is_twice(config):
+        found.reasons.append("DeepSpeed gets twice the batch, for the two losses")
+    return found
 
 
 def roles(config: OpenRlhfConfig, size: Size) -> tuple[dict[str, int], str]:

@@ -42,11 +42,9 @@ class SwiftArguments(Arguments):
         self.own_version = own
         self.because: dict[str, str] = {}
         super().__init__(values, version)
-        self.written_values = dict(self.given)
         self._derive_training(world)
-        self._derive_evaluation()
         self._name_files(files)
-        self._derive_rest()
+        self._derive_evaluation()
 
     def release_defaults(self, version: Version) -> ConfigTable:
         return {name: option.default for name, option in self.of_command.items()}
@@ -133,18 +131,6 @@ class SwiftArguments(Arguments):
         split = bool(self["dataset"]) and isinstance(ratio, float) and ratio > 0 and not self["streaming"]
         return split or any(bool(self[name]) for name in ("val_dataset", "cached_val_dataset", "eval_dataset") if name in self.defaults)
 
-    def _derive_evaluation(self) -> None:
-        self.derive("eval_strategy", self["save_strategy"] if self.known("save_strategy") else OF_CHECKPOINT, "`save_strategy`")
-        if self["eval_strategy"] == "steps":
-            self.derive("eval_steps", self["save_steps"], "`save_steps`")
-        if self.own_version < FORCED_OFF:
-            return
-        if self.evaluates is None:
-            self.given.pop("eval_strategy", None)
-            self.defaults["eval_strategy"] = OF_DATA
-        elif not self.evaluates:
-            self.replace("eval_strategy", "no", "there is no evaluation set")
-
     def _name_files(self, files: Mapping[str, Operand]) -> None:
         name = self["deepspeed"]
         if isinstance(name, str) and name in files:  # which some arguments edit
@@ -166,7 +152,16 @@ class SwiftArguments(Arguments):
                 if self.given["fsdp_config"].get("activation_checkpointing"):
                     self.replace("gradient_checkpointing", False, "the FSDP config has `activation_checkpointing`")
 
-    def _derive_rest(self) -> None:
+    def _derive_evaluation(self) -> None:
+        """Evaluation, the best model, the data loader, and what ms-swift sets."""
+        self.derive("eval_strategy", self["save_strategy"] if self.known("save_strategy") else OF_CHECKPOINT, "`save_strategy`")
+        if self["eval_strategy"] == "steps":
+            self.derive("eval_steps", self["save_steps"], "`save_steps`")
+        if self.own_version >= FORCED_OFF and self.evaluates is None:
+            self.given.pop("eval_strategy", None)
+            self.defaults["eval_strategy"] = OF_DATA
+        elif self.own_version >= FORCED_OFF and not self.evaluates:
+            self.replace("eval_strategy", "no", "there is no evaluation set")
         self.derive("metric_for_best_model", "loss", "its default")
         metric = self["metric_for_best_model"]
         self.derive("greater_is_better", isinstance(metric, str) and "loss" not in metric, "`metric_for_best_model`")

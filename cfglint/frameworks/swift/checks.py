@@ -10,6 +10,7 @@ import re
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.batch import no_length
 from cfglint.frameworks.refusal import Refusal
@@ -19,7 +20,7 @@ from cfglint.frameworks.swift import LIBRARY
 from cfglint.frameworks.swift.arguments import PLUGINS
 from cfglint.frameworks.swift.batch import GRPO, ONE_MICRO_BATCH, SIZE, STEPS, generation
 from cfglint.frameworks.swift.config import SwiftConfig
-from cfglint.frameworks.swift.fields import MODELS, TEMPLATES
+from cfglint.frameworks.swift.fields import MODELS, TEMPLATES, config_files
 from cfglint.frameworks.swift.refused import DEVICES, GENERATIONS, refused, refused_by_library
 from cfglint.source.annotations import Iterator
 
@@ -69,15 +70,11 @@ def arguments(config: SwiftConfig) -> Iterator[Refusal]:
         is_checked = is_checked or refusal.kind == GENERATIONS
         if refusal.kind == DEVICES and config.devices is not None:
             seen, local = config.devices
-            refusal.message = f"`{refusal.key}` requires one GPU for each process, but {shares(seen, local)}"
+            shares = f"each process sees {seen // local} GPUs ({seen} visible, {counted(local, 'process')})"
+            refusal.message = f"`{refusal.key}` requires one GPU for each process, but {shares}"
             refusal.help = per_process(seen, local)
         yield refusal
     yield from of_library or ([] if is_checked else generations(config))
-
-
-def shares(seen: int, local: int) -> str:
-    """How many GPUs each process sees."""
-    return f"each process sees {seen // local} GPUs ({seen} visible, {local} {'processes' if local > 1 else 'process'})"
 
 
 def per_process(seen: int, local: int) -> list[Remedy | str]:
@@ -103,7 +100,7 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
         value = config.values.get(name)
         if name in config.known and isinstance(value, str) and value and config.is_unreadable(name, value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
-            files = ", ".join(file for file in config.package_files if file.startswith("fsdp") == (name == "fsdp"))
+            files = ", ".join(file for file in config_files(config.own_version) if file.startswith("fsdp") == (name == "fsdp"))
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
             remedy = [f"use one of {files}"] if files else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
@@ -130,7 +127,7 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
             message = f"`{field}` is {value}, which ms-swift does not register"
             remedy = [remove_key(field, ": it follows from the model")]
             yield Refusal(NAME, [field], message, text, remedy, "config" if checked else "init")
-    key = config.swift.tuner_key
+    key = config.arguments.tuner_key
     value = config.own(key)
     if isinstance(value, str) and value not in (*TUNERS, *config.registered("tuners")):
         text = f"ValueError: Unknown {key}: {value}"

@@ -9,13 +9,12 @@ from cfglint.frameworks.arguments.parsing import INVALID, RefusedWords
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import FRAMEWORK, LIBRARY
 from cfglint.frameworks.swift.arguments import SwiftArguments
 from cfglint.frameworks.swift.fields import HISTORY, arguments_of, config_files, libraries
 from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
-from cfglint.source.annotations import Collection, ConfigValue, Mapping, Operand, Sequence
+from cfglint.source.annotations import Collection, Operand, Sequence
 from cfglint.source.document import Document
 
 OWN_LOADER = ("sft", "pt")  # commands whose batches are those of ms-swift's own loader,
@@ -29,6 +28,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
     """The config of a training command. `refused` are the words that its parser refuses."""
 
     framework = FRAMEWORK
+    arguments: SwiftArguments
     sole_consumer = True
     evaluation_assumed = "the evaluation set is that of the arguments"
     seeded_at = "config"
@@ -40,7 +40,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         self.command = command_of(facts, documents[0])
         self.known = arguments_of(self.command, self.own_version, facts.version(TRANSFORMERS, ""))
         self.refused: list[RefusedWords] = []
-        self._failing: list[Refusal] | None = None
         super().__init__(documents, facts, kinds)
 
     def parsed_arguments(self) -> SwiftArguments:
@@ -60,9 +59,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
             return Setting(path, value, DERIVED, setting.document, setting.node, setting.key_node, because)
         return setting
 
-    def checked(self) -> list[Refusal]:
-        return self.part("failing", [])
-
     def own(self, name: str) -> Operand:
         return self.arguments[name] if name in self.known and self.arguments.known(name) else None
 
@@ -70,18 +66,13 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """Whether a field of the release is known to have no value."""
         return name in self.known and self.arguments.known(name) and self.arguments[name] is None
 
-    @property
-    def package_files(self) -> Mapping[str, ConfigValue]:
-        """The config files of the package by the names under which arguments name them."""
-        return config_files(self.own_version)
-
     def registered(self, section: str) -> Collection[str]:
         """The names of a kind that the release registers; empty if its source does not list them."""
         return HISTORY.fields(section, self.own_version) if HISTORY.has_section(section, self.own_version) else ()
 
     def is_unreadable(self, name: str, value: str) -> bool:
         """Whether the value of an argument that names a config is known to be neither a name, a file, nor JSON."""
-        if value in self.package_files or name in self.files or value.lstrip().startswith(("{", "[")):
+        if value in config_files(self.own_version) or name in self.files or value.lstrip().startswith(("{", "[")):
             return False
         line = self.facts.launch.line
         named = [named_file for named_file in line.files if named_file.role == f"--{name}"] if line is not None else []
@@ -94,11 +85,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
     def has_adapter(self) -> bool:
         """Whether the target modules of an adapter are named."""
         return super().has_adapter or "target_modules" in self.arguments
-
-    @property
-    def swift(self) -> SwiftArguments:
-        assert isinstance(self.arguments, SwiftArguments)
-        return self.arguments
 
     @property
     def shares_devices(self) -> bool:
@@ -117,7 +103,7 @@ class SwiftConfig(CommandConfig, TrainerConfig):
     @property
     def trainer(self) -> str:
         """What is trained: `sft`, `pt`, or the kind of preference training."""
-        return str(self.swift.rlhf_type or self.command)
+        return str(self.arguments.rlhf_type or self.command)
 
     @property
     def sequence_parallel(self) -> int:

@@ -68,11 +68,6 @@ def exists(name: str) -> bool:
     return name in TRAINER_FIELDS or HISTORY.ever(name)
 
 
-def ever_own(name: str) -> bool:
-    """Whether ms-swift itself defines an argument of this name in any release."""
-    return any(name in HISTORY.names(section) for section in HISTORY.sections if section not in (MODELS, TEMPLATES, FILES))
-
-
 def libraries(release: Version) -> dict[str, str]:
     """The newest version of each library that a release accepts."""
     return {name: next(version for since, version in reversed(steps) if since <= release) for name, steps in LIBRARIES.items()}

@@ -27,7 +27,7 @@ class SwiftMemory(TrainerMemory):
         """The value of an argument, under the name that other trainers' scripts have for it."""
         own = self.config.own
         if name == "use_peft":
-            return own(self.config.swift.tuner_key) in LORA
+            return own(self.config.arguments.tuner_key) in LORA
         if name in ("load_in_4bit", "load_in_8bit"):
             return own("quant_method") == BNB and own("quant_bits") == (FOUR_BITS if name == "load_in_4bit" else EIGHT_BITS)
         name = NAMES.get(name, name)

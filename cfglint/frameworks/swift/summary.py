@@ -14,7 +14,7 @@ def account(config: SwiftConfig) -> Summary:
     summary = of_trainer(config)
     if not config.parsed:
         return summary
-    labels = [("trained part", config.swift.tuner_key), *([("preference training", "rlhf_type")] if config.swift.rlhf_type else [])]
+    labels = [("trained part", config.arguments.tuner_key), *([("preference training", "rlhf_type")] if config.arguments.rlhf_type else [])]
     summary.items[:0] = [Item(LAUNCH, label, of(config, name), package=summary.package) for label, name in labels]
     if config.is_spread and config.devices is not None:
         because = f"{counted(config.devices[0], 'visible GPU')}, {counted(config.devices[1], 'process')}"
@@ -24,7 +24,7 @@ def account(config: SwiftConfig) -> Summary:
     if config.packs:
         summary.derive(LENGTH, "packing", "packing", True, "the number of packs depends on the data, so the number of steps is unknown")
     made = generation(config)
-    if made is not None and config.swift.is_grpo:
+    if made is not None and config.arguments.is_grpo:
         summary.derive(BATCH, "generations", "num_generations", made.per_prompt, config.setting("num_generations").place)
         summary.derive(BATCH, "generation batch", SIZE, made.size, f"micro batch x GPUs x {STEPS}", needs=GPUS)
         prompts = made.size // made.per_prompt if made.size and made.per_prompt else None

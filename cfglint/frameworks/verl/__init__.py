@@ -41,7 +41,7 @@ class Verl(Framework):
         "config": "verl.sft.config_of",
         "batch": "verl.batch.batch",
         "numbers": "verl.batch.numbers",
-        "resumption": "verl.resumption.resumption",
+        "resumption": "verl.rules.resuming.resumption",
         "samples": "verl.samples.samples",
         "choose_sizes": "verl.target.choose",
         "account": "verl.summary.account",

@@ -1,10 +1,16 @@
-"""What a verl run refuses, in the order of its stages: the rows of its functions and classes, then what is by hand."""
+"""What a verl run refuses, in the order of its stages: the rows of its functions and classes, then what is by hand.
+
+By hand are fields of the config classes, libraries, and the first step. Source: verl 0.3.0 to 0.7.1 workers/fsdp_workers.py, 0.8.0 and
+0.9.1 workers/engine_workers.py, protocol.py; torch, megatron-core.
+"""
 
 from __future__ import annotations
 
 import functools
 
-from cfglint.findings.wording import spelled
+from cfglint.evaluate import Unknown
+from cfglint.findings.remedy import remove_key
+from cfglint.findings.wording import counted, spelled
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.rows.evaluation import value_at
@@ -12,7 +18,7 @@ from cfglint.frameworks.rows.expressions import Raised, walk
 from cfglint.frameworks.rows.refusals import Check, Pages, Plan, unknown_field
 from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.verl import KIND
-from cfglint.frameworks.verl.by_hand import CHECKS, CONFIG, INIT, INSTANTIATION, STEP, too_few
+from cfglint.frameworks.verl.files import CLASS, HISTORY
 from cfglint.frameworks.verl.sizes import (
     ACTOR,
     BATCH,
@@ -24,16 +30,19 @@ from cfglint.frameworks.verl.sizes import (
     LOG_PROB,
     MICRO,
     MINI,
+    NODES,
+    PER_NODE,
     REF,
     ROLLOUT,
     SAMPLES,
     STRATEGY,
+    ComposedConfig,
     Sizes,
+    product,
     uses_critic,
     uses_reference,
 )
-from cfglint.frameworks.verl.values import ComposedConfig
-from cfglint.source.annotations import Any, Iterator
+from cfglint.source.annotations import Any, Collection, Iterator
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +50,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.rows.expressions import Path, Row
     from cfglint.frameworks.rows.reasons import Condition
 
-STAGES = (CONFIG, INIT, STEP)
+STEP: Stage = "first-step"
+STAGES = ("config", "init", STEP)
 TARGET = "_target_"  # the class of the object that Hydra makes of a section
 WORLD, ROWS = "world_size", "train_dataloader"
 KEPT = ("adv_estimator", "strategy", "use_dynamic_bsz", "name", "nnodes", "n_gpus_per_node", "do_sample", "enable", "mode")
@@ -67,6 +77,9 @@ MACHINE: dict[tuple[str, ...], str | None] = {("use_critic",): "", ("use_referen
 MESSAGES = {"VRL015": "neither `{0}` nor `{1}` is set", "VRL016": "`{0}` and `{1}` cannot be set together"}
 ARITHMETIC = [[operator] for operator in ("*", "//", "%", "*=", "//=", "<", ">", "<=", ">=")]  # and comparison by size
 OF_A_SIZE, OF_GLOBAL, OF_ROWS, OF_GROUPS = "VRL010", "VRL018", "VRL022", "VRL029"
+INSTANTIATION = "hydra.errors.InstantiationException: Error in call to target"
+DIVISION = "ZeroDivisionError: integer division or modulo by zero"
+AGENT_WORKERS = f"{ROLLOUT}.agent.num_workers"
 
 
 class RowPages(Pages):
@@ -105,19 +118,15 @@ def plan(release: Version, parts: frozenset[str], targets: frozenset[tuple[str, 
     """The rows of a release for sections with these classes, of the functions for all runs and those of some parts; without their
     conditions on the classes of sections.
     """
-    rows: dict[Stage, list[Row]] = {CONFIG: [], INIT: []}
+    rows: dict[Stage, list[Row]] = {"config": [], "init": []}
     for stage, found in rows.items():
         for function in table_of(KIND).functions(stage, release):
             for row in function.rows if "-" not in function.name or function.name in parts else ():
-                asked = [guard for guard in row["when"] if is_about_class(guard)]
+                equal = (guard for guard in row["when"] if isinstance(guard, list) and guard[0] == "==" and isinstance(guard[1], list))
+                asked = [guard for guard in equal if guard[1][-1] == TARGET]
                 if all((dotted(guard[1][1]), guard[2]) in targets for guard in asked):
                     found.append({**row, "when": [guard for guard in row["when"] if guard not in asked]})
     return Plan(rows)
-
-
-def is_about_class(guard: Any) -> bool:
-    """Whether a condition is about the class of the object that Hydra makes of a section."""
-    return isinstance(guard, list) and guard[0] == "==" and isinstance(guard[1], list) and guard[1][-1] == TARGET
 
 
 def dotted(section: Any) -> str:
@@ -140,7 +149,8 @@ def failed(tree: ComposedConfig, sizes: Sizes) -> list[Refusal]:
         return []
     refusals = [*refused(tree, sizes)]
     keys = {refusal.key for refusal in refusals if refusal.kind == OF_A_SIZE}
-    by_hand = (refusal for check in CHECKS for refusal in check(tree, sizes))
+    checks = (keywords, no_integers, groups, megatron_workers, chunks, complete_batches)
+    by_hand = (refusal for check in checks for refusal in check(tree, sizes))
     refusals += [refusal for refusal in by_hand if refusal.kind != OF_A_SIZE or refusal.key not in keys]
     refusals.sort(key=lambda refusal: STAGES.index(refusal.fails_at))
     if sizes.batch is None or sizes.batch > 0:
@@ -245,3 +255,187 @@ def number_paths(operand: Any, condition: Condition) -> Iterator[tuple[str, ...]
         except Raised:
             return
     yield from condition.paths(operand)
+
+
+def no_integers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
+    """Sizes that are no numbers: the arithmetic of the checks fails, or the data loader."""
+    not_positive = f"ValueError: batch_size should be a positive integer value, but got batch_size={tree.value(BATCH)}"
+    for key in (BATCH, SAMPLES, MINI, NODES, PER_NODE):
+        value = tree.value(key)
+        if type(value) is int or isinstance(value, (Unknown, bool)):
+            continue
+        if isinstance(value, float) and key == BATCH:
+            exception = not_positive
+        elif value is None or isinstance(value, list):
+            exception = f"TypeError: unsupported operand type(s) for *: '{'NoneType' if value is None else 'ListConfig'}' and 'int'"
+        else:
+            exception = "TypeError"
+        stage: Stage = "init" if key != BATCH and sizes.is_dynamic else "config"
+        yield Refusal("VRL010", (key,), f"`{key}` is not an integer", exception, (f"write `{key}` as an integer without quotes",), stage)
+    if isinstance(tree.value(MICRO), str) and sizes.engine and sizes.is_dynamic is False:
+        message = f"`{MICRO}` is a string, not an integer"
+        exception = "TypeError: unsupported operand type(s) for %: 'int' and 'str'"
+        yield Refusal("VRL010", (MICRO,), message, exception, (f"write `{MICRO}` as an integer",), STEP)
+    if sizes.batch is not None and sizes.batch <= 0:
+        yield Refusal("VRL010", (BATCH,), f"`{BATCH}` is not positive", not_positive, (f"set `{BATCH}` to a number above 0",), "init")
+
+
+def groups(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
+    """A rollout engine that is not named, sequence parallelism over more GPUs than there are, and a training set without a batch."""
+    name, key = f"{ROLLOUT}.name", f"{ACTOR}.ulysses_sequence_parallel_size"
+    if tree.is_missing(name):
+        exception = f"omegaconf.errors.MissingMandatoryValue: Missing mandatory value: {name}"
+        yield Refusal("VRL019", (name,), f"`{name}` has no default and is not set", exception, (f"set `{name}=vllm` or sglang",), "init")
+    gpus, parallel = sizes.gpus, sizes.sequence_parallel
+    if sizes.is_fsdp and sizes.engine and gpus and parallel and parallel > gpus:
+        message = f"`{key}` is {parallel}, more than the {gpus} GPUs"
+        yield Refusal("VRL029", (key,), message, DIVISION, (f"set `{key}` to a divisor of {gpus}",), STEP)
+    if sizes.steps_per_epoch == 0 and tree.since(0, 9):  # before, a row checks it
+        yield Refusal("VRL022", (BATCH,), too_few(sizes), DIVISION, ("set a smaller batch",), STEP)
+
+
+def too_few(sizes: Sizes) -> str:
+    """What is wrong with a training set that has no batch."""
+    return f"`{BATCH}` is {sizes.loader_batch}, more than the {sizes.rows} examples of the training set"
+
+
+def megatron_workers(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
+    """The sizes that Megatron-LM itself refuses.
+
+    Source: megatron-core 0.12.1 core/parallel_state.py:630-702 (initialize_model_parallel).
+    """
+    if not sizes.is_megatron:
+        return
+
+    def key_of(name: str) -> str:
+        return f"{ACTOR}.megatron.{name}_parallel_size"
+
+    replica, gpus, remedy = sizes.replica, sizes.gpus, "choose sizes whose product divides the GPUs"
+    if replica and gpus and gpus % replica and not (tree.since(0, 4) and sizes.is_dynamic is False):
+        exception = f"RuntimeError: world_size ({gpus}) is not divisible by {replica}"
+        message = f"{counted(gpus, 'GPU')} do not divide into Megatron-LM replicas of {replica}"
+        yield Refusal("VRL013", (key_of("tensor_model"),), message, exception, (remedy,), "init")
+        return
+    etp, ep, pp = (tree.integer(key_of(name), 1) for name in ("expert_tensor", "expert_model", "pipeline_model"))
+    size = product(tree.integer(key_of("tensor_model")) if etp is None else etp, ep, pp)
+    if size and gpus and gpus % size:
+        what = f"expert_tensor_model_pipeline_parallel size ({size})"
+        exception = f"RuntimeError: decoder world_size ({gpus}) is not divisible by {what}"
+        message = f"{counted(gpus, 'GPU')} do not divide into groups of {size} (expert tensor x expert x pipeline parallel size)"
+        yield Refusal("VRL013", (key_of("expert_model"),), message, exception, (remedy,), "init")
+    key = key_of("virtual_pipeline_model")
+    if tree.integer(key) and pp == 1:
+        exception = "RuntimeError: pipeline-model-parallel size should be greater than 1 with interleaved schedule"
+        message = f"`{key}` requires `pipeline_model_parallel_size` above 1"
+        yield Refusal("VRL013", (key,), message, exception, (remove_key(key),), "init")
+
+
+def complete_minis(total: int | None, parallel: int | None, mini: int) -> Iterator[Refusal]:
+    """The samples of a rank are complete mini batches."""
+    if not total or not parallel or total % parallel:
+        return
+    samples = total // parallel
+    if not mini:
+        yield Refusal("VRL024", (MINI,), f"`{MINI}` has less than one sample for each GPU", DIVISION, (f"set a larger `{MINI}`",), STEP)
+    elif samples % mini:
+        exception = f"AssertionError: {samples} % {mini} != 0"
+        message = f"a step has {samples} samples on each GPU, which are no complete mini batches of {mini}"
+        yield Refusal("VRL027", (MINI, BATCH), message, exception, (f"set `{MINI}` to a divisor of `{BATCH}`",), STEP)
+
+
+def chunks(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
+    """Prompts and samples are sent to the workers in equal parts."""
+    batch, gpus = sizes.batch if sizes.engine else sizes.loader_batch, sizes.gpus
+    if not (sizes.is_fsdp or sizes.is_megatron) or batch is None or not gpus or sizes.samples is None:
+        return
+
+    def unequal(key: str, size: int, parts: int, among: str) -> Refusal:
+        message = f"a step has {size} samples, which do not divide among {among}"
+        exception = f"AssertionError: only support equal chunk. Got size of DataProto {size} and chunk {parts}."
+        return Refusal("VRL026", (key, BATCH, SAMPLES), message, exception, (f"make `{BATCH}` x `{SAMPLES}` a multiple of {parts}",), STEP)
+
+    sent = batch * sizes.samples if tree.since(0, 5) else batch
+    mode = tree.value(f"{ROLLOUT}.mode", "sync")
+    v1 = tree.since(0, 9) and tree.value("trainer.use_v1", True) is not False
+    agents = tree.integer(AGENT_WORKERS) if tree.since(0, 5) and not v1 else None
+    if mode == "sync" and not tree.since(0, 7):
+        if sent % gpus and sizes.is_fsdp:
+            yield unequal(BATCH, sent, gpus, f"{gpus} GPUs")
+            return
+    elif agents and isinstance(mode, str) and sent % agents:
+        yield unequal(AGENT_WORKERS, sent, agents, f"`{AGENT_WORKERS}`")
+        return
+    total, parts = sizes.step_samples, sizes.data_parallel if sizes.engine or sizes.is_megatron else gpus
+    if total is not None and parts and not v1 and total % parts:
+        yield unequal(BATCH, total, parts, f"{parts} data-parallel ranks")
+
+
+def complete_batches(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
+    """The samples of a rank are complete mini batches of Megatron-LM before 0.8; from 0.8 on complete micro batches, too."""
+    total, parallel, padding, mini = sizes.step_samples, sizes.data_parallel, sizes.padding, sizes.mini_samples
+    if not sizes.engine and sizes.is_megatron and sizes.mini_per_gpu is not None:
+        yield from complete_minis(total, parallel, sizes.mini_per_gpu)
+    if not sizes.engine or total is None or not parallel or padding is None or (total + padding) % parallel:
+        return
+    samples = (total + padding) // parallel
+    if sizes.is_dynamic is False:
+        yield from uneven_micro(tree, f"{ROLLOUT}.{LOG_PROB}_per_gpu", samples, "step")
+    if uses_reference(tree) and tree.is_true(f"{REF}.log_prob_use_dynamic_bsz") is False:
+        yield from uneven_micro(tree, f"{REF}.{LOG_PROB}_per_gpu", samples, "step")
+    if not mini:
+        return
+    if mini % parallel:
+        message = f"`{MINI}` x `{SAMPLES}` is {mini}, not a multiple of the {parallel} data-parallel ranks"
+        exception = f"AssertionError: Got mini_batch_size={mini} and self.engine.get_data_parallel_size()={parallel}"
+        remedy = f"set `{MINI}` so that the product is a multiple of {parallel}"
+        yield Refusal("VRL024", (MINI, SAMPLES), message, exception, (remedy,), STEP)
+    elif samples % (mini // parallel):
+        yield from complete_minis(total + padding, parallel, mini // parallel)
+    elif sizes.is_dynamic is False:
+        yield from uneven_micro(tree, MICRO, mini // parallel, "mini batch")
+
+
+def uneven_micro(tree: ComposedConfig, key: str, size: int, what: str) -> Iterator[Refusal]:
+    """The refusal of a micro batch that does not divide what a GPU gets."""
+    micro = tree.integer(key)
+    if micro and micro > 0 and size % micro:
+        message = f"`{key}` is {micro}, which does not divide the {size} samples of a {what} on each GPU"
+        exception = "AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu"
+        yield Refusal("VRL028", (key,), message, exception, (f"set `{key}` to a divisor of {size}",), STEP)
+
+
+def keywords(tree: ComposedConfig, sizes: Sizes) -> Iterator[Refusal]:
+    """Keys of sections that become objects of a class, which from 0.6 on has a field for each of them.
+
+    Source: verl 0.9.1 utils/config.py (omega_conf_to_dataclass, validate_config), 0.6.0 :151-181; workers/engine_workers.py (init_model).
+    """
+    if not tree.since(0, 6):
+        return
+    sections: list[tuple[str, Stage]] = [(ACTOR, "config"), (ROLLOUT, "init"), ("actor_rollout_ref.model", "init")]
+    if uses_critic(tree):
+        sections.append((CRITIC, "config"))
+    for section, stage in sections:
+        for key, target in unexpected(tree, section):
+            name, kind = key.rpartition(".")[2], target.rpartition(".")[2]
+            if section.endswith(".model") and not sizes.engine:
+                exception = f"omegaconf.errors.ConfigKeyError: Key '{name}' not in '{kind}'"
+            else:
+                said = f"TypeError(\"{kind}.__init__() got an unexpected keyword argument '{name}'\")"
+                exception = f"{INSTANTIATION} '{target}': {said}"
+            yield Refusal("VRL030", (key,), f"`{key}` is not a field of `{kind}`", exception, (remove_key(key),), stage)
+
+
+def unexpected(tree: ComposedConfig, section: str) -> Iterator[tuple[str, str]]:
+    """(key, class) for the keys of a section, and of those in it, that its class does not have."""
+    values = tree.raw(section)
+    if not isinstance(values, dict):
+        return
+    target = values.get("_target_")
+    fields: Collection[str] = ()
+    if isinstance(target, str) and target.startswith("verl."):
+        fields = HISTORY.fields(f"{CLASS}{target.rpartition('.')[2]}", tree.release)
+    for name, value in values.items():
+        if fields and name not in fields and not str(name).startswith("_"):
+            yield f"{section}.{name}", str(target)
+        elif isinstance(value, dict):
+            yield from unexpected(tree, f"{section}.{name}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 
@@ -25,8 +26,7 @@ from cfglint.frameworks.verl.search_path import (
     primary_of,
     program_of,
 )
-from cfglint.frameworks.verl.sizes import Sizes
-from cfglint.frameworks.verl.values import ComposedConfig
+from cfglint.frameworks.verl.sizes import ComposedConfig, Sizes
 from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
@@ -92,7 +92,6 @@ class VerlConfig(Config):
             self.facts = facts.replace(outside={**facts.outside, self.package: OWN_FILES if self.copy is None else OWN_COPY})
         self.tree = ComposedConfig(self.values, self.facts, self.version)
         self.sizes = Sizes(self.tree)
-        self._failing: list[Refusal] | None = None
 
     def _composed(self) -> ConfigMapping:
         facts, launch = self.facts, self.facts.launch
@@ -241,24 +240,18 @@ class VerlConfig(Config):
     def value(self, key: str, default: ConfigValue = None) -> Operand:
         return self.tree.value(key, default)
 
-    @property
+    @functools.cached_property
     def failing(self) -> list[Refusal]:
-        if self._failing is None:
-            raised = (refusal for refusal in self.failed() if self.is_raised(refusal) is not False)
-            self._failing = [*raised]
-            if self.is_excerpt:  # a page, which may leave out values that are set
-                self._failing = [refusal for refusal in self._failing if all(self.setting(key).origin != DEFAULT for key in refusal.keys)]
-        return self._failing
+        raised = [refusal for refusal in self.failed() if self.is_raised(refusal) is not False]
+        if not self.is_excerpt:
+            return raised
+        # a page may leave out values that are set
+        return [refusal for refusal in raised if all(self.setting(key).origin != DEFAULT for key in refusal.keys)]
 
     def failed(self) -> list[Refusal]:
         from cfglint.frameworks.verl.checks import failed
 
         return failed(self.tree, self.sizes)
-
-    def unresolved(self) -> tuple[tuple[Any, ...], str] | None:
-        """The path and the exception of the first interpolation that cannot be resolved; None if all can."""
-        written_first = sorted(self.origins, key=lambda path: not isinstance(self.origins[path], HydraOverride))
-        return next(((path, problem) for path in written_first if (problem := self.tree.problem(path))), None)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
         """The value at a dotted key with its place: the word of the line or the file of the project, else the default of the release."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 
 from cfglint.frameworks.releases.history import DEFAULT, History
@@ -13,7 +14,6 @@ from cfglint.source.hydra.defaults_list import Source
 HISTORY = History(FIELDS, SPANS)
 DEFAULTS, HEADER, CLASS = "@defaults", "@package", "class "
 SUFFIX = ".yaml"
-_loaded: dict[tuple[str, Version], Source] = {}
 
 
 class ReleaseFiles:
@@ -25,12 +25,7 @@ class ReleaseFiles:
     def load(self, path: str) -> Source | None:
         """The file at a path; None if the release does not have it."""
         name = posixpath.normpath(path.removesuffix(SUFFIX))
-        if not self._has(name):
-            return None
-        key = (name, self._release)
-        if key not in _loaded:
-            _loaded[key] = source(name, self._release)
-        return _loaded[key]
+        return source(name, self._release) if self._has(name) else None
 
     def is_group(self, path: str) -> bool:
         """Whether the release has files in a folder of this path."""
@@ -43,6 +38,7 @@ class ReleaseFiles:
         return not name.startswith(CLASS) and HISTORY.has_section(name, self._release)
 
 
+@functools.cache
 def source(name: str, release: Version) -> Source:
     """A file of a release as Hydra loads it."""
     values: ConfigMapping = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 
@@ -43,7 +44,6 @@ class OwnCopy:
     def __init__(self, folder: str, read: Callable[[str], str | None]) -> None:
         self.folder = folder
         self._read = read
-        self._code: str | None = None
 
     @property
     def release(self) -> Version | None:
@@ -65,12 +65,10 @@ class OwnCopy:
         """Whether its code has a string, so that it may accept it as a choice."""
         return f'"{value}"' in self._source or f"'{value}'" in self._source
 
-    @property
+    @functools.cached_property
     def _source(self) -> str:
-        if self._code is None:
-            texts = (self._read(os.path.join(self.folder, name)) for name in CHECKING)
-            self._code = JOINED.sub("", "\n".join(text for text in texts if text))
-        return self._code
+        texts = (self._read(os.path.join(self.folder, name)) for name in CHECKING)
+        return JOINED.sub("", "\n".join(text for text in texts if text))
 
 
 def fixed_words(exception: str) -> str:

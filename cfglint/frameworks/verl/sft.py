@@ -11,12 +11,11 @@ from math import prod
 from cfglint.batch.nodes import Size
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.setting import OVERRIDE, WRITTEN, Batch, Layout, derived
-from cfglint.frameworks.chosen_sizes import ChosenSizes
+from cfglint.frameworks.chosen_sizes import ChosenSizes, by_ranks
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.summary import BATCH as BATCH_GROUP
 from cfglint.frameworks.summary import EXAMPLES, LAUNCH, LENGTH, PRECISION, RATE, Summary
-from cfglint.frameworks.verl.by_hand import INIT, STEP
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import primary_of
 from cfglint.frameworks.verl.sizes import BATCH, MEGATRON_SIZES, NODES, PER_NODE, product, quotient
@@ -121,27 +120,10 @@ def account(config: VerlConfig) -> Summary:
 
 
 def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
-    """The values for a global batch on so many GPUs: complete rows on each rank, and the largest micro batch that divides them."""
-    sizes, gpus = SftSizes(config), size.processes
-    replica = sizes.replica or 1
-    if gpus % replica:
-        what = "model" if sizes.is_megatron else "sequence"
-        return ChosenSizes({}, [f"{gpus} GPUs do not divide among groups of {replica} ({what} parallel size)"])
-    parallel = gpus // replica
-    if batch % parallel or batch < parallel:
-        below = batch - batch % parallel
-        reasons = [f"a global batch of {batch} does not divide among {parallel} data-parallel ranks"]
-        return ChosenSizes({}, reasons, below=below or None, above=below + parallel)
-    rows, now = batch // parallel, sizes.micro
-    launched = {NODES: size.nodes, PER_NODE: size.per_node}
+    sizes, launched = SftSizes(config), {NODES: size.nodes, PER_NODE: size.per_node}
     written = {key: count for key, count in launched.items() if config.setting(key).origin in (OVERRIDE, WRITTEN)}
-    if sizes.is_dynamic:
-        return ChosenSizes({BATCH: batch, **written}, ["batches are packed by tokens"], data_parallel=parallel)
-    if now is None and max_micro is None:
-        return ChosenSizes({}, [], missing="the current micro batch is unknown: pass --max-micro-batch")
-    micro = max(size for size in range(1, min(max_micro or now or 1, rows) + 1) if rows % size == 0)
-    kept = ["micro batch unchanged"] if micro == now else []
-    return ChosenSizes({BATCH: batch, MICRO: micro, **written}, kept, micro, rows // micro, parallel)
+    what = "model" if sizes.is_megatron else "sequence"
+    return by_ranks(sizes, (BATCH, MICRO), batch, size.processes, max_micro, what, written)
 
 
 def checks(sizes: SftSizes) -> Iterator[Refusal]:
@@ -151,23 +133,24 @@ def checks(sizes: SftSizes) -> Iterator[Refusal]:
         template, key = "data.chat_template", sizes.parallel_key
         if isinstance(tree.value(template), str):
             text = "ValueError: Apply Chat template from config is not supported yet."
-            yield Refusal("VRL031", (template,), f"`{template}` is not supported yet", text, (remove_key(template),), INIT)
+            yield Refusal("VRL031", (template,), f"`{template}` is not supported yet", text, (remove_key(template),), "init")
         if rows and parallel and rows % parallel:
             message = f"`{BATCH}` is {rows}, not a multiple of the {parallel} data-parallel ranks"
             text = f"AssertionError: Global batch size {rows} is not divisible by dp size {parallel}"
-            yield Refusal("VRL032", (BATCH,), message, text, multiple, INIT)
+            yield Refusal("VRL032", (BATCH,), message, text, multiple, "init")
             return
         if (tree.integer(key, 1) or 1) > 1 and tree.is_true("use_remove_padding") is False:
             message = f"`{key}` above 1 requires `use_remove_padding=True`"
             text = "AssertionError: Sequence parallel is only supported when remove_padding is enabled"
-            yield Refusal("VRL020", (key,), message, text, (set_key("model.use_remove_padding", True),), INIT)
+            yield Refusal("VRL020", (key,), message, text, (set_key("model.use_remove_padding", True),), "init")
     if per_rank and micro and micro > 0 and per_rank % micro and (not sizes.on_engine or tree.since(0, 7, 1)):
         message = f"`{MICRO}` is {micro}, which does not divide the {per_rank} rows of a step on each GPU"
-        text, stage = "AssertionError", INIT
-        if sizes.on_engine:
-            text, stage = "AssertionError: data size must be divisible by force_group_size * micro_batch_size_per_gpu", STEP
-        yield Refusal("VRL032", (MICRO, BATCH), message, text, (f"set `{MICRO}` to a divisor",), stage)
+        text = "AssertionError" + (
+            ": data size must be divisible by force_group_size * micro_batch_size_per_gpu" if sizes.on_engine else ""
+        )
+        remedy = (f"set `{MICRO}` to a divisor",)
+        yield Refusal("VRL032", (MICRO, BATCH), message, text, remedy, "first-step" if sizes.on_engine else "init")
     if per_rank == 0:
         message = f"`{BATCH}` is {rows}, less than one row for each of the {parallel} data-parallel ranks"
         text = "ValueError: batch_size should be a positive integer value, but got batch_size=0"
-        yield Refusal("VRL032", (BATCH,), message, text, multiple, INIT)
+        yield Refusal("VRL032", (BATCH,), message, text, multiple, "init")

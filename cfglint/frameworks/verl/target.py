@@ -48,7 +48,13 @@ def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) ->
             return ChosenSizes({}, [], missing=f"`{key}` is unknown")
     values = accepted(config, size, batch, max_micro)
     if isinstance(values, dict):
-        return chosen(config, values)
+        sizes, names = Sizes(config.tree.replaced(values)), {MINI: "mini batch", MICRO: "micro batch"}
+        kept = [name for key, name in names.items() if values.get(key) == config.tree.integer(key)]
+        reasons = [f"{' and '.join(kept)} unchanged"] if kept else []
+        if all(config.tree.integer(key) == value for key, value in values.items()):
+            reasons = [f"already {values[BATCH]}; nothing to change"]
+        micro = sizes.micro if sizes.is_dynamic is False else None
+        return ChosenSizes(values, reasons, micro, sizes.accumulation, sizes.data_parallel)
     if values in {refusal.message for refusal in config.failing}:  # as written it fails for the same reason, which no other batch lifts
         return ChosenSizes({}, [values])
     below, above = (
@@ -100,15 +106,3 @@ def accepted(config: VerlConfig, size: Size, batch: int, max_micro: int | None) 
         else:
             break
     return message
-
-
-def chosen(config: VerlConfig, values: dict[str, int]) -> ChosenSizes:
-    tree = config.tree.replaced(values)
-    sizes = Sizes(tree)
-    names = {MINI: "mini batch", MICRO: "micro batch"}
-    kept = [name for key, name in names.items() if values.get(key) == config.tree.integer(key)]
-    reasons = [f"{' and '.join(kept)} unchanged"] if kept else []
-    if all(config.tree.integer(key) == value for key, value in values.items()):
-        reasons = [f"already {values[BATCH]}; nothing to change"]
-    micro = sizes.micro if sizes.is_dynamic is False else None
-    return ChosenSizes(values, reasons, micro, sizes.accumulation, sizes.data_parallel)

@@ -6,8 +6,7 @@ import pytest
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.verl.checks import failed
-from cfglint.frameworks.verl.sizes import Sizes
-from cfglint.frameworks.verl.values import ComposedConfig
+from cfglint.frameworks.verl.sizes import ComposedConfig, Sizes
 
 ACTOR_CLASS = "verl.workers.config.FSDPActorConfig"
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import Fix
-from cfglint.findings.remedy import remove_key, set_key
+from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks import is_added
+from cfglint.frameworks.base import FORK_KEYS
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
-from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments, ever, is_required, removed_in
-from cfglint.frameworks.llamafactory.rules import refused
+from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments, ever, removed_in
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import rename
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
-from cfglint.source.record import changed
 
 # Arguments of Megatron-core, which the environment variable USE_MCA adds.
 MEGATRON = frozenset(
@@ -27,21 +26,16 @@ MEGATRON = frozenset(
 )
 SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
 MOST_TYPOS = 2
-NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"
-NO_FOLDER = "TypeError: {}.__init__() missing 1 required positional argument: 'output_dir'"
-FORK = 3  # with this many unknown keys an undeclared file is assumed to be written for other code
 
 
 @rule("LLF001")
 def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    unknown = [key for key in config.values if not known(key, config)]
-    if unknown:
-        unknown = beyond_checkout(unknown, config)
+    unknown = beyond_checkout([key for key in config.values if not known(key, config)], config)
     megatron = len(MEGATRON.intersection(unknown)) >= SURE_SIGNS
     foreign = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON and not ever(key)]
-    if not (config.facts.kind_given or config.facts.complete or megatron) and len(foreign) >= FORK:
-        named = ", ".join(f"`{key}`" for key in foreign[:FORK])
-        more = ", ..." if len(foreign) > FORK else ""
+    if not (config.facts.kind_given or config.facts.complete or megatron) and len(foreign) >= FORK_KEYS:
+        named = ", ".join(f"`{key}`" for key in foreign[:FORK_KEYS])
+        more = ", ..." if len(foreign) > FORK_KEYS else ""
         message = (
             f"{len(foreign)} keys are unknown to LLaMA-Factory {dotted(config.own_version)} ({named}{more}): the file may be written "
             "for a fork"
@@ -58,7 +52,12 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         unknown = [key for key in unknown if not megatron and key not in MEGATRON]
     for key in unknown:
         setting = config.setting(key)
-        exception = refusal(key, unknown)
+        # the parser sorts the unknown keys for its message, which fails if only some are strings
+        other = next((name for name in unknown if isinstance(name, str) != isinstance(key, str)), None)
+        exception = f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
+        if other is not None:
+            types = sorted((type(key).__name__, type(other).__name__))
+            exception = f"TypeError: '<' not supported between instances of '{types[0]}' and '{types[1]}'"
         removed = removal(key, config)
         if removed is not None:
             remedy = None if removed[1] else remove_key(key)
@@ -70,17 +69,10 @@ def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
         yield Finding(setting, message, exception=exception, fix=fix, on_key=True, help=None if near else remove_key(key))
 
 
-def refusal(key: object, unknown: list[ConfigValue]) -> str:
-    """The exception of the parser: it sorts the unknown keys for its message, which fails if only some are strings."""
-    other = next((name for name in unknown if isinstance(name, str) != isinstance(key, str)), None)
-    if other is None:
-        return f"ValueError: Some keys are not used by the HfArgumentParser: [{key!r}]"
-    kinds = sorted((type(key).__name__, type(other).__name__))
-    return f"TypeError: '<' not supported between instances of '{kinds[0]}' and '{kinds[1]}'"
-
-
 def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list[Operand]:
     """The keys that the checkout of the file does not have either."""
+    if not keys:
+        return []
     from cfglint.frameworks.llamafactory.checkout import checkout_of
 
     checkout = checkout_of(config.documents[0].path)
@@ -90,7 +82,7 @@ def beyond_checkout(keys: list[ConfigValue], config: LlamaFactoryConfig) -> list
 def unknown_keys(config: LlamaFactoryConfig) -> list[str]:
     """The keys that no dataclass has, including those of the checkout; keys of Megatron-core and of older releases do not count."""
     unknown = [key for key in config.values if not known(key, config) and removal(key, config) is None]
-    return [key for key in beyond_checkout(unknown, config) if isinstance(key, str) and key not in MEGATRON] if unknown else []
+    return [key for key in beyond_checkout(unknown, config) if isinstance(key, str) and key not in MEGATRON]
 
 
 def known(key: object, config: LlamaFactoryConfig) -> bool:
@@ -123,16 +115,3 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     for name in (*arguments(config.own_version), *config.arguments.defaults):
         lengths.setdefault(len(name), []).append(name)
     return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
-
-
-@rule("LLF002")
-def model_missing(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    for finding in refused(config, "LLF002"):
-        yield changed(finding, setting=config.absent(*finding.setting.path))
-    if config.readable and is_required("model_name_or_path", config.own_version) and "model_name_or_path" not in config.values:
-        remedy = "set `model_name_or_path` to a folder or a name on the Hugging Face Hub"
-        yield Finding(config.absent("model_name_or_path"), "`model_name_or_path` is required", exception=NO_ARGUMENT, help=remedy)
-    if config.readable and config.arguments.lacks("output_dir"):
-        owner = "TrainingArguments" if arguments(config.own_version).get("ray_run_name") else "Seq2SeqTrainingArguments"
-        message = "`output_dir` is required before transformers 4.49"
-        yield Finding(config.absent("output_dir"), message, exception=NO_FOLDER.format(owner), help=set_key("output_dir", "out"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
+from cfglint.frameworks.llamafactory.field_operations import SMALL
 from cfglint.frameworks.llamafactory.releases import ARGUMENTS, HISTORY, arguments
 from cfglint.frameworks.releases.history import DEFAULT
 from cfglint.frameworks.releases.versions import dotted
@@ -26,7 +27,8 @@ def nothing_trained(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def evaluation_never_run(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if "evaluation_strategy" in config.values:
         return  # the removed name of the strategy is the finding
-    if config.trains and config.held_out and not config.evaluates and not config.arguments["do_predict"]:
+    size, predicts = config.own("val_size"), config.arguments["do_predict"]
+    if config.trains and isinstance(size, (int, float)) and size > SMALL and not config.evaluates and not predicts:
         message = "`val_size` holds samples out of training, but nothing is evaluated"
         yield Finding(config.field("val_size"), message, help=set_key("eval_strategy", "epoch") | remove_key("val_size"))
 

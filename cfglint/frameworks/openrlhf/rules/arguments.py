@@ -1,10 +1,12 @@
-"""Rules about words of the line that the parser of a program refuses."""
+"""Rules about words of the line that the parser of a program refuses, and about what the program itself refuses, whose checks are rows."""
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding, pages_of_checks, rule
 from cfglint.frameworks.arguments.config import invalid, left_over
 from cfglint.frameworks.arguments.parsing import LEFT
+from cfglint.frameworks.openrlhf import KIND
+from cfglint.frameworks.openrlhf.checks import FAILED
 from cfglint.frameworks.openrlhf.config import OpenRlhfConfig
 from cfglint.frameworks.openrlhf.fields import other_name
 from cfglint.source.annotations import Iterator, Sequence
@@ -35,3 +37,13 @@ def missing_openrlhf_program(config: OpenRlhfConfig) -> Iterator[Finding]:
         name = line.program.string
         message = f"{config.release} has no program `{name}`"
         yield Finding(config.setting(), message, exception=f"No module named {name}", help="install a release that has it")
+
+
+def refused(config: OpenRlhfConfig, code: str) -> Iterator[Finding]:
+    for refusal in config.failing:
+        if refusal.kind == code:
+            yield refusal.finding([config.setting(*path) for path in refusal.paths] or [config.setting()], config.values)
+
+
+for page in (*pages_of_checks(KIND), FAILED):
+    rule(page)(lambda config, code=page: refused(config, code))

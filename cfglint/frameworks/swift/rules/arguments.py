@@ -7,7 +7,7 @@ from cfglint.frameworks.arguments.config import invalid, left_over
 from cfglint.frameworks.arguments.parsing import LEFT
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.swift import PACKAGE
-from cfglint.frameworks.swift.fields import ever_own, exists
+from cfglint.frameworks.swift.fields import FILES, HISTORY, MODELS, TEMPLATES, exists
 from cfglint.frameworks.swift.parsed_command import FILE_WINS, CommandConfig
 from cfglint.source.annotations import Iterator, Sequence
 
@@ -48,9 +48,11 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
     in_file = "config" if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
     for refused in config.refused:
         name = refused.name
+        # whether ms-swift itself defines it in any release
+        is_own = exists(name) and any(name in HISTORY.names(each) for each in HISTORY.sections if each not in (MODELS, TEMPLATES, FILES))
         if refused.why == LEFT and name != in_file and not is_of_copy(config, name):
             if name:
-                yield left_over(config, refused, remaining, exists(name) and ever_own(name), RENAMED.get(name, ""))
+                yield left_over(config, refused, remaining, is_own, RENAMED.get(name, ""))
             else:
                 message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
                 advice = f"write `--config {refused.words[0]}`"

@@ -8,7 +8,7 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.search_path import RELEASES_OF_PROGRAMS, program_of
 from cfglint.source.annotations import Iterator
-from cfglint.source.hydra.overrides import ADD, DELETE
+from cfglint.source.hydra.overrides import ADD, DELETE, HydraOverride
 from cfglint.source.similar_keys import Spelling, near
 
 SHOWN = 3  # keys that a message names
@@ -106,9 +106,9 @@ def existing_key_appended(config: VerlConfig) -> Iterator[Finding]:
 
 @rule("VRL004")
 def unresolved_reference(config: VerlConfig) -> Iterator[Finding]:
-    unresolved = config.unresolved()
-    if unresolved is not None:
-        path, exception = unresolved
+    written_first = sorted(config.origins, key=lambda path: not isinstance(config.origins[path], HydraOverride))
+    path = next((path for path in written_first if config.tree.problem(path)), None)
+    if path is not None:
         message = f"`{'.'.join(map(str, path))}` refers to a key that does not exist"
         remedy = "name an existing key, or let the shell replace the variable"
-        yield Finding(config.setting(*path), message, exception=exception, help=remedy)
+        yield Finding(config.setting(*path), message, exception=config.tree.problem(path), help=remedy)
