@@ -10,15 +10,7 @@ from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
-from cfglint.frameworks.axolotl.normalization import (
-    ACCUMULATION,
-    MICRO,
-    SEVERAL_PROCESSES,
-    SHARED_SAMPLES,
-    distributed_batch,
-    sequence_parallel,
-    shared_by,
-)
+from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import OWN_STEPS
 
@@ -29,6 +21,8 @@ if TYPE_CHECKING:
 OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
 WARMUP_SHARE = 0.03
 MOST_WARMUP = 100
+SEVERAL_PROCESSES = Releases((0, 12, 0))  # only several processes multiply the batch size, also for FSDP
+SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context parallel group count once
 MOST_STEPS = Releases((), (0, 9, 1))  # a written `max_steps` ends the run no later than the data does
 ZERO_IS_DEFAULT = Releases((0, 10, 0), (0, 13, 1))  # a warm-up of 0 is taken for none given
 RATIO_ALONE = Releases((0, 10, 0))  # without a number of steps, the ratio is passed on
@@ -62,11 +56,23 @@ def resolve(config: AxolotlValues) -> Batch:
 
 
 def batch_size(model: AxolotlModel, world: int) -> int | None:
-    """The batch size of all processes, from which the steps are counted."""
+    """The batch size of all processes, from which the steps are counted (:275-281): `ddp: false` leaves their number out."""
     size: int | None = model.batch_size
-    if size is None or not distributed_batch(model, world) or (world == 1 and model.release in SEVERAL_PROCESSES):
+    sharded = bool(model.fsdp or model.fsdp_config) and model.release in SEVERAL_PROCESSES
+    is_multiplied = sharded or (model.ddp if model.ddp is not None else world != 1)
+    if size is None or not is_multiplied or (world == 1 and model.release in SEVERAL_PROCESSES):
         return size
     return size * (world // shared_by(model) if model.release in SHARED_SAMPLES else world)
+
+
+def shared_by(model: AxolotlModel) -> int:
+    """The number of processes that take the same samples."""
+    return sequence_parallel(model) * int(model.tensor_parallel_size or 1)
+
+
+def sequence_parallel(model: AxolotlModel) -> int:
+    """The number of processes that share a sequence: `sequence_parallel_degree` up to 0.11.0."""
+    return int(model.context_parallel_size or (model.sequence_parallel_degree if model.release not in SEVERAL_PROCESSES else None) or 1)
 
 
 def unresolved(config: AxolotlValues) -> Batch:
@@ -173,21 +179,15 @@ def by_epochs(config: AxolotlValues) -> int | None:
     if config.model is None or config.model.sample_packing or streams(config) or not hasattr(config, "arguments"):
         return None
     shared = sequence_parallel(config.model)
-    if shared > 1 and config.model.release not in SEVERAL_PROCESSES:
-        return by_shared_epochs(config, shared)
-    from cfglint.frameworks.huggingface.batch import steps
+    if shared <= 1 or config.model.release in SEVERAL_PROCESSES:
+        from cfglint.frameworks.huggingface.batch import steps
 
-    return steps(config).total
-
-
-def by_shared_epochs(config: AxolotlValues, shared: int) -> int | None:
-    """The steps where several processes share a sequence, up to 0.11.0: axolotl's sampler gives them the same samples, and its data
-    loader is not accelerate's (core/trainers/mixins/sequence_parallel.py).
-    """
+        return steps(config).total
+    # several processes get the same samples, and the data loader is not accelerate's (core/trainers/mixins/sequence_parallel.py)
     from cfglint.batch.steps import batches_per_rank, training_length
 
     model, examples, world = config.model, config.facts.num_examples, config.facts.gpus
-    if model is None or examples is None or world is None or world % shared or not model.gradient_accumulation_steps:
+    if examples is None or world is None or world % shared or not model.gradient_accumulation_steps:
         return None
     if unknown(model.micro_batch_size, model.max_steps, model.gradient_accumulation_steps, model.num_epochs) is not None:
         return None

@@ -51,17 +51,13 @@ def kernels_by_themselves(data: Data) -> None:
         return
     if data.release in WITHOUT_DROPOUT and data.get("lora_dropout") != 0:
         return
-    if data.release not in FSDP2_ONLY and uses_fsdp1(data) and data["capabilities"]["n_gpu"] != 1:
-        return
-    data.update(dict.fromkeys(flags, True))
-
-
-def uses_fsdp1(data: Data) -> bool:
-    """Whether a release that has both versions of FSDP takes the first one (check_auto_enable_lora_kernels)."""
     given = data.get("fsdp_config")
     if data.release in NEW_FSDP:
-        return given is not None and str(data.get("fsdp_version")) != "2"
-    return data.get("fsdp") is not None and not (given is not None and str(given.get("fsdp_version")) == "2")
+        is_fsdp1 = given is not None and str(data.get("fsdp_version")) != "2"
+    else:
+        is_fsdp1 = data.get("fsdp") is not None and not (given is not None and str(given.get("fsdp_version")) == "2")
+    if data.release in FSDP2_ONLY or not is_fsdp1 or data["capabilities"]["n_gpu"] == 1:
+        data.update(dict.fromkeys(flags, True))
 
 
 def kernels_and_remote_code(data: Data) -> None:

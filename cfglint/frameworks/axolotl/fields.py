@@ -174,11 +174,6 @@ def dataset(value: ConfigMapping, release: Version) -> ConfigMapping:
     return found
 
 
-def where(broken: Callable[[ConfigTable], bool], says: str) -> Callable[[ConfigTable, ConfigMapping], str]:
-    """The check that values are not broken."""
-    return lambda values, _: says if broken(values) else ""
-
-
 def export(values: ConfigTable, given: ConfigMapping) -> str:
     """Check the values as utils/schemas/export.py:60 does."""
     if not values["quantize"]:
@@ -231,19 +226,10 @@ def synthetic(values: ConfigTable, given: ConfigMapping) -> str:
     return ""
 
 
-SIZE_BASED_WRAP = where(
-    lambda values: values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None,
-    "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP",
-)
-MASK_RATIOS = where(lambda values: values["min_mask_ratio"] > values["max_mask_ratio"], "min_mask_ratio must be ≤ max_mask_ratio")
-UNROLL = where(
-    lambda values: values["eval_steps"] is not None and values["eval_steps"] > values["k_max"],
-    "unroll.eval_steps must be between 1 and unroll.k_max",
-)
-SAVED_MODULES = where(
-    lambda values: any(not entry.strip() for entry in values["save_modules"] or ()),
-    "selective_checkpointing.save_modules entries must be non-empty strings",
-)
+def mask_ratios(values: ConfigTable, given: ConfigMapping) -> str:
+    return "min_mask_ratio must be ≤ max_mask_ratio" if values["min_mask_ratio"] > values["max_mask_ratio"] else ""
+
+
 # Model -> the validator that a check follows, empty for one in all releases of the model, and the check.
 BEFORE: dict[str, tuple[str, Callable[[ConfigMapping], ConfigMapping]]] = {
     "DiffusionLMConfig": (  # utils/schemas/diffusion.py:182
@@ -255,12 +241,29 @@ BEFORE: dict[str, tuple[str, Callable[[ConfigMapping], ConfigMapping]]] = {
     "ExportConfig": ("validate_quant_types", quantization_formats),
 }
 AFTER: dict[str, tuple[str, Callable[[ConfigTable, ConfigMapping], str]]] = {
-    "FSDPConfig": ("validate_size_based_wrap", SIZE_BASED_WRAP),  # utils/schemas/fsdp.py:75
-    "DiffusionConfig": ("", MASK_RATIOS),  # utils/schemas/diffusion.py:82
-    "DiffusionLMConfig": ("_validate_mask_ratios", MASK_RATIOS),
-    "DiffusionUnrollConfig": ("_eval_steps_within_k_max", UNROLL),  # utils/schemas/diffusion.py:228
+    "FSDPConfig": (  # utils/schemas/fsdp.py:75
+        "validate_size_based_wrap",
+        lambda values, _: (
+            "fsdp_config.min_num_params is required when auto_wrap_policy is SIZE_BASED_WRAP"
+            if values["auto_wrap_policy"] == "SIZE_BASED_WRAP" and values["min_num_params"] is None
+            else ""
+        ),
+    ),
+    "DiffusionConfig": ("", mask_ratios),  # utils/schemas/diffusion.py:82
+    "DiffusionLMConfig": ("_validate_mask_ratios", mask_ratios),
+    "DiffusionUnrollConfig": (  # utils/schemas/diffusion.py:228
+        "_eval_steps_within_k_max",
+        lambda values, _: "unroll.eval_steps must be between 1 and unroll.k_max" if (values["eval_steps"] or 0) > values["k_max"] else "",
+    ),
     "ExportConfig": ("validate_quantize", export),
     "ContextParallelConfig": ("context_parallel._validate", context_parallel),
     "SyntheticDataset": ("validate_turns", synthetic),
-    "SelectiveCheckpointingConfig": ("normalize_save_modules", SAVED_MODULES),  # utils/schemas/training.py:98
+    "SelectiveCheckpointingConfig": (  # utils/schemas/training.py:98
+        "normalize_save_modules",
+        lambda values, _: (
+            "selective_checkpointing.save_modules entries must be non-empty strings"
+            if any(not entry.strip() for entry in values["save_modules"] or ())
+            else ""
+        ),
+    ),
 }

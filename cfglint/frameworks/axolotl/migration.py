@@ -46,23 +46,19 @@ def of_fsdp1(config: AxolotlConfig) -> list[Part] | None:
     versions = [("fsdp_version",), *((SECTION, key) for key in VERSIONS)]
     values = [config.get("fsdp_version"), *(given.get(key) for key in VERSIONS)]
     parts += [replaced(config.place(path), 2) for path, value in zip(versions, values, strict=True) if value not in (None, 2, "2")]
-    for key in given:
-        found = of_key(config, str(key), given) if plain(str(key)) in FSDP1_REFUSED else []
-        if found is None:
-            return None
-        parts += found
+    for key in map(str, given):
+        name = plain(key)
+        if name not in FSDP1_REFUSED:
+            continue
+        setting, new = config.place((SECTION, key)), FSDP1_REFUSED[name]
+        if not new or any(given.get(other) is not None for other in (new, PREFIX + new)):
+            parts.append(removed(setting))
+            continue
+        reshards = RESHARDS.get(str(given[key]).upper())
+        if reshards is None:
+            return None  # FSDP2 does not have the strategy
+        parts += [replaced(setting, reshards), renamed(setting, (PREFIX if key.startswith(PREFIX) else "") + new)]
     return parts
-
-
-def of_key(config: AxolotlConfig, key: str, given: ConfigMapping) -> list[Part] | None:
-    """The changes for one option of FSDP1; None for a strategy that FSDP2 does not have."""
-    setting, new = config.place((SECTION, key)), FSDP1_REFUSED[plain(key)]
-    if not new or any(given.get(name) is not None for name in (new, PREFIX + new)):
-        return [removed(setting)]
-    reshards = RESHARDS.get(str(given[key]).upper())
-    if reshards is None:
-        return None
-    return [replaced(setting, reshards), renamed(setting, (PREFIX if key.startswith(PREFIX) else "") + new)]
 
 
 def plain(key: str) -> str:

@@ -12,8 +12,6 @@ from cfglint.source.annotations import ConfigTable
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
 FP16_FIRST = Releases((0, 9, 1))  # a written fp16 keeps `bf16: auto` off
-SEVERAL_PROCESSES = Releases((0, 12, 0))  # only several processes multiply the batch size, also for FSDP
-SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context parallel group count once
 NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
 FIRST_OPTION: tuple[tuple[Version, str], ...] = (  # of those that axolotl reads under FSDP
     ((), "fsdp_activation_checkpointing"),
@@ -32,21 +30,7 @@ def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:
         says = f"'NoneType' object has no attribute '{next(name for since, name in reversed(FIRST_OPTION) if since <= model.release)}'"
         steps = ("set `fsdp_config`", Removal("fsdp"))
         return refuses(FSDP, ("fsdp", "fsdp_config"), "`fsdp` requires `fsdp_config`", says, remedy=steps, raises="AttributeError")
-    refusal = batch(model)
-    if refusal is not None:
-        return refusal
-    precision(model, capabilities)
-    native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
-    refusal = intervals(model)
-    if refusal is None and model.attn_implementation == "varlen" and not native and model.release in VARIABLE_LENGTH:
-        says = "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen."
-        message = "`attn_implementation: varlen` is for native diffusion models only"
-        return refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`", raises="ValueError")
-    return refusal
-
-
-def batch(model: AxolotlModel) -> Refusal | None:
-    """Compute the accumulation as lines 253-260 do: it is divided only where it is null or 0; the default of 1 is filled in before."""
+    # The accumulation is divided only where it is null or 0; the default of 1 is filled in before.
     micro, accumulation, size = model.micro_batch_size, model.gradient_accumulation_steps, model.batch_size
     try:
         model.gradient_accumulation_steps = accumulation or (size // micro)
@@ -57,11 +41,7 @@ def batch(model: AxolotlModel) -> Refusal | None:
             "`micro_batch_size` is not a divisor" if isinstance(error, ZeroDivisionError) else "nothing else gives the batch size"
         )
         return refuses(BATCH, (key, "batch_size"), message, str(error), raises=type(error).__name__)
-    return None
-
-
-def precision(model: AxolotlModel, capabilities: ConfigTable) -> None:
-    """Resolve the precision as lines 190-220 do: on a GPU with bf16, auto is true, else fp16 is; bf16 switches fp16 off."""
+    # On a GPU with bf16, auto is true, else fp16 is; bf16 switches fp16 off.
     if model.bf16 == "auto" and (not model.fp16 or model.release not in FP16_FIRST):
         model.bf16 = bool(capabilities["bf16"])
         model.fp16 = model.fp16 or not model.bf16
@@ -71,12 +51,17 @@ def precision(model: AxolotlModel, capabilities: ConfigTable) -> None:
         model.fp16 = False
     if model.tf32 == "auto":
         model.tf32 = bool(capabilities["tf32"])
+    native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
+    refusal = intervals(model)
+    if refusal is None and model.attn_implementation == "varlen" and not native and model.release in VARIABLE_LENGTH:
+        says = "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen."
+        message = "`attn_implementation: varlen` is for native diffusion models only"
+        return refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`", raises="ValueError")
+    return refusal
 
 
 def intervals(model: AxolotlModel) -> Refusal | None:
-    """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only; 0 epochs are a
-    division by zero, and a count beyond the range of floats is not divided.
-    """
+    """Compute the intervals as lines 283-303 do: a number per epoch becomes a fraction of the run, below 1 only."""
     for per_epoch, steps, on in (("saves_per_epoch", "save_steps", True), ("evals_per_epoch", "eval_steps", evaluates(model))):
         count = getattr(model, per_epoch)
         if not count or not on:
@@ -95,19 +80,3 @@ def intervals(model: AxolotlModel) -> Refusal | None:
 
 def evaluates(model: AxolotlModel) -> bool:
     return bool(model.val_set_size or model.test_datasets)
-
-
-def distributed_batch(model: AxolotlModel, world: int) -> bool:
-    """Whether the batch is multiplied by the processes (:275-281): `ddp: false` leaves the factor out."""
-    sharded = bool(model.fsdp or model.fsdp_config) and model.release in SEVERAL_PROCESSES
-    return sharded or (model.ddp if model.ddp is not None else world != 1)
-
-
-def shared_by(model: AxolotlModel) -> int:
-    """The number of processes that take the same samples."""
-    return sequence_parallel(model) * int(model.tensor_parallel_size or 1)
-
-
-def sequence_parallel(model: AxolotlModel) -> int:
-    """The number of processes that share a sequence: `sequence_parallel_degree` up to 0.11.0."""
-    return int(model.context_parallel_size or (model.sequence_parallel_degree if model.release not in SEVERAL_PROCESSES else None) or 1)

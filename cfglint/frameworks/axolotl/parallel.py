@@ -108,12 +108,9 @@ def passed(model: AxolotlModel, world: int) -> Refusal | None:
     names = "dp_shard_size/tp_size/cp_size/sp_size" + ("/ep_size" if patched(model) else "")
     message = f"{product}, but the run has {world} processes, one on each GPU: the two must be equal"
     says = f"ParallelismConfig total_size ({total}) does not match num_processes ({world}). Please adjust dp_replicate_size/ {names}."
-    return refused(keys, message, says, fitting({key: size(model, key) for key in keys}, total, world) or "")
-
-
-def fitting(sizes: dict[str, int], total: int, world: int) -> Remedy | None:
-    rests = {key: total // each for key, each in sizes.items()}
-    return any_of(*(set_key(key, world // rest) for key, rest in rests.items() if world % rest == 0))
+    rests = {key: total // size(model, key) for key in keys}  # of the other sizes
+    fitting = any_of(*(set_key(key, world // rest) for key, rest in rests.items() if world % rest == 0))
+    return refused(keys, message, says, fitting or "")
 
 
 def patched(model: AxolotlModel) -> bool:

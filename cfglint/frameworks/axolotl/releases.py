@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.axolotl._tables import FIELDS, LIBRARIES, RELEASES, SPANS, VALIDATORS
 from cfglint.frameworks.releases.history import UNTIL, History, holds
@@ -17,8 +19,6 @@ PLUGIN = "plugin "
 LIMITS, REQUIRED = UNTIL + 1, UNTIL + 2
 
 HISTORY = History(FIELDS, SPANS)
-_validators: dict[Version, dict[str, bool]] = {}  # release -> validator -> whether the release has it
-_libraries: dict[tuple[str, Version], str] = {}
 
 # What several checks depend on.
 FSDP2_ONLY = Releases((0, 20, 0))  # FSDP1 was removed
@@ -31,9 +31,9 @@ REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
     """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
-    from cfglint.frameworks.axolotl.source_fields import learned
+    from cfglint.frameworks.axolotl.source_fields import find, sections
 
-    HISTORY.learn(release, learned(folder, opens))
+    HISTORY.learn(release, sections(find(folder, lenient=True, opens=opens))[0])
     return True
 
 
@@ -47,9 +47,7 @@ def ever(name: str) -> bool:
 
 def library(package: str, release: Version) -> str:
     """The newest version of a package that a release accepts."""
-    if (package, release) not in _libraries:
-        _libraries[package, release] = next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
-    return _libraries[package, release]
+    return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
 
 
 def newest_with_transformers(version: Version) -> str:
@@ -61,11 +59,6 @@ def newest_with_transformers(version: Version) -> str:
     return dotted(max(each for each in RELEASES if not following or each < following[0]))
 
 
+@functools.cache
 def has_validator(name: str, release: Version) -> bool:
-    """Whether a release has a validator; every name is one of the tables."""
-    known = _validators.get(release)
-    if known is None:
-        known = _validators[release] = {
-            each: any(holds(since, until, release) for since, until in spans) for each, spans in VALIDATORS.items()
-        }
-    return known[name]
+    return any(holds(since, until, release) for since, until in VALIDATORS[name])

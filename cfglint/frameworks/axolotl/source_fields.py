@@ -10,14 +10,10 @@ from __future__ import annotations
 import ast
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.source.annotations import Any, Callable, ConfigTable, ConfigValue, Operand
+from cfglint.source.annotations import Any, ConfigTable, ConfigValue, Operand
 from cfglint.source.dataclass_fields import annotated
 from cfglint.source.python.package import Module, SourceError, Tree, finder
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Raw = dict[str, Any]
 Fact = tuple[Any, ...]
@@ -95,9 +91,14 @@ class SourceReading(Record):
         return found
 
     def field(self, module: Module, statement: ast.AnnAssign, name: str) -> tuple[str, Raw]:
-        """(the key in a file, what the source says of it)."""
+        """(the key in a file, what the source says of it); in a lenient reading an annotation without a rule takes anything."""
         limits: Raw = {}
-        reads = self.annotation(module, statement.annotation, limits)
+        try:
+            reads = self.reads(module, statement.annotation, limits)
+        except SourceError:
+            if not self.tree.lenient:
+                raise
+            reads = "Any"
         options = self.options(module, statement.value, limits)
         default = COMPUTED.get(name, options.pop("default"))
         within = limits.pop("default", default)
@@ -111,15 +112,6 @@ class SourceReading(Record):
         if names != [name]:
             raw["x-names"] = names
         return names[0], raw
-
-    def annotation(self, module: Module, node: ast.expr, limits: Raw) -> Operand:
-        """The annotation of a field; in a lenient reading one without a rule takes anything."""
-        try:
-            return self.reads(module, node, limits)
-        except SourceError:
-            if self.tree.lenient:
-                return "Any"
-            raise
 
     def options(self, module: Module, value: ast.expr | None, limits: Raw) -> Raw:
         """`default`, and `names` where the file uses others, of the right side of a field; limits go into `limits`."""
@@ -139,10 +131,8 @@ class SourceReading(Record):
                 found["names"] = [module.constant(keyword.value)]
             elif keyword.arg == "validation_alias" and isinstance(keyword.value, ast.Call):
                 found["names"] = [module.constant(node) for node in keyword.value.args]
-            elif keyword.arg in LIMITS:
-                limits[LIMITS[keyword.arg]] = module.constant(keyword.value)
-            elif keyword.arg in LENGTHS:
-                limits[LENGTHS[keyword.arg]] = module.constant(keyword.value)
+            elif keyword.arg in LIMITS or keyword.arg in LENGTHS:
+                limits[{**LIMITS, **LENGTHS}[keyword.arg]] = module.constant(keyword.value)
             elif keyword.arg not in IGNORED and not self.tree.lenient:
                 raise module.refuse(value, f"Field option without a rule ({keyword.arg})")
         return found
@@ -150,25 +140,22 @@ class SourceReading(Record):
     def constant(self, module: Module, node: ast.expr) -> Operand:
         """A default; one that the source computes stands in COMPUTED, so any value will do here."""
         try:
-            if isinstance(node, ast.Attribute):  # a member of an Enum, of this package or not
-                return self.member(module, node)
-            return module.constant(node)
+            if not isinstance(node, ast.Attribute):
+                return module.constant(node)
+            # a member of an Enum, of this package or not: those of transformers have the values of their names in lower case
+            owner = node.value if node.attr == "value" and isinstance(node.value, ast.Attribute) else node
+            if isinstance(owner.value, ast.Name) and owner.value.id in OUTSIDE:
+                return owner.attr.lower()
+            try:
+                return module.constant(owner)
+            except SourceError:  # a type of torch, which files write by this name
+                return owner.attr
         except SourceError:
             if isinstance(node, (ast.Name, ast.Call)):
                 return None
             if self.tree.lenient:
                 return Unknown(UNREAD)
             raise
-
-    def member(self, module: Module, node: ast.Attribute) -> Operand:
-        """The value of a member of an Enum; those of transformers are their names in lower case."""
-        owner = node.value if node.attr == "value" and isinstance(node.value, ast.Attribute) else node
-        if isinstance(owner.value, ast.Name) and owner.value.id in OUTSIDE:
-            return owner.attr.lower()
-        try:
-            return module.constant(owner)
-        except SourceError:  # a type of torch, which files write by this name
-            return owner.attr
 
     def made(self, module: Module, factory: ast.expr) -> Operand:
         if isinstance(factory, ast.Name):
@@ -268,11 +255,6 @@ def union(parts: list[ConfigValue]) -> Operand:
             if each not in flat:
                 flat.append(each)
     return flat if len(flat) > 2 else flat[1]
-
-
-def learned(path: Path, opens: Callable[[str], bool]) -> Sections:
-    """Section -> field -> fact of a release whose source is in a folder; a default that the source computes is unknown."""
-    return sections(find(path, lenient=True, opens=opens))[0]
 
 
 def sections(tree: Tree) -> tuple[Sections, dict[str, dict[str, str]], list[str]]:

@@ -18,8 +18,7 @@ def account(config: AxolotlConfig) -> Summary:
     summary = Summary(config.release)
     if config.parsed and config.model is not None:
         length(config, config.model, summary)
-        rate(config, config.model, summary)
-        precision(config, config.model, summary)
+        rate_and_precision(config, config.model, summary)
         filled(config, summary)
     summary.assumed.append(f"{one_gpu_each(config.facts.gpus)}, started by `axolotl train`")
     summary.assumed.append(
@@ -33,6 +32,9 @@ def account(config: AxolotlConfig) -> Summary:
 def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
     samples = config.facts.num_examples, config.facts.examples_source
     found = numbers(config)
+    is_counted = not model.sample_packing and not streams(config)
+    missing = [flag for flag, value in ((GPUS, config.facts.gpus), (EXAMPLES, samples[0])) if value is None and is_counted]
+    needs = " and ".join(missing)
     summary.derive(LENGTH, "training samples", "num_examples", *samples, needs=EXAMPLES)
     if model.max_steps:
         summary.add(LENGTH, "max steps", config.setting("max_steps"))
@@ -40,33 +42,25 @@ def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None
         summary.add(LENGTH, "epochs", config.setting("num_epochs", value=model.num_epochs))
     summary.add(LENGTH, "sequence length", config.setting("sequence_len", value=model.sequence_len))
     because = "max_steps" if model.max_steps else "depends on the packed lengths" if model.sample_packing else COUNT
-    summary.derive(LENGTH, "total steps", "total_steps", found["total_steps"], because, needs=needs(config, model))
+    summary.derive(LENGTH, "total steps", "total_steps", found["total_steps"], because, needs=needs)
     of_epochs, total = counted(config), found["total_steps"]
     if model.max_steps and of_epochs is not None:
         summary.derive(LENGTH, "steps of the epochs", "counted_steps", of_epochs, COUNT)
         if of_epochs and total is not None:
             summary.derive(LENGTH, "epochs", "epochs", round(total * model.num_epochs / of_epochs, 2), "of the steps")
-    run = steps(config) if not model.sample_packing and not streams(config) else UNKNOWN
-    occasions(config, summary, Steps(run.batches, run.updates, total, None), needs(config, model))
+    run = steps(config) if is_counted else UNKNOWN
+    occasions(config, summary, Steps(run.batches, run.updates, total, None), needs)
     of_total = f"{planned(config):,} steps" if planned(config) is not None else "the steps"
     because = f"axolotl's default: 3 % of {of_total}, 100 at most"
     if model.warmup_steps is not None:
         because = "warmup_steps" + (": 1 becomes 2" if model.warmup_steps == 1 else "")
     elif model.warmup_ratio is not None:
         because = f"warmup_ratio {model.warmup_ratio} of {of_total}, cut off"
-    summary.derive(LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], because, needs=needs(config, model))
+    summary.derive(LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], because, needs=needs)
 
 
-def needs(config: AxolotlConfig, model: AxolotlModel) -> str:
-    """The flags that are missing for the length of the run."""
-    if model.sample_packing or streams(config):
-        return ""
-    missing = [flag for flag, value in ((GPUS, config.facts.gpus), (EXAMPLES, config.facts.num_examples)) if value is None]
-    return " and ".join(missing)
-
-
-def rate(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
-    engine = config.deepspeed.values if config.deepspeed is not None else {}
+def rate_and_precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
+    args, engine = config.arguments, config.deepspeed.values if config.deepspeed is not None else {}
     if "optimizer" not in engine:
         for label, key in (("optimizer", "optimizer"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay")):
             setting = config.setting(key)
@@ -75,12 +69,7 @@ def rate(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
     if "scheduler" not in engine:
         summary.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))
     if config.deepspeed is None:
-        summary.add(RATE, "gradient clipping", config.setting("max_grad_norm", value=config.arguments["max_grad_norm"]))
-
-
-def precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
-    args = config.arguments
-    if config.deepspeed is None:
+        summary.add(RATE, "gradient clipping", config.setting("max_grad_norm", value=args["max_grad_norm"]))
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
         because = config.setting(chosen).place if chosen else "neither bf16 nor fp16 is set"
         summary.derive(PRECISION, "precision", "precision", chosen or "fp32", because)

@@ -27,8 +27,9 @@ SAME = tuple(
 )
 SAFETENSORS = Releases((), (0, 14, 0))  # `save_safetensors` is passed on
 GROUPED = Releases((), (0, 15, 0))  # `group_by_length` is passed on
-COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")  # passed on if the first is true
-HUB = ("hub_model_id", "hub_strategy", "hub_revision")  # passed on together, if the first is set
+# Passed on together, if the first is set.
+COMPILE = ("torch_compile", "torch_compile_backend", "torch_compile_mode")
+HUB = ("hub_model_id", "hub_strategy", "hub_revision")
 # The Trainer's field -> axolotl's key.
 RENAMED = {
     "per_device_train_batch_size": "micro_batch_size",
@@ -72,20 +73,17 @@ def trainer_fields(config: AxolotlValues) -> tuple[ConfigTable, ConfigTable, dic
         fields[name] = (getattr(model, key), key)
     if fields["per_device_eval_batch_size"][0] is None:
         fields["per_device_eval_batch_size"] = (model.micro_batch_size, "micro_batch_size")
-    if model.hub_model_id:
-        fields.update({name: (getattr(model, name), name) for name in HUB if getattr(model, name)})
-    if model.torch_compile:
-        fields.update({name: (getattr(model, name), name) for name in COMPILE if getattr(model, name)})
+    for first, *others in (HUB, COMPILE):
+        if getattr(model, first):
+            fields.update({name: (getattr(model, name), name) for name in (first, *others) if getattr(model, name)})
     for name, releases in (("save_safetensors", SAFETENSORS), ("group_by_length", GROUPED)):
         if model.release in releases and getattr(model, name) is not None:
             fields[name] = (getattr(model, name), name)
     optimizer(model, fields)
     schedule(config, model, fields)
-    saving(model, fields)
-    evaluation(model, fields)
+    occasions(model, fields)
     precision(model, fields)
-    checkpointing(model, fields)
-    sharding(config, model, fields)
+    sharding(model, fields)
     given = {name: value for name, (value, key) in fields.items() if config.get(key) is not None or (key == OPTIMIZER and config.has(key))}
     filled = {name: value for name, (value, key) in fields.items() if name not in given}
     source = {name: key for name, (_, key) in fields.items() if key != name}
@@ -129,18 +127,14 @@ def schedule(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple
     fields["logging_steps"] = (steps, "logging_steps")
 
 
-def saving(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
-    """Set when to save (core/builders/base.py:536)."""
+def occasions(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
+    """Set when to save and to evaluate (core/builders/base.py:536-609), and whether the best model is loaded (causal.py:255)."""
     if model.save_steps:
         fields["save_strategy"] = ("steps", "save_strategy")
         fields["save_steps"] = (model.save_steps, "saves_per_epoch" if model.saves_per_epoch else "save_steps")
     else:
         fields["save_strategy"] = (model.save_strategy or "epoch", "save_strategy")
     fields["save_total_limit"] = (model.save_total_limit or 4, "save_total_limit")
-
-
-def evaluation(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
-    """Set when to evaluate (core/builders/base.py:553), and whether the best model is loaded (core/builders/causal.py:255)."""
     none = not evaluates(model) and model.val_set_size == 0
     if none or (model.eval_strategy == "no" and (model.release in NEVER or not model.eval_steps)):
         fields["eval_strategy"] = ("no", "eval_strategy")
@@ -159,15 +153,11 @@ def evaluation(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) 
 
 
 def precision(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
-    """Set the half precision (core/builders/base.py:322)."""
+    """Set the half precision (core/builders/base.py:322) and activation checkpointing (:609); axolotl passes `use_reentrant` itself."""
     fields["fp16"] = (bool(model.fp16 and not model.bf16), "fp16")
     fields["bf16"] = (bool(model.bf16 or model.bfloat16), "bf16" if model.bf16 or not model.bfloat16 else "bfloat16")
     tf32 = model.tf32 if model.release in PASSED_TF32 else model.tf32 is True
     fields["tf32"] = (tf32, "tf32")
-
-
-def checkpointing(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
-    """Set activation checkpointing (core/builders/base.py:609); axolotl passes `use_reentrant` itself."""
     on = model.gradient_checkpointing
     hidden = model.activation_offloading == "hidden_states" and model.release in HIDDEN_STATES
     if model.activation_offloading and not hidden and model.release in OFFLOADS:
@@ -176,7 +166,7 @@ def checkpointing(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]
     fields["gradient_checkpointing_kwargs"] = (model.gradient_checkpointing_kwargs, "gradient_checkpointing_kwargs")
 
 
-def sharding(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[Operand, str]]) -> None:
+def sharding(model: AxolotlModel, fields: dict[str, tuple[Operand, str]]) -> None:
     """Set FSDP, and accelerate's options of the data loader."""
     if model.fsdp or (model.fsdp_config and model.release in NEW_FSDP):
         fields["fsdp"] = (model.fsdp or True, "fsdp" if model.fsdp else "fsdp_config")
@@ -187,6 +177,5 @@ def sharding(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple
     if model.release in NON_BLOCKING:
         loader.setdefault("non_blocking", model.dataloader_pin_memory is not False)
     fields["accelerator_config"] = (loader, "accelerator_config")
-    if not model.sample_packing or model.eval_sample_packing is not False or model.dataloader_drop_last is not None:
-        return
-    fields["dataloader_drop_last"] = (True, "dataloader_drop_last")
+    if model.sample_packing and model.eval_sample_packing is False and model.dataloader_drop_last is None:
+        fields["dataloader_drop_last"] = (True, "dataloader_drop_last")

@@ -139,19 +139,16 @@ class Validation:
         self.plugins: list[plugins.NamedPlugin] = []
         self.foreign = False
         self.additions: ConfigTable = {}
-        self.values = {} if config.root is None else config.values
+        self.values: ConfigMapping = {} if config.root is None else config.values
         if config.load_problems or not isinstance(config.root, dict | None):
             return
-        self._run(self.values)
-
-    def _run(self, values: ConfigMapping) -> None:
-        self.plugins = plugins.plugins_of(values.get("plugins"), self.release)
+        self.plugins = plugins.plugins_of(self.values.get("plugins"), self.release)
         folders = [plugin.folder for plugin in self.plugins if plugin.folder]
         self.foreign = any(not plugin.folder and not plugin.ignored for plugin in self.plugins)
-        data = Data(copied(values), folders, self.foreign, self.release)
+        data = Data(copied(self.values), folders, self.foreign, self.release)
         data.pop("axolotl_config_path", None)  # axolotl stores the path of the file here
-        capabilities = {**self.capabilities, "n_gpu": Unknown() if self.gpus is None else self.gpus}
-        machine: ConfigTable = {"capabilities": capabilities, "env_capabilities": {"torch_version": TORCH}}
+        gpus = Unknown() if self.gpus is None else self.gpus
+        machine: ConfigTable = {"capabilities": {**self.capabilities, "n_gpu": gpus}, "env_capabilities": {"torch_version": TORCH}}
         data.update(machine)
         if any(plugin.problem for plugin in self.plugins):
             return
@@ -160,27 +157,26 @@ class Validation:
                 self._attempt(plugins.REGISTERED[folder], data)
         self._datasets(data)
         always = plugins.built_in(self.release)
-        added = (*always, *(folder for folder in folders if folder not in always))
-        self._added = added
+        self._added = (*always, *(folder for folder in folders if folder not in always))
         self._facts = facts(self.release, data)
-        self._stage(BEFORE, added, data, data, data.keys())
+        self._stage(BEFORE, data, data, data.keys())
         for key in machine:
             data.pop(key, None)
         self.additions = data.additions
-        model = self._fields(data, added)
+        model = self._fields(data)
         if not self.refusals and not self.faults and model is not None:
             vars(model).update(machine)
-            self._stage(AFTER, added, model, vars(model), model.changed)
+            self._stage(AFTER, model, vars(model), model.changed)
             for key in machine:
                 vars(model).pop(key, None)
             if not self.refusals:
                 self.model = model
 
-    def _stage(self, stage: str, added: tuple[str, ...], subject: Data | AxolotlModel, values: ConfigTable, keys: Any) -> None:
+    def _stage(self, stage: str, subject: Data | AxolotlModel, values: ConfigTable, keys: Any) -> None:
         """Run the validators of a stage on the values, which may change; those of fields see the defaults of the others."""
-        defaults = top_fields(self.release, added).defaults
-        enums = {} if stage == BEFORE else enums_of(self.release, added)
-        for function in selection(stage, self.release, added).that_use(keys, values):
+        defaults = top_fields(self.release, self._added).defaults
+        enums = {} if stage == BEFORE else enums_of(self.release, self._added)
+        for function in selection(stage, self.release, self._added).that_use(keys, values):
             if "todo" in function.rows[0] and function.name in BY_HAND:
                 self._attempt(BY_HAND[function.name], subject)
                 continue
@@ -205,11 +201,10 @@ class Validation:
         if raised.kind in WRAPPED:
             exception = f"ValidationError: 1 validation error for {MODEL}: {WRAPPED[raised.kind]}, {said}"
         condition = Condition(raised.row, function.rows, evaluation, self.values)
-        flags = top_fields(self.release, self._added).rows
+        fields = top_fields(self.release, self._added)
+        flags, defaults = fields.rows, fields.defaults
         words = Words(KEPT, MACHINE, lambda key: key in flags and "bool" in str(flags[key][READS]), FIRST)
         explained = Explanation(condition, function.name, said, words)
-
-        defaults = top_fields(self.release, self._added).defaults
 
         def lifts(changed: ConfigTable, key: str) -> bool:
             if key not in self.values and evaluation.values.get(key, defaults.get(key)) != defaults.get(key):
@@ -222,10 +217,8 @@ class Validation:
 
         keys, sentence = explained.keys, explained.sentence
         evaluation = condition.run = evaluation.moment()  # later validators change the values
-        explained.values = evaluation.values
-        self.refusals.append(
-            Refusal(code_of(function.name), keys, sentence, exception, lambda: explained.remedies(evaluation.values, lifts))
-        )
+        explained.values = values = evaluation.values
+        self.refusals.append(Refusal(code_of(function.name), keys, sentence, exception, lambda: explained.remedies(values, lifts)))
 
     def _attempt(self, check: Callable[[Any], None], subject: object) -> None:
         try:
@@ -246,13 +239,10 @@ class Validation:
 
     def _datasets(self, data: Data) -> None:
         """Validate each data set as a model of its own first (utils/config/__init__.py:556-576)."""
-        given = data.get("datasets")
-        if not given:
+        given, kind = data.get("datasets"), data.get("rl")
+        if not given or self.release not in EACH_DATASET:
             return
-        kind = data.get("rl")
         try:
-            if self.release not in EACH_DATASET:
-                return
             preferences = next(found for since, found in reversed(PREFERENCE) if since <= self.release)
             name = "DPODataset" if kind in preferences else "KTODataset" if kind == "kto" else DATASET
             for index, item in enumerate(given):
@@ -275,21 +265,21 @@ class Validation:
             remedy = "" if mappings else "write a list of mappings with `path` and `type`"
             self.refusals.append(refuses(DATA, "datasets", message, str(error), remedy=remedy, raises=type(error).__name__))
 
-    def _fields(self, data: Data, added: tuple[str, ...]) -> AxolotlModel | None:
+    def _fields(self, data: Data) -> AxolotlModel | None:
         if not all(isinstance(key, str) for key in data):
             key = next(key for key in data if not isinstance(key, str))
             self.refusals.append(refuses(TYPE, (), f"the key {key!r} is not a string", "keywords must be strings", raises="TypeError"))
             return None
-        self._stage(FIELD_BEFORE, added, data, data, data.keys())
+        self._stage(FIELD_BEFORE, data, data, data.keys())
         reading = FieldReading(self.release, self.transformers)
         converted = isinstance(data.get("datasets"), list) and bool(data["datasets"]) and self.release in EACH_DATASET
         given = {key: value for key, value in data.items() if key != "datasets" or not converted}
-        values = reading.top(given, added)
+        values = reading.top(given, self._added)
         self.faults += reading.faults
         self.dropped += [path for path in reading.dropped if path[0] in self.values or len(path) > 1]
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
         model = AxolotlModel(values, self.foreign, self.release)
         model.changed.update(data, *((OWN_NAMES[key],) for key in OWN_NAMES.keys() & data.keys()))
         faulty = {fault.path[0] for fault in reading.faults}
-        self._stage(FIELD_AFTER, added, model, vars(model), model.changed - faulty)
+        self._stage(FIELD_AFTER, model, vars(model), model.changed - faulty)
         return model

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
@@ -86,7 +88,15 @@ def axolotl_plugin_not_found(config: AxolotlConfig) -> Iterator[Finding]:
 
 @rule("AXL005")
 def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
-    unknown = unknown_keys(config)
+    refused = [path for refusal in config.validation.refusals for path in refusal.paths]
+    unknown: list[tuple[Setting, str | None]] = []  # the written keys that no model has, each with a suggestion
+    for path in config.validation.dropped:
+        is_left = isinstance(path[-1], str) and (len(path) > 1 or not (config.validation.foreign or path[-1] in READ_ELSEWHERE))
+        if is_left and tuple(map(str, path)) not in refused:
+            setting = config.place(path)
+            unknown += [(setting, None)] if setting.written and setting.value is not None else []
+    if not config.without_remedies or len(unknown) >= FORK_KEYS:  # the suggestions decide which of them are reported as one
+        unknown = [(setting, suggestion(config, setting.path, str(setting.path[-1]))) for setting, _ in unknown]
     unexplained = [setting for setting, help_text in unknown if help_text is None and len(setting.path) == 1]
     if not (config.facts.kind_given or config.facts.complete) and len(unexplained) >= FORK_KEYS:
         names = [f"`{setting.path[0]}`" for setting in unexplained]
@@ -99,24 +109,6 @@ def axolotl_unknown_key(config: AxolotlConfig) -> Iterator[Finding]:
         where = f" in `{'.'.join(map(str, setting.path[:-1]))}`" if len(setting.path) > 1 else ""
         words = f"unknown key `{setting.path[-1]}`{where} is ignored by axolotl{other_releases(config, setting.path)}"
         yield Finding(setting, words, on_key=True, help=help_text or remove_key(setting.name))
-
-
-def unknown_keys(config: AxolotlConfig) -> list[tuple[Setting, str | None]]:
-    """The written keys that no model has, each with a suggestion."""
-    refused = [path for refusal in config.validation.refusals for path in refusal.paths]
-    settings: list[Setting] = []
-    for path in config.validation.dropped:
-        key = path[-1]
-        if tuple(map(str, path)) in refused:
-            continue
-        if not isinstance(key, str) or (len(path) == 1 and (config.validation.foreign or key in READ_ELSEWHERE)):
-            continue
-        setting = config.place(path)
-        if setting.written and setting.value is not None:
-            settings.append(setting)
-    if config.without_remedies and len(settings) < FORK_KEYS:  # else the suggestions decide which of them are reported as one
-        return [(each, None) for each in settings]
-    return [(each, suggestion(config, each.path, str(each.path[-1]))) for each in settings]
 
 
 def other_releases(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
@@ -156,39 +148,33 @@ def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
     return near if near not in (config.values if len(path) == 1 else ()) else ""
 
 
-_names_at: dict[Version, tuple[set[str], set[str], set[str]]] = {}
-
-
+@functools.cache
 def names_at(release: Version) -> tuple[set[str], set[str], set[str]]:
     """The keys of a release: at the top, those of plugins, and those of nested models."""
-    if release not in _names_at:
-        found = HISTORY.at(release)
-        of_plugins = {name for section in PLUGIN_SECTIONS for name in found.get(section, ())}
-        nested = {name for section, fields in found.items() if section != TOP and not section.startswith(PLUGIN) for name in fields}
-        _names_at[release] = {*found[TOP]}, of_plugins, nested
-    return _names_at[release]
+    found = HISTORY.at(release)
+    of_plugins = {name for section in PLUGIN_SECTIONS for name in found.get(section, ())}
+    nested = {name for section, fields in found.items() if section != TOP and not section.startswith(PLUGIN) for name in fields}
+    return {*found[TOP]}, of_plugins, nested
 
 
 SIMILAR = 0.85  # share of equal characters
 _by_length: dict[int, list[Spelling]] = {}  # the fields of all releases
-_similar: dict[str, list[str]] = {}  # unknown key -> the names that resemble it
 
 
+@functools.cache
 def similar_names(key: str) -> list[str]:
     """The fields of any release that resemble a key, the most similar first."""
+    from difflib import get_close_matches
+
     if not _by_length:
         for name in sorted({name for section in HISTORY.sections for name in HISTORY.names(section)}):
             _by_length.setdefault(len(name), []).append(spelled(name))
-    if key not in _similar:
-        from difflib import get_close_matches
-
-        letters, names = Spelling(key).letters, list[str]()
-        for size, spellings in _by_length.items():
-            least = SIMILAR * (size + len(key)) / 2  # characters of one that equal one of the other: at most those whose letter it has
-            names += [
-                name.key
-                for name in (spellings if min(size, len(key)) >= least else ())
-                if size - (name.letters & ~letters).bit_count() >= least and len(key) - (letters & ~name.letters).bit_count() >= least
-            ]
-        _similar[key] = get_close_matches(key, names, len(names) or 1, SIMILAR)
-    return _similar[key]
+    letters, names = Spelling(key).letters, list[str]()
+    for size, spellings in _by_length.items():
+        least = SIMILAR * (size + len(key)) / 2  # characters of one that equal one of the other: at most those whose letter it has
+        names += [
+            name.key
+            for name in (spellings if min(size, len(key)) >= least else ())
+            if size - (name.letters & ~letters).bit_count() >= least and len(key) - (letters & ~name.letters).bit_count() >= least
+        ]
+    return get_close_matches(key, names, len(names) or 1, SIMILAR)
