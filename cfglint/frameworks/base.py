@@ -442,6 +442,7 @@ class Framework:
     is_launcher = False  # whether files of this kind start a run that a file of another kind describes
     parses_command = False  # whether it parses the arguments of a command by rules of its own: files by name, lists of words
     programs: Collection[str] = ()  # modules of its package that take their whole config from the arguments of a line
+    scripts: tuple[str, ...] = ()  # the files of such modules, by which a line may start them
     takes_overrides = False  # whether these arguments are Hydra's overrides
     only_syntax: Syntax | None = None  # the syntax in which it parses every file, whatever its name
     reads_arguments = False  # whether arguments of a launch line override the file that the line names
@@ -482,7 +483,10 @@ class Framework:
 
     def takes(self, launch: Launch) -> bool:
         """Whether the arguments of a launch are those of this framework, so that they are a config without a file."""
-        return False
+        line = launch.line
+        if line is None or line.program is None:
+            return False
+        return self.runs(line) or line.program.string.replace("\\", "/").endswith(self.scripts)
 
     def packages(self) -> dict[str, str]:
         """The packages whose version determines the behaviour, with the newest modelled release."""

@@ -35,8 +35,6 @@ DATA = frozenset(("datasets", "pretraining_dataset"))  # axolotl refuses a file 
 
 
 class Axolotl(Framework):
-    """Files that `axolotl train` loads."""
-
     kind = KIND
     title = "axolotl"
     package = PACKAGE

@@ -11,13 +11,12 @@ KEYS = {  # field of LoraConfig -> key of the file
     "modules_to_save": "lora_modules_to_save", "use_dora": "peft_use_dora", "use_rslora": "peft_use_rslora",
     "layers_to_transform": "peft_layers_to_transform", "layers_pattern": "peft_layers_pattern",
 }  # fmt: skip
-ADAPTERS = ("lora", "qlora")
 
 
 def adapters(config: AxolotlConfig) -> list[Place]:
     """The adapter of `adapter: lora` or `qlora`; experts are left to axolotl, which patches PEFT for them."""
     values = config.values
-    if config.model is None or values.get("adapter") not in ADAPTERS or values.get("lora_model_dir"):
+    if config.model is None or values.get("adapter") not in ("lora", "qlora") or values.get("lora_model_dir"):
         return []
     given: ConfigTable = {field: values[key] for field, key in KEYS.items() if values.get(key) is not None}
     own_code = bool(values.get(OWN_CODE))
@@ -32,8 +31,5 @@ def adapters(config: AxolotlConfig) -> list[Place]:
         return []
     else:
         given["target_modules"] = targets
-    has_experts = modules is not None and any(size == EXPERT_DIMENSIONS for size in modules.parameters.values())
+    has_experts = modules is not None and any(dimensions == 3 for dimensions in modules.parameters.values())
     return [] if has_experts or not isinstance(given["target_modules"], (str, list)) else [place]
-
-
-EXPERT_DIMENSIONS = 3

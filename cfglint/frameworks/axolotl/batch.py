@@ -19,13 +19,8 @@ if TYPE_CHECKING:
     from cfglint.frameworks.axolotl.values import AxolotlValues
 
 OWN_LENGTH = ("grpo", "ebft", "gdpo")  # trainers that compute their steps themselves
-WARMUP_SHARE = 0.03
-MOST_WARMUP = 100
 SEVERAL_PROCESSES = Releases((0, 12, 0))  # only several processes multiply the batch size, also for FSDP
 SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context parallel group count once
-MOST_STEPS = Releases((), (0, 9, 1))  # a written `max_steps` ends the run no later than the data does
-ZERO_IS_DEFAULT = Releases((0, 10, 0), (0, 13, 1))  # a warm-up of 0 is taken for none given
-RATIO_ALONE = Releases((0, 10, 0))  # without a number of steps, the ratio is passed on
 
 
 def resolve(config: AxolotlValues) -> Batch:
@@ -157,7 +152,7 @@ def total_steps(config: AxolotlValues) -> int | None:
         return None
     if model.max_steps:
         written = int(model.max_steps)
-        if model.release in MOST_STEPS and not model.rl:
+        if model.release < (0, 9, 1) and not model.rl:  # a written `max_steps` ends the run no later than the data does
             total = counted(config)
             written = written if streams(config) else min(total, written) if total is not None else 0
             if not written:
@@ -220,17 +215,17 @@ def warmup_steps(config: AxolotlValues) -> int | float | None:
         return None
     if model.rl and model.release not in OWN_STEPS:  # trainers of preferences get the key alone
         return int(given) if given is not None else None
-    if model.release in ZERO_IS_DEFAULT:
+    if (0, 10, 0) <= model.release < (0, 13, 1):  # a warm-up of 0 is taken for none given
         given, ratio_given = given or None, ratio_given or None
     if given is not None:
         return 2 if given == 1 else int(given)
     total = planned(config)
     if total is None and model.rl not in OWN_LENGTH:
         return None
-    ratio = WARMUP_SHARE if ratio_given is None else ratio_given
-    if not total and (total is None or model.release in RATIO_ALONE):
+    ratio = 0.03 if ratio_given is None else ratio_given
+    if not total and (total is None or model.release >= (0, 10, 0)):  # without a number of steps, the ratio is passed on
         return float(ratio) if ratio > 0 else 0
-    steps = max(int(ratio * total), 0) if ratio_given is not None else min(int(ratio * total), MOST_WARMUP)
+    steps = max(int(ratio * total), 0) if ratio_given is not None else min(int(ratio * total), 100)
     return 2 if steps == 1 else steps
 
 

@@ -14,12 +14,8 @@ from cfglint.source.annotations import Any, Callable
 
 LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")
 ADAPTERS = ("lora", "qlora", "llama-adapter")
-UNSLOTH_LORA = ("unsloth_lora_mlp", "unsloth_lora_qkv", "unsloth_lora_o")
-WITHOUT_DROPOUT = Releases((0, 9, 2), (0, 16, 0))  # LoRA kernels are only enabled for a dropout of 0
 TRUSTED_CODE = Releases((0, 15, 0))  # LoRA kernels are not enabled for remote code
-UNSLOTH = Releases((), (0, 17, 0))
 PLUGIN_ADAPTERS = {"mixlora": "mixlora", "mora": "mora"}
-INDEPENDENT_INIT = (None, True, False, "gaussian")
 LORA = ("lora", "qlora")
 ANY_ADAPTER = Releases((), (0, 20, 0))  # saved operations are refused with any adapter, and modules cannot be named
 KERNEL_MODULES = {  # the modules that a fused kernel replaces (validation.py:30-66)
@@ -47,9 +43,9 @@ def kernels_by_themselves(data: Data) -> None:
         return
     if data.get("adapter") == "lora" and data.get("load_in_8bit"):
         return
-    if data.release in UNSLOTH and any(data.get(flag) for flag in UNSLOTH_LORA):
+    if data.release < (0, 17, 0) and any(data.get(flag) for flag in ("unsloth_lora_mlp", "unsloth_lora_qkv", "unsloth_lora_o")):
         return
-    if data.release in WITHOUT_DROPOUT and data.get("lora_dropout") != 0:
+    if (0, 9, 2) <= data.release < (0, 16, 0) and data.get("lora_dropout") != 0:  # LoRA kernels are only enabled for a dropout of 0
         return
     given = data.get("fsdp_config")
     if data.release in NEW_FSDP:
@@ -194,7 +190,7 @@ def staged_nf4(model: AxolotlModel) -> None:
         (torchao and is_single, "bnb_config_kwargs", "torchao NF4 requires blocksize 64 and double quantization"),
         (model.lora_modules_to_save or model.peft_use_dora, saved if model.lora_modules_to_save else "peft_use_dora",
          "CPU-staged NF4 currently requires LoRA without DoRA or modules_to_save"),
-        (model.peft_init_lora_weights not in INDEPENDENT_INIT or loftq, "peft_init_lora_weights",
+        (model.peft_init_lora_weights not in (None, True, False, "gaussian") or loftq, "peft_init_lora_weights",
          "CPU-staged NF4 does not support a value-dependent LoRA init"),
     )  # fmt: skip
     for violated, key, says in constraints:

@@ -62,7 +62,6 @@ def fields_of(release: Version, *sections: str) -> ModelFields:
 
 
 def top_fields(release: Version, plugins: tuple[str, ...]) -> ModelFields:
-    """The fields of the top level, with those that plugins add."""
     return fields_of(release, TOP, *(PLUGIN + plugin for plugin in plugins))
 
 
@@ -116,7 +115,6 @@ class FieldReading(Reading):
         return QUANTIZED.get(name, values)
 
     def model(self, name: str, value: object, path: Path) -> Operand:
-        """Convert a mapping to a nested model: its values with defaults."""
         if not isinstance(value, dict):
             raise expected(f"a valid dictionary or instance of {name}", "a mapping")
         fields, names = fields_of(self.release, name), NAMES.get(name, {})

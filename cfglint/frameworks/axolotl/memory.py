@@ -28,8 +28,6 @@ from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.source.annotations import ConfigValue, Operand
 from cfglint.source.record import changed
 
-ADAPTERS = ("lora", "qlora")
-
 
 class AxolotlMemory(TrainerMemory):
     """The memory settings of fine-tuning; reinforcement learning and preference training are not modelled."""
@@ -76,14 +74,13 @@ class AxolotlMemory(TrainerMemory):
         return bool(self.value("gradient_checkpointing"))
 
     def attention(self) -> str:
-        """The attention implementation: flash attention, sdpa, or eager if the file names none of them."""
         return EAGER if self.value("eager_attention") is True or self.value("attn_implementation") == "eager" else FUSED
 
     def liger(self) -> bool:
         return self.value("liger_rms_norm") is True or self.value("liger_glu_activation") is True
 
     def lora(self) -> Lora | None:
-        if self.value("adapter") not in ADAPTERS:
+        if self.value("adapter") not in ("lora", "qlora"):
             return None
         rank, dropout = self.value("lora_r"), self.value("lora_dropout")
         written = self.value("lora_target_modules")

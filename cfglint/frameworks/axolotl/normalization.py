@@ -11,14 +11,12 @@ from cfglint.source.annotations import ConfigTable
 
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
-FP16_FIRST = Releases((0, 9, 1))  # a written fp16 keeps `bf16: auto` off
 NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
 FIRST_OPTION: tuple[tuple[Version, str], ...] = (  # of those that axolotl reads under FSDP
     ((), "fsdp_activation_checkpointing"),
     ((0, 9, 0), "fsdp_version"),
     ((0, 12, 0), "activation_checkpointing"),
 )
-VARIABLE_LENGTH = Releases((0, 21, 0))
 
 
 def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:
@@ -42,7 +40,7 @@ def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:
         )
         return refuses(BATCH, (key, "batch_size"), message, str(error), raises=type(error).__name__)
     # On a GPU with bf16, auto is true, else fp16 is; bf16 switches fp16 off.
-    if model.bf16 == "auto" and (not model.fp16 or model.release not in FP16_FIRST):
+    if model.bf16 == "auto" and (not model.fp16 or model.release < (0, 9, 1)):  # a written fp16 keeps `bf16: auto` off
         model.bf16 = bool(capabilities["bf16"])
         model.fp16 = model.fp16 or not model.bf16
     if model.fp16 and model.bf16 == "auto":
@@ -53,7 +51,7 @@ def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:
         model.tf32 = bool(capabilities["tf32"])
     native = model.diffusion_lm is not None and not model.diffusion_lm["from_causal_lm"]
     refusal = intervals(model)
-    if refusal is None and model.attn_implementation == "varlen" and not native and model.release in VARIABLE_LENGTH:
+    if refusal is None and model.attn_implementation == "varlen" and not native and model.release >= (0, 21, 0):
         says = "attn_implementation: varlen is supported only for native full-sequence diffusion models that declare diffusion_varlen."
         message = "`attn_implementation: varlen` is for native diffusion models only"
         return refuses(ATTENTION, "attn_implementation", message, says, remedy="use another `attn_implementation`", raises="ValueError")

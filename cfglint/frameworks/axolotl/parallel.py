@@ -17,7 +17,6 @@ CONTEXT = "context_parallel_size"
 SHARD = "dp_shard_size"
 REPLICATE = "dp_replicate_size"
 EXPERT = "expert_parallel_size"
-ACCELERATE = Releases((0, 12, 0))  # the sizes are those of accelerate's ParallelismConfig
 DEEPSPEED = Releases((0, 21, 0))  # under DeepSpeed context parallelism is its sequence parallelism
 PURE = (
     "Tensor/Context parallelism (tp/cp_size > 1) cannot be used with pure data parallelism (dp_replicate_size > 1 and dp_shard_size == 1)."
@@ -34,7 +33,7 @@ def size(model: AxolotlModel, key: str) -> int:
 
 def problem(model: AxolotlModel, world: int | None) -> Refusal | None:
     """The first reason for refusing the sizes on this many processes; None if there is none, or if the number of processes is unknown."""
-    if world is None or model.release not in ACCELERATE:
+    if world is None or model.release < (0, 12, 0):  # the sizes are those of accelerate's ParallelismConfig
         return None
     uses = bool(model.fsdp or model.fsdp_config) or size(model, TENSOR) > 1 or size(model, CONTEXT) > 1
     refusal = built(model, world) if uses and world > 1 else None

@@ -30,7 +30,6 @@ REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.axolotl.source_fields import find, sections
 
     HISTORY.learn(release, sections(find(folder, lenient=True, opens=opens))[0])
@@ -46,7 +45,6 @@ def ever(name: str) -> bool:
 
 
 def library(package: str, release: Version) -> str:
-    """The newest version of a package that a release accepts."""
     return next(version for since, version in reversed(LIBRARIES[package]) if since <= release)
 
 

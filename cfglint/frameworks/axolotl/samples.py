@@ -6,8 +6,6 @@ from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.training_data.files import held_out, listed, rows_of_all, unknown
 from cfglint.frameworks.training_data.samples import Samples
 
-DROPPED = "axolotl drops rows longer than `sequence_len` and rows without a trained token"
-
 
 def samples(config: AxolotlConfig) -> Samples | None:
     """The rows of the data sets, if all of them are in the project and read whole."""
@@ -27,4 +25,4 @@ def samples(config: AxolotlConfig) -> Samples | None:
     left = held_out(total, float(model.val_set_size or 0)) if not config.values.get("test_datasets") else total
     if left is None:
         return unknown(f"`val_set_size` {model.val_set_size} leaves no sample", *files)
-    return Samples(left, tuple(files), DROPPED, read)
+    return Samples(left, tuple(files), "axolotl drops rows longer than `sequence_len` and rows without a trained token", read)

@@ -184,7 +184,6 @@ class SourceReading(Record):
         raise module.refuse(node, "an annotation without a rule")
 
     def named(self, module: Module, node: ast.Name, limits: Raw) -> Operand:
-        """A type by its name: a plain one, an Enum, a model, or an alias."""
         if node.id in SIMPLE:
             return node.id
         if node.id in STRICT:
@@ -248,7 +247,6 @@ class SourceReading(Record):
 
 
 def union(parts: list[ConfigValue]) -> Operand:
-    """A union without nesting and repeats."""
     flat: list[ConfigValue] = ["|"]
     for part in parts:
         for each in part[1:] if isinstance(part, list) and part and part[0] == "|" else [part]:

@@ -49,19 +49,7 @@ UNHANDLED = ("ao_adamw_4bit", "ao_adamw_8bit")  # listed, and refused by the bui
 BUILT = Releases((), (0, 12, 0))  # the builder has those, too
 DION, DION_RATE = "dion", "dion_lr"
 OPTIMIZER = "optimizer"  # the only key that must be a name: null is passed to the Trainer
-OWN_SCHEDULES = ("one_cycle", "rex")
-SEPARATE_RATIO = Releases((), (0, 14, 0))  # a warm-up ratio is passed on as such
-REX = Releases((0, 8, 0))
-EVERY_EPOCH = Releases((), (0, 10, 0))  # without steps or a strategy, the run is evaluated at every epoch
 NEVER = Releases((0, 21, 0))  # `eval_strategy: no` goes before steps
-TOKENS_ACROSS_DEVICES = Releases((0, 12, 0))  # switched off
-NON_BLOCKING = Releases((0, 21, 0))
-HIDDEN_STATES = Releases((0, 18, 0))
-PASSED_TF32 = Releases((), (0, 16, 0))
-OFFLOADS = Releases((0, 12, 0))
-FORMER_OPTIMIZERS = ("lion_pytorch",)  # built by axolotl up to 0.7.0
-LION = Releases((), (0, 8, 0))
-DEFAULT_OPTIMIZER = "adamw_hf"
 
 
 def trainer_fields(config: AxolotlValues) -> tuple[ConfigTable, ConfigTable, dict[str, str]]:
@@ -87,15 +75,15 @@ def trainer_fields(config: AxolotlValues) -> tuple[ConfigTable, ConfigTable, dic
     given = {name: value for name, (value, key) in fields.items() if config.get(key) is not None or (key == OPTIMIZER and config.has(key))}
     filled = {name: value for name, (value, key) in fields.items() if name not in given}
     source = {name: key for name, (_, key) in fields.items() if key != name}
-    across = {"average_tokens_across_devices": False} if model.release in TOKENS_ACROSS_DEVICES else {}
+    across = {"average_tokens_across_devices": False} if model.release >= (0, 12, 0) else {}  # switched off
     return given, {**filled, **across, "report_to": "none"}, source
 
 
 def optimizer(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
     """Set the optimizer: the Trainer builds its default if axolotl supplies the optimizer itself."""
-    if model.release in LION:
-        if model.optimizer in (*OWN_OPTIMIZERS, *FORMER_OPTIMIZERS) or not model.optimizer:
-            fields["optim"] = (DEFAULT_OPTIMIZER, "optimizer")
+    if model.release < (0, 8, 0):
+        if model.optimizer in (*OWN_OPTIMIZERS, "lion_pytorch") or not model.optimizer:  # built by axolotl up to 0.7.0
+            fields["optim"] = ("adamw_hf", "optimizer")
     elif model.optimizer in OWN_OPTIMIZERS:
         fields["optim"] = ("adamw_torch_fused", "optimizer")
     if model.optim_args:
@@ -106,9 +94,8 @@ def optimizer(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -
 
 
 def schedule(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -> None:
-    """Set steps, warm-up, logging and the learning-rate schedule."""
     name = model.lr_scheduler or "cosine"
-    own = name in OWN_SCHEDULES and (name != "rex" or model.release in REX)
+    own = name in ("one_cycle", "rex") and (name != "rex" or model.release >= (0, 8, 0))
     fields["lr_scheduler_type"] = ("cosine" if own else name, "lr_scheduler")
     if own or (name == "cosine" and (model.lr_quadratic_warmup or model.cosine_min_lr_ratio is not None)):
         fields.pop("lr_scheduler_kwargs", None)  # axolotl builds the schedule itself (core/trainers/mixins/scheduler.py:67-140)
@@ -116,7 +103,7 @@ def schedule(config: AxolotlValues, model: AxolotlModel, fields: dict[str, tuple
     written = model.max_steps if model.max_steps and (passes_steps(model) or total is None) else None
     fields["max_steps"] = (written if written is not None else total if total is not None else -1, "max_steps")
     warmup = warmup_steps(config)
-    if isinstance(warmup, float) and model.release in SEPARATE_RATIO:
+    if isinstance(warmup, float) and model.release < (0, 14, 0):  # a warm-up ratio is passed on as such
         fields["warmup_ratio"] = (warmup, "warmup_ratio")
         warmup = 0
     fields["warmup_steps"] = (0 if warmup is None else warmup, "warmup_steps" if model.warmup_steps is not None else "warmup_ratio")
@@ -143,7 +130,7 @@ def occasions(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -
         fields["eval_steps"] = (model.eval_steps, "evals_per_epoch" if model.evals_per_epoch else "eval_steps")
     elif model.eval_strategy:
         fields["eval_strategy"] = (model.eval_strategy, "eval_strategy")
-    elif model.release in EVERY_EPOCH:
+    elif model.release < (0, 10, 0):  # without steps or a strategy, the run is evaluated at every epoch
         fields["eval_strategy"] = ("epoch", "eval_strategy")
     # axolotl makes the Trainer load the best model at the end by itself, if checkpoints and evaluations coincide.
     wanted = model.load_best_model_at_end is not False or model.early_stopping_patience
@@ -156,25 +143,24 @@ def precision(model: AxolotlModel, fields: dict[str, tuple[ConfigValue, str]]) -
     """Set the half precision (core/builders/base.py:322) and activation checkpointing (:609); axolotl passes `use_reentrant` itself."""
     fields["fp16"] = (bool(model.fp16 and not model.bf16), "fp16")
     fields["bf16"] = (bool(model.bf16 or model.bfloat16), "bf16" if model.bf16 or not model.bfloat16 else "bfloat16")
-    tf32 = model.tf32 if model.release in PASSED_TF32 else model.tf32 is True
+    tf32 = model.tf32 if model.release < (0, 16, 0) else model.tf32 is True
     fields["tf32"] = (tf32, "tf32")
     on = model.gradient_checkpointing
-    hidden = model.activation_offloading == "hidden_states" and model.release in HIDDEN_STATES
-    if model.activation_offloading and not hidden and model.release in OFFLOADS:
+    hidden = model.activation_offloading == "hidden_states" and model.release >= (0, 18, 0)
+    if model.activation_offloading and not hidden and model.release >= (0, 12, 0):
         on = False
     fields["gradient_checkpointing"] = (bool(on), "gradient_checkpointing")
     fields["gradient_checkpointing_kwargs"] = (model.gradient_checkpointing_kwargs, "gradient_checkpointing_kwargs")
 
 
 def sharding(model: AxolotlModel, fields: dict[str, tuple[Operand, str]]) -> None:
-    """Set FSDP, and accelerate's options of the data loader."""
     if model.fsdp or (model.fsdp_config and model.release in NEW_FSDP):
         fields["fsdp"] = (model.fsdp or True, "fsdp" if model.fsdp else "fsdp_config")
         options = model.fsdp_config or {}
         prefix = "fsdp_" if model.release not in NEW_FSDP else ""
         fields["fsdp_config"] = ({key.removeprefix(prefix): value for key, value in options.items() if value is not None}, "fsdp_config")
     loader = dict(model.accelerator_config or {})
-    if model.release in NON_BLOCKING:
+    if model.release >= (0, 21, 0):
         loader.setdefault("non_blocking", model.dataloader_pin_memory is not False)
     fields["accelerator_config"] = (loader, "accelerator_config")
     if model.sample_packing and model.eval_sample_packing is False and model.dataloader_drop_last is None:

@@ -32,10 +32,8 @@ PREFERENCE: tuple[tuple[Version, tuple[str, ...]], ...] = (  # whose data sets a
 )
 SYNTHETIC = "SyntheticDataset"
 BEFORE, AFTER, FIELD_BEFORE, FIELD_AFTER = "before", "after", "field before", "field after"
-PLUGINS = "*"  # the place of plugins in the order of a stage
 TORCH = "2.13.0"
 WRAPPED = {"ValueError": "Value error", "AssertionError": "Assertion failed"}  # what pydantic turns into its own exception
-MISSING_PACKAGES = ("deep_ep",)  # no key asks for it by name
 # What axolotl's validators ask the environment: CUDA devices, with the packages that a config asks for.
 ENVIRONMENT = {
     "is_available": True,
@@ -50,7 +48,6 @@ CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling
 
 
 def exceptions(_: str) -> Iterator[tuple[str, str]]:
-    """The page and the text of every exception that the validators raise."""
     return table_of("axolotl").messages(lambda function, _: code_of(function))
 
 
@@ -59,7 +56,7 @@ def facts(release: Version, data: Data) -> Callable[..., Any]:
 
     def answer(name: str, *arguments: Any) -> Any:
         if name == "importable":
-            return arguments[0] not in MISSING_PACKAGES
+            return bool(arguments[0] != "deep_ep")  # no key asks for it by name
         if name == "version":
             return TORCH if arguments[0] == "torch" else library(arguments[0], release) if arguments[0] == "transformers" else None
         if name == "constant":
@@ -78,7 +75,7 @@ def selection(stage: str, release: Version, added: tuple[str, ...]) -> Selection
     """The validators of a stage in a release, in order; `added` are the folders of the plugins."""
     functions = table_of("axolotl").functions(stage, release)
     own = [function for function in functions if "." not in function.name]
-    place = min(table_of("axolotl").place(stage, release, PLUGINS), len(own))
+    place = min(table_of("axolotl").place(stage, release, "*"), len(own))  # the place of plugins in the order of a stage
     of_plugins = [
         function
         for folder in (added if stage == BEFORE else added[::-1])

@@ -10,8 +10,8 @@ from cfglint.frameworks.base import Config, Framework
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import ConfigMapping, Operand, Sequence
-from cfglint.source.document import Document, Path
+from cfglint.source.annotations import Operand, Sequence
+from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ class AxolotlValues(TrainerConfig):
         accepted = {package: library(package, self.own_version) for package in ("transformers", "deepspeed")}
         super().__init__(documents, facts.within(accepted), kinds)
 
-    def default(self, path: Path, missing: object) -> Operand:
-        """The default of a key of the file, which may differ from that of the Trainer's argument of the same name."""
-        return Config.default(self, path, missing)
+    default = Config.default  # of a key of the file, which may differ from that of the Trainer's argument of the same name
 
     @property
     def axolotl_text(self) -> str:
@@ -44,9 +42,7 @@ class AxolotlValues(TrainerConfig):
         """Whether processes are started: with several GPUs, and for DeepSpeed and FSDP. None if that is unknown."""
         return True if self.uses_fsdp else super().launched
 
-    def _completed(self, values: ConfigMapping) -> ConfigMapping:
-        """The values of the file, overridden by those of the launch line; axolotl does not interpolate `${...}`."""
-        return self.launched_with(values)
+    _completed = Config.launched_with  # nothing interpolates `${...}`
 
     def override_value(self, override: Override) -> Operand:
         """The value of an argument of the launch line, cast to the type of the file's value as axolotl does."""

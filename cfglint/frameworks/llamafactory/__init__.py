@@ -35,12 +35,9 @@ FOREIGN = frozenset(("train_micro_batch_size_per_gpu", "compute_environment", "s
 
 OWN_PROGRAM = "src/train.py"  # of its repository, which calls `run_exp` and nothing else
 OWN_OPTIONS = frozenset(("stage", "finetuning_type", "template", "cutoff_len", "dataset_dir"))
-FEWEST_OPTIONS = 2  # of these, on a line whose program is not in the project
 
 
 class LlamaFactory(Framework):
-    """Config files of `llamafactory-cli train`."""
-
     kind = KIND
     title = "LLaMA-Factory"
     package = "llamafactory"
@@ -108,7 +105,7 @@ class LlamaFactory(Framework):
         if text is not None:
             return "run_exp(" in text and any(f"{name}." in text for name in (self.package, *self.former_packages))
         named = f"/{line.program.string}".endswith(f"/{OWN_PROGRAM}")
-        return named and len(OWN_OPTIONS.intersection(command.words)) >= FEWEST_OPTIONS
+        return named and len(OWN_OPTIONS.intersection(command.words)) >= 2  # of these, on a line whose program is not in the project
 
     def packages(self) -> dict[str, str]:
         from cfglint.frameworks.llamafactory.releases import library

@@ -50,5 +50,4 @@ def adapters(config: LlamaFactoryConfig) -> list[Place]:
 
 
 def listed(text: ConfigValue) -> list[str]:
-    """The names in a string, at commas."""
     return [name.strip() for name in text.split(",")] if isinstance(text, str) else []

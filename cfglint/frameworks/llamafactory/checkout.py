@@ -13,12 +13,9 @@ from cfglint.source.root import leads_out, repository, root_of
 
 PLACES = (os.path.join("src", "llamafactory"), "llamafactory", os.path.join("src", "llmtuner"))
 ARGUMENTS = "hparams"
-TEMPLATES = os.path.join("data", "template.py")
 
 
 class Checkout(Record):
-    """The names of fields and templates in the code of a checkout."""
-
     fields: frozenset[str]
     templates: frozenset[str]
 
@@ -42,7 +39,7 @@ def names_in(folder: str) -> Checkout:
     modules = [tree_of(os.path.join(classes, name)) for name in sorted(os.listdir(classes)) if name.endswith(".py")]
     definitions = (each for module in modules for each in module.body if isinstance(each, ast.ClassDef))
     annotated = (each.target for definition in definitions for each in definition.body if isinstance(each, ast.AnnAssign))
-    calls = [each for each in ast.walk(tree_of(os.path.join(folder, TEMPLATES))) if isinstance(each, ast.Call)]
+    calls = [each for each in ast.walk(tree_of(os.path.join(folder, "data", "template.py"))) if isinstance(each, ast.Call)]
     registering = (call for call in calls if isinstance(call.func, ast.Name) and "register_template" in call.func.id)
     named = (word.value for call in registering for word in call.keywords if word.arg == "name")
     return Checkout(

@@ -45,7 +45,6 @@ PLACES = {
 
 @functools.cache
 def plan(release: Version) -> Plan:
-    """The rows of a release, in the order in which they run."""
     names = (*(("class", name) for name in CLASSES), ("parser", "get_train_args"))
     return Plan(
         {
@@ -69,8 +68,6 @@ def refusals(config: LlamaFactoryConfig) -> list[Refusal]:
 
 
 def facts(config: LlamaFactoryConfig) -> Callable[..., Any]:
-    """What the environment answers."""
-
     def answer(name: str, *arguments: Any) -> Any:
         if name == "constant":
             return arguments[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from os.path import isdir
 
 from cfglint.evaluate import Reason
-from cfglint.findings.releases import Releases
 from cfglint.findings.rule import FILE, Finding, Rule
 from cfglint.findings.setting import NoSuchField, Setting
 from cfglint.frameworks.base import Config
@@ -21,13 +20,7 @@ from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand, Sequ
 from cfglint.source.document import Document
 from cfglint.source.root import root_of
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.launch.overrides import Override
-
-SCHEDULE_FILLED = Releases((0, 9, 3))
 FILLED_STEPS = ("num_stable_steps", "num_decay_steps")  # one and two thirds of the steps after warm-up; trainer_utils.py:556-570
-SHIPPED = "examples/deepspeed/"
 
 
 class TrainerArguments(Arguments):
@@ -42,7 +35,7 @@ class TrainerArguments(Arguments):
         if name == "remove_unused_columns":
             return False  # parser.py:437
         value = super().__getitem__(name)
-        filled = name == "lr_scheduler_kwargs" and self.own_version in SCHEDULE_FILLED
+        filled = name == "lr_scheduler_kwargs" and self.own_version >= (0, 9, 3)
         if filled and (value is None or isinstance(value, dict)) and self["lr_scheduler_type"] == "warmup_stable_decay":
             return {**dict.fromkeys(FILLED_STEPS, 1), **(value or {})}
         return value
@@ -68,15 +61,9 @@ class LlamaFactoryConfig(TrainerConfig):
     def parsed_arguments(self) -> Arguments:
         return TrainerArguments(self.values, self.version, self.own_version)
 
-    def _completed(self, values: ConfigMapping) -> ConfigMapping:
-        """The values of the file, overridden by those of the launch line; nothing is interpolated."""
-        return self.launched_with(values)
+    _completed = Config.launched_with  # nothing interpolates `${...}`
 
-    def override_value(self, override: Override) -> Operand:
-        """The value of `key=value` after the file name, parsed by OmegaConf."""
-        from cfglint.launch.overrides import by_omegaconf
-
-        return by_omegaconf(override)
+    override_value = Config.override_value
 
     def own(self, name: str) -> Operand:
         """The value of one of LLaMA-Factory's fields; None if the release does not have it."""
@@ -89,7 +76,6 @@ class LlamaFactoryConfig(TrainerConfig):
         return None
 
     def field(self, name: str) -> Setting:
-        """A field with its place: LLaMA-Factory's or the trainer's."""
         value = self.own(name) if ever(name) and name not in self.arguments.defaults else self.arguments[name]
         return self.setting(name, value=value)
 
@@ -191,7 +177,7 @@ class LlamaFactoryConfig(TrainerConfig):
     def reaches(self, rule: Rule, finding: Finding) -> bool:
         """Whether the run reaches the stage of a finding: without `do_train` it does not train, and another trainer is not modelled."""
         declared = self.facts.complete and self.facts.launch.command is None
-        if rule.about == FILE and not declared and str(finding.setting.value).startswith(SHIPPED):
+        if rule.about == FILE and not declared and str(finding.setting.value).startswith("examples/deepspeed/"):
             return False  # the run starts in LLaMA-Factory's own checkout, which contains the file
         if (self.trains and not self.own_trainer) or finding.setting.path == ("seed",):  # get_train_args itself seeds
             return True

@@ -18,8 +18,6 @@ from cfglint.source.record import changed
 
 STAGES = ("pt", "sft")
 PAIRS = ("dpo", "rm")
-OTHER_OPTIMIZERS = ("use_galore", "use_apollo", "use_badam", "use_muon")
-EXTRA_METHODS = ("freeze", "oft")
 
 
 class LlamaFactoryMemory(TrainerMemory):
@@ -33,14 +31,12 @@ class LlamaFactoryMemory(TrainerMemory):
         return []
 
     def value(self, name: str) -> Operand:
-        """The value of one of LLaMA-Factory's fields, else of the trainer's."""
         try:
             return self.config.own(name)
         except NoSuchField:
             return super().value(name)
 
     def of_framework(self, settings: Settings) -> Settings:
-        """The settings with the pairs of rows and the reference model of preference training."""
         stage = self.config.stage
         if stage in PAIRS:
             settings = changed(settings, rows_per_sample=2)
@@ -56,26 +52,23 @@ class LlamaFactoryMemory(TrainerMemory):
 
     def loaded(self) -> str:
         """The dtype of the loaded weights: fp32 for trained parameters unless `pure_bf16`, the compute dtype for a frozen base model."""
-        if self.config.method in {"full", *EXTRA_METHODS} and self.value("pure_bf16") is not True:
+        if self.config.method in ("full", "freeze", "oft") and self.value("pure_bf16") is not True:
             return FP32
         return self.half or self.model.checkpoint or BF16
 
     def checkpointing(self) -> ConfigValue:
-        """Whether activation checkpointing is on, as it is by default."""
         return self.value("disable_gradient_checkpointing") is not True
 
     def attention(self) -> str:
-        """The attention implementation by `flash_attn`: sdpa by default."""
         return EAGER if self.value("flash_attn") == "disabled" else FUSED
 
     def optimizer(self) -> str:
-        for name in OTHER_OPTIMIZERS:
+        for name in ("use_galore", "use_apollo", "use_badam", "use_muon"):
             if self.value(name) is True:
                 self.unread.append(f"the optimizer of {name} like AdamW")
         return super().optimizer()
 
     def liger(self) -> bool:
-        """Whether LLaMA-Factory's own switch enables Liger."""
         return self.value("enable_liger_kernel") is True
 
     @property
@@ -99,7 +92,6 @@ class LlamaFactoryMemory(TrainerMemory):
         return changed(adapters, fp32=self.value("pure_bf16") is not True)
 
     def quantization(self) -> str:
-        """The quantization by `quantization_bit`, double by default."""
         bits = self.value("quantization_bit")
         if bits == 8:
             return INT8

@@ -18,7 +18,6 @@ HISTORY = History(FIELDS)
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.llamafactory import source_fields
 
     tree = source_fields.find(folder, lenient=True, opens=opens)
@@ -49,18 +48,15 @@ def choices(name: str, release: Version) -> tuple[Any, ...]:
 
 
 def is_required(name: str, release: Version) -> bool:
-    """Whether the constructor of a release requires a field."""
     return len(arguments(release).get(name, ())) > REQUIRED
 
 
 def types(name: Operand, release: Version) -> tuple[str, ...]:
-    """The types of a field in a release; empty if the release does not have it."""
     row = arguments(release).get(name)
     return tuple(row[TYPE].split("|")) if row is not None else ()
 
 
 def ever(name: object) -> bool:
-    """Whether any release has a field of this name."""
     return isinstance(name, str) and name in HISTORY.names(ARGUMENTS)
 
 

@@ -13,9 +13,7 @@ from cfglint.source.annotations import ConfigMapping, ConfigTable, ConfigValue
 from cfglint.source.files import FileProblem, read_bytes
 from cfglint.source.root import root_of
 
-INFO = "dataset_info.json"
 ELSEWHERE = ("hf_hub_url", "ms_hub_url", "om_hub_url", "script_url", "cloud_file_name")
-LARGEST_READ = 64_000_000
 PAIR = ("chosen", "rejected")
 COLUMNS = {"chosen": "chosen", "rejected": "rejected"}
 TAGS = {  # where the data set sets none (data/parser.py)
@@ -35,7 +33,7 @@ def samples(config: LlamaFactoryConfig) -> Samples | None:
     if not isinstance(named, (str, list)) or not named or not config.trains or config.own("streaming") or config.own("tokenized_path"):
         return None
     folder = config.own("dataset_dir")
-    at = local(config, os.path.join(folder, INFO)) if isinstance(folder, str) else None
+    at = local(config, os.path.join(folder, "dataset_info.json")) if isinstance(folder, str) else None
     if at is None:
         return None
     try:
@@ -94,7 +92,7 @@ def keeps_rows(path: str, table: ConfigTable) -> bool:
     if form not in ("alpaca", "sharegpt") or not path.endswith((".json", ".jsonl")):
         return False
     try:
-        data = read_bytes(path, LARGEST_READ, root_of(path)).decode("utf-8-sig")
+        data = read_bytes(path, 64_000_000, root_of(path)).decode("utf-8-sig")
         read = json.loads(data) if data.lstrip()[:1] == "[" else [json.loads(line) for line in data.split("\n") if line.strip()]
     except (FileProblem, ValueError, RecursionError):
         return False

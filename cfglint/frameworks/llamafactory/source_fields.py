@@ -25,9 +25,7 @@ CLASSES = (  # in the order in which they are built
 )
 TEMPLATE_FILE = "data/template.py"
 WORDS = {"boolean": "bool", "integer": "int", "number": "float", "string": "str", "object": "dict", "array": "list", "null": "None"}
-TRAINERS = ("BaseTrainingArguments", "Seq2SeqTrainingArguments")  # transformers' class, whose fields are not these tables'
 ARGUMENTS, TEMPLATES = "arguments", "templates"
-REQUIRED = True  # the last part of the fact of a field without a default
 REGISTERED = ("register_template", "_register_template")  # the second up to 0.9.2
 
 
@@ -96,11 +94,10 @@ def arguments(tree: Tree, noted: Mapping[str, Raw]) -> dict[str, Fact]:
 
 
 def fields(source: Module, definition: ast.ClassDef, noted: Mapping[str, Raw]) -> dict[str, Fact]:
-    """The fields of a dataclass, those of its bases first."""
     found: dict[str, Fact] = {}
     for base in reversed(definition.bases):
         name = base.id if isinstance(base, ast.Name) else ast.unparse(base)
-        if name in TRAINERS:
+        if name in ("BaseTrainingArguments", "Seq2SeqTrainingArguments"):  # transformers' class, whose fields are not these tables'
             continue
         located = source.find(name)
         if located is None or not isinstance(located[1], ast.ClassDef):
@@ -116,7 +113,7 @@ def fields(source: Module, definition: ast.ClassDef, noted: Mapping[str, Raw]) -
 
 def fact(raw: Raw) -> Fact:
     values = tuple(raw.get("enum", ()))
-    required = (REQUIRED,) if raw.get("required") else ()
+    required = (True,) if raw.get("required") else ()  # the last part of the fact of a field without a default
     return (words(raw), raw.get("default"), *((values,) if len(values) > 1 else ((),) if required else ()), *required)
 
 

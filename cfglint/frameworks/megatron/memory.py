@@ -14,8 +14,6 @@ from cfglint.frameworks.memory.inputs import Inputs, Model
 
 VOCABULARY = 50257  # of the GPT-2 tokenizer; the real one comes from the tokenizer's files
 MULTIPLE = 128  # the default of `--make-vocab-size-divisible-by`
-EXPERTS = ("num_experts", "moe_num_experts")
-RECOMPUTED = ("checkpoint_activations", "deepspeed_activation_checkpointing", "recompute_method")
 FLASH = ("use_flash_attn", "use_flash_attn_v2", "use_flash_attn_triton")
 
 
@@ -23,7 +21,7 @@ def model(config: MegatronConfig) -> Model | None:
     """The model that the arguments describe; None if a size is unknown, and for a mixture of experts."""
     sizes = [config.integer(name) for name in ("hidden_size", "num_layers", "num_attention_heads")]
     hidden, layers, heads = (size or 0 for size in sizes)
-    if not all(sizes) or any(name in config.words for name in EXPERTS):
+    if not all(sizes) or any(name in config.words for name in ("num_experts", "moe_num_experts")):
         return None
     gated = "swiglu" in config.words
     inner = config.integer("ffn_hidden_size", hidden * 8 // 3 // 64 * 64 if gated else 4 * hidden)
@@ -47,7 +45,6 @@ def model(config: MegatronConfig) -> Model | None:
 
 
 def vocabulary(config: MegatronConfig) -> int:
-    """The padded size of the vocabulary."""
     written = config.integer("pad_vocab_size_to") or config.integer("padded_vocab_size")
     multiple = (config.integer("make_vocab_size_divisible_by") or MULTIPLE) * (config.integer("tensor_model_parallel_size") or 1)
     return written or ceiling(config.integer("vocab_size") or VOCABULARY, multiple) * multiple
@@ -81,7 +78,7 @@ def inputs(config: MegatronConfig, model: Model, engine: Zero | None = None) -> 
         sequence=sequence or 1,
         loaded=FP16 if sixteen else FP32,
         autocast=FP16 if sixteen else None,
-        checkpointing=any(name in words for name in RECOMPUTED),
+        checkpointing=any(name in words for name in ("checkpoint_activations", "deepspeed_activation_checkpointing", "recompute_method")),
         checkpoint_layers=config.integer("checkpoint_num_layers") or config.integer("recompute_num_layers") or 1,
         attention=FUSED if fused else EAGER,
         optimizer=SGD if words.get("optimizer") == ["sgd"] else ADAM_FUSED,

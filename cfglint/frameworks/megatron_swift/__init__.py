@@ -29,7 +29,6 @@ class MegatronSwift(SwiftCommands):
     }
 
     def detect(self, document: Document) -> int:
-        """Detect by the top-level keys: those of ms-swift and of Megatron-core."""
         names = top_keys(document)
         matches = relative_of(names) == RELATIVE and names & MEGATRON and names.isdisjoint(WRITTEN)
         return CERTAIN if matches else NO_MATCH

@@ -35,7 +35,6 @@ def batch(config: MegatronSwiftConfig) -> Batch:
 
 
 def numbers(config: MegatronSwiftConfig) -> dict[str, int | None]:
-    """The steps, and the length of a packed row."""
     return {"total_steps": total_steps(config), "warmup_steps": warmup_steps(config)}
 
 

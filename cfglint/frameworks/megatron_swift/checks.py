@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.megatron_swift.batch import data_parallel
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
@@ -13,7 +12,6 @@ from cfglint.frameworks.swift.refused import refused
 from cfglint.source.annotations import Iterator
 
 SIZES = "SWM002"
-OF_MEGATRON = Releases((), (4,))
 SIZE_KEYS = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 
 
@@ -35,7 +33,7 @@ def sizes(config: MegatronSwiftConfig) -> Iterator[Refusal]:
         text = f"RuntimeError: world_size ({gpus}) is not divisible by {model}"
         yield Refusal(SIZES, written, message, text, ["choose sizes whose product divides the number of processes"])
     micro, total, replicas = config.integer("micro_batch_size"), config.integer("global_batch_size"), data_parallel(config)
-    if config.own_version in OF_MEGATRON and micro and micro > 0 and total is not None and replicas and total % (micro * replicas):
+    if config.own_version < (4,) and micro and micro > 0 and total is not None and replicas and total % (micro * replicas):
         text = f"global batch size ({total}) is not divisible by micro batch size ({micro}) times data parallel size ({replicas})"
         message = f"`global_batch_size` ({total}) is not a multiple of micro batch x data parallel ({micro * replicas})"
         remedy = [f"set `--global_batch_size` to a multiple of {micro * replicas}"]

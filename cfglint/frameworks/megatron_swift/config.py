@@ -18,8 +18,6 @@ FULL_RATE, TUNER_RATE = 1e-5, 1e-4
 
 
 class MegatronSwiftConfig(CommandConfig):
-    """The config of a training command for Megatron-core."""
-
     framework = FRAMEWORK
     sole_consumer = True
     batch_keys = {"micro_batch": "micro_batch_size", "global_batch": "global_batch_size"}

@@ -5,19 +5,15 @@ from __future__ import annotations
 from cfglint.frameworks.base import LineFramework
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
-from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 
 KIND: Final = "openrlhf"
 PACKAGE = "openrlhf"
 PROGRAMS = ("sft", "rm", "prm", "dpo", "kto", "kd", "ppo", "ppo_ray")
 PREFIX = f"{PACKAGE}.cli.train_"
-SCRIPTS = tuple(f"{PREFIX.replace('.', '/')}{name}.py" for name in PROGRAMS)
 
 
 class OpenRlhf(LineFramework):
-    """Command lines of OpenRLHF's programs, which `argparse` parses."""
-
     kind = KIND
     title = "OpenRLHF"
     package = PACKAGE
@@ -30,6 +26,7 @@ class OpenRlhf(LineFramework):
     rule_families = {"ORL": title}
     rules = "arguments"
     programs = tuple(f"{PREFIX}{name}" for name in PROGRAMS)
+    scripts = tuple(f"{PREFIX.replace('.', '/')}{name}.py" for name in PROGRAMS)
     history_tables = ("openrlhf.fields.HISTORY",)
     parts = {
         "exceptions": "rows.refusals.row_exceptions",
@@ -42,13 +39,6 @@ class OpenRlhf(LineFramework):
         "account": "openrlhf.summary.account",
         "failing": "openrlhf.checks.failed",
     }
-
-    def takes(self, launch: Launch) -> bool:
-        """Whether a line starts one of the programs, as a module or by the path of its file."""
-        line = launch.line
-        if line is None or line.program is None:
-            return False
-        return self.runs(line) or line.program.string.replace("\\", "/").endswith(SCRIPTS)
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the newest release that has the arguments of the line, if the project states none."""

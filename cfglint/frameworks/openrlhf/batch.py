@@ -78,7 +78,6 @@ def problem(config: OpenRlhfConfig, sizes: Sizes) -> BatchProblem | None:
 
 
 def refused(config: OpenRlhfConfig, sizes: Sizes, total: int) -> str:
-    """The exception of DeepSpeed about the batch that it gets."""
     release = config.facts.version("deepspeed", RELEASES["deepspeed"])
     return refused_batch("deepspeed", "DeepSpeedConfig", release, (total, sizes.micro, None), sizes.gpus)
 

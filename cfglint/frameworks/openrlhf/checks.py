@@ -14,7 +14,6 @@ from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, unknown_fiel
 from cfglint.frameworks.rows.table import table_of
 
 KEPT = tuple("advantage_estimator algo.advantage.estimator vllm_num_engines vllm.num_engines pretrain zero_stage ds.zero_stage".split())
-NOT_NAMED = ("ORL012", "ORL013")  # the pages of a data set and a model that are not named
 FAILED = "ORL011"  # the page of what Python itself refuses
 
 
@@ -39,7 +38,7 @@ def failed(config: OpenRlhfConfig) -> list[Refusal]:
         lacking = [key for key in dict.fromkeys((*refusal.keys, *refusal.read)) if key in config.known and config.own(key) is None]
         if refusal.failed and "'NoneType'" in refusal.exception and len(lacking) == 1:
             refusal.message, refusal.help = f"`{lacking[0]}` is not set: {refusal.exception.partition(': ')[2]}", [f"set `--{lacking[0]}`"]
-        if refusal.kind in NOT_NAMED:
+        if refusal.kind in ("ORL012", "ORL013"):  # the pages of a data set and a model that are not named
             refusal.message, refusal.help = f"`{refusal.key}` is not set", [f"add `--{refusal.key}` with a name or a path"]
         refusal.kind = FAILED if refusal.failed else refusal.kind
     return refusals

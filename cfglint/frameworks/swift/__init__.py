@@ -9,7 +9,6 @@ from cfglint.frameworks.huggingface import SWIFT, relative_of, top_keys
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.frameworks.releases.versions import parse_version
-from cfglint.launch import Launch
 from cfglint.source.annotations import Final
 from cfglint.source.document import Document, Path
 
@@ -17,21 +16,15 @@ KIND: Final = "swift"
 PACKAGE = "ms-swift"
 NEWEST = RELEASES[PACKAGE]
 COMMANDS = ("pt", "rlhf", "sft")
-MODULES = tuple(f"swift.cli.{each}" for each in COMMANDS)
-SCRIPTS = tuple(f"swift/cli/{each}.py" for each in COMMANDS)
 RELATIVE = "ms-swift"
 MEGATRON = frozenset(("micro_batch_size", "train_iters", "tensor_model_parallel_size"))
 WRITTEN = frozenset(("swift_version", "model_info"))  # in the `args.json` of a checkpoint
-
-
 LIBRARY = "trl"
 LIBRARY_CHECKS = Releases((3, 5), (4, 2))  # whose GRPO has the checks of that library; it requires this one at least:
 LIBRARY_OLDEST = "0.17.0"
 
 
 class SwiftCommands(Framework):
-    """Command lines of ms-swift, and the files of their arguments."""
-
     package = PACKAGE
     oldest = OLDEST[PACKAGE]
     newest = NEWEST
@@ -43,8 +36,6 @@ class SwiftCommands(Framework):
 
 
 class Swift(SwiftCommands):
-    """Command lines of `swift sft`, `swift pt` and `swift rlhf`."""
-
     kind = KIND
     title = "ms-swift"
     repository_owners = ("modelscope",)
@@ -55,7 +46,8 @@ class Swift(SwiftCommands):
     rule_families = {"SWF": title}
     rules = "arguments checks no_effect"
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
-    programs = MODULES
+    programs = tuple(f"swift.cli.{each}" for each in COMMANDS)
+    scripts = tuple(f"swift/cli/{each}.py" for each in COMMANDS)
     parts = {
         "exceptions": "rows.refusals.row_exceptions",
         "config": "swift.config.SwiftConfig",
@@ -78,13 +70,6 @@ class Swift(SwiftCommands):
     def detect(self, document: Document) -> int:
         names = top_keys(document)
         return CERTAIN if relative_of(names) == RELATIVE and names.isdisjoint(MEGATRON | WRITTEN) else NO_MATCH
-
-    def takes(self, launch: Launch) -> bool:
-        """Whether a line starts the module of a training command itself: `torchrun swift/cli/sft.py`."""
-        line = launch.line
-        if line is None or line.program is None:
-            return False
-        return self.runs(line) or line.program.string.replace("\\", "/").endswith(SCRIPTS)
 
     def packages(self) -> dict[str, str]:
         from cfglint.frameworks.swift.fields import libraries

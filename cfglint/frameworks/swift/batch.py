@@ -83,7 +83,6 @@ def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
 
 
 def numbers(config: SwiftConfig) -> dict[str, int | None]:
-    """Steps and warm-up, and the sizes of a generation."""
     made = generation(config) if SIZE in config.known else None
     sizes = {SIZE: made.size, STEPS: made.steps} if made is not None else {SIZE: None, STEPS: None}
     return {**steps(config).numbers(), **{name: as_integer(value) for name, value in sizes.items()}}

@@ -29,13 +29,9 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
 MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
-REPAIRED = (3, 9)  # from here on what is not JSON is repaired
 NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
-TEMPLATE_CHECKED = Releases((4,))  # before, its look-up raises
-LABELS = Releases((3, 0, 2))
-OF_CLASS = Releases((3, 5), (4, 2))  # a class of TRL checks the sizes of a generation,
-OF_TRAINER = Releases((3, 1, 1), (3, 5))  # and before that the trainer
+OF_CLASS = Releases((3, 5), (4, 2))  # a class of TRL checks the sizes of a generation, and before that the trainer
 CONFIG_CHECKS: Version = (0, 18, 0)  # from here on the class of TRL has these checks
 CONFIGS = {"simpo": "cpo", "rm": "reward", "sft": "sft", "pt": "sft"}  # what is trained -> the class of its trainer's arguments
 TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone")
@@ -86,7 +82,7 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
     """A classifier without a number of classes, which the model may have; GPUs that the processes cannot share evenly; a value of
     an argument that is neither a name, a file, nor JSON; streamed data without a number of steps.
     """
-    if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version in LABELS:
+    if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version >= (3, 0, 2):
         text = "AssertionError: Please pass the parameter `num_labels`."
         remedy = ["set `--num_labels` to the number of classes"]
         yield Refusal(VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, remedy)
@@ -104,7 +100,7 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
             remedy = [f"use one of {files}"] if files else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
-    for name in MAPPINGS if config.own_version < REPAIRED else ():
+    for name in MAPPINGS if config.own_version < (3, 9) else ():  # then what is not JSON is repaired
         value = config.values.get(name)
         if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
@@ -122,7 +118,7 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
     for field, shown, section in (("model_type", "model_type", MODELS), ("template", "template_type", TEMPLATES)):
         value = config.own(field)
         if isinstance(value, str) and value not in config.registered(section):
-            checked = field == "model_type" or config.own_version in TEMPLATE_CHECKED
+            checked = field == "model_type" or config.own_version >= (4,)  # before, its look-up raises
             text = f"ValueError: {shown}: '{value}' not in [" if checked else f"KeyError: '{value}'"
             message = f"`{field}` is {value}, which ms-swift does not register"
             remedy = [remove_key(field, ": it follows from the model")]
@@ -151,7 +147,7 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     unchecked = config.own_version in OF_CLASS and config.library_version < CONFIG_CHECKS  # ms-swift deletes the checks of TRL's trainer
     if unchecked and micro and world and made.size is not None and made.size < made.per_prompt:  # of which the sampler takes no prompt
         yield indivisible(config, "ValueError: range() arg 3 must not be zero", "first-step")
-    if config.own_version not in OF_TRAINER:
+    if not (3, 1, 1) <= config.own_version < (3, 5):  # the trainer checks them
         return
     alone = config.own_version in ONE_MICRO_BATCH
     few = ("GRPO requires `num_generations` of at least 2", ["set `--num_generations` to 2 or more"])

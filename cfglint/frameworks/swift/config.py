@@ -48,7 +48,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         return SwiftArguments({**self.values, **refused}, self.version, self.known, self.own_version, self.world_size, files)
 
     def setting(self, *path: str | int, value: object = None, because: str = "") -> Setting:
-        """The value at a path with its place, and why ms-swift derives it."""
         arguments = getattr(self, "arguments", None)
         reason = arguments.because.get(str(path[0]), "") if isinstance(arguments, SwiftArguments) and len(path) == 1 else ""
         if not reason or self.has(*path):
@@ -107,13 +106,11 @@ class SwiftConfig(CommandConfig, TrainerConfig):
 
     @property
     def sequence_parallel(self) -> int:
-        """The processes that share one sequence."""
         size = self.own("sequence_parallel_size")
         return size if isinstance(size, int) and size > 0 else 1
 
     @property
     def packs(self) -> bool:
-        """Whether samples are packed, so that the number of rows depends on the data."""
         return bool(self.own("packing"))
 
     @property

@@ -64,7 +64,6 @@ def option(kind: str, default: object, allowed: tuple[Any, ...], own: bool = Tru
 
 
 def exists(name: str) -> bool:
-    """Whether a command of any release has an argument of this name."""
     return name in TRAINER_FIELDS or HISTORY.ever(name)
 
 

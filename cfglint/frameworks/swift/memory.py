@@ -12,22 +12,18 @@ from cfglint.source.record import changed
 SUPERVISED = ("sft", "pt")
 MODELLED = (*SUPERVISED, "dpo", "kto", "orpo", "cpo", "simpo", "rm")
 PAIRS = ("dpo", "orpo", "cpo", "simpo", "rm")  # a micro batch consists of chosen and rejected rows
-REFERENCE = ("dpo", "kto")
 NAMES = {"lora_r": "lora_rank", "lora_target_modules": "target_modules", "attn_implementation": "attn_impl", "dtype": "torch_dtype"}
-LORA = ("lora", "longlora", "adalora")
 BNB, FOUR_BITS, EIGHT_BITS = "bnb", 4, 8
 
 
 class SwiftMemory(TrainerMemory):
-    """The memory settings of supervised training and of training on preference pairs."""
-
     config: SwiftConfig
 
     def value(self, name: str) -> Operand:
         """The value of an argument, under the name that other trainers' scripts have for it."""
         own = self.config.own
         if name == "use_peft":
-            return own(self.config.arguments.tuner_key) in LORA
+            return own(self.config.arguments.tuner_key) in ("lora", "longlora", "adalora")
         if name in ("load_in_4bit", "load_in_8bit"):
             return own("quant_method") == BNB and own("quant_bits") == (FOUR_BITS if name == "load_in_4bit" else EIGHT_BITS)
         name = NAMES.get(name, name)
@@ -40,12 +36,11 @@ class SwiftMemory(TrainerMemory):
         return []
 
     def of_framework(self, settings: Settings) -> Settings:
-        """The settings with the pairs of rows and the reference model of preference training."""
         trainer = self.config.trainer
         if trainer in PAIRS:
             settings = changed(settings, rows_per_sample=2)
         code = settings.own_code or trainer not in SUPERVISED
-        return changed(settings, reference_model=trainer in REFERENCE and settings.lora is None, own_code=code, unmeasured=True)
+        return changed(settings, reference_model=trainer in ("dpo", "kto") and settings.lora is None, own_code=code, unmeasured=True)
 
 
 def inputs(config: SwiftConfig, model: Model) -> Inputs | None:

@@ -19,9 +19,7 @@ from cfglint.source.shell.command import CommandDocument
 
 FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides the line; from here on a file is the first argument
 CONFIG = "config"  # the option that names a file before 4.1
-ENVIRONMENT = "ENV"  # a key of a file, for variables
 RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
-SINGLE_DEVICE = "SWIFT_SINGLE_DEVICE_MODE"  # with 1 a process uses one GPU, however many it sees
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "ASCEND_RT_VISIBLE_DEVICES")
 OPTIONS = ListedWords("HfArgumentParser.parse_args_into_dataclasses")
 
@@ -36,18 +34,15 @@ def command_of(facts: LaunchFacts, document: Document) -> str:
 
 
 class CommandConfig(OptionsConfig):
-    """The arguments of a command."""
-
     command: str
     known: Arguments
     root: Operand
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
-        """The values that the parser makes of the words."""
         document, line, is_former = self.documents[0], self.facts.launch.line, self.own_version < FILE_WINS
         words, overrides = dict(values), self.facts.overrides
         if not document.is_command:
-            words = {str(key): as_words(value) for key, value in values.items() if key != ENVIRONMENT}
+            words = {str(key): as_words(value) for key, value in values.items() if key != "ENV"}  # a key of a file, for variables
             named = [file for file in line.files if file.role in ("positional", f"--{CONFIG}")] if line is not None else []
             file = named[0].word.string if named else ""
             if line is not None and any(file.role == f"--{CONFIG}" for file in line.files):
@@ -87,7 +82,7 @@ class CommandConfig(OptionsConfig):
         if line is None or not line.processes or not line.nodes or line.processes % line.nodes:
             return None
         environment = line.call.environment
-        single = environment.get(SINGLE_DEVICE)
+        single = environment.get("SWIFT_SINGLE_DEVICE_MODE")  # with 1 a process uses one GPU, however many it sees
         if single is not None and single.value in ("1", None):
             return None
         visible = next((environment[name] for name in VISIBLE if name in environment), None)

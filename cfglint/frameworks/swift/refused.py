@@ -119,7 +119,6 @@ def worded(found: Iterable[Refusal]) -> Iterator[Refusal]:
 
 
 def changes_method(step: Remedy | Removal | str) -> bool:
-    """Whether a remedy is another method of training."""
     if isinstance(step, Remedy):
         return bool(step.edit) and step.edit[0].key == METHOD
     return isinstance(step, str) and step.startswith(f"set `--{METHOD}`")

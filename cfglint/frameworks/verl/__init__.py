@@ -64,9 +64,6 @@ class Verl(Framework):
 
         return YAML
 
-    def takes(self, launch: Launch) -> bool:
-        return launch.line is not None and self.runs(launch.line)
-
     def config_files(self, launch: Launch) -> list[str]:
         from cfglint.frameworks.verl.search_path import named_files
 

@@ -109,7 +109,6 @@ def pages() -> RowPages:
 
 
 def exceptions(_: str) -> Iterator[tuple[str, str]]:
-    """The page and the text of every exception that the checks raise."""
     return table_of(KIND).messages(lambda _, row: pages()(row))
 
 

@@ -44,7 +44,6 @@ OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release 
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 CHOICES = "VRL011"  # the checks of a value among those that verl accepts
 PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a reader of the page writes a value for
-SEARCH_PATH = "hydra.searchpath"
 MODE, OUTPUT = "trainer.resume_mode", "trainer.default_local_dir"
 MOST_REFUSED = 50  # overrides that are left out one after the other
 
@@ -115,7 +114,7 @@ class VerlConfig(Config):
         try:
             if isinstance(self.command, CommandDocument):
                 # the last `hydra.searchpath` of the line counts
-                searched = [override.value for override in overrides if override.key == SEARCH_PATH]
+                searched = [override.value for override in overrides if override.key == "hydra.searchpath"]
                 entries = searched[-1] if searched and isinstance(searched[-1], list) else searched or None
                 self.location = located(launch, self.version, self.primary, options_of(words), entries)
             else:
@@ -129,7 +128,6 @@ class VerlConfig(Config):
         return self._compose(self.location, overrides)
 
     def _compose(self, location: Location, overrides: list[HydraOverride], tries: int = MOST_REFUSED) -> ConfigMapping:
-        """The composed values, without the overrides that Hydra refuses."""
         try:
             composed = compose(location.repository, location.name, overrides)
         except CompositionError as problem:
@@ -306,5 +304,4 @@ class VerlConfig(Config):
 
 
 def place_of(document: Document, node: Node | None) -> str:
-    """The place of a node: `train.yaml:3`."""
     return f"{document.path}:{document.position(node.start)[0]}" if node is not None else document.path

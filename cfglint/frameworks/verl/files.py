@@ -13,7 +13,6 @@ from cfglint.source.hydra.defaults_list import Source
 
 HISTORY = History(FIELDS, SPANS)
 DEFAULTS, HEADER, CLASS = "@defaults", "@package", "class "
-SUFFIX = ".yaml"
 
 
 class ReleaseFiles:
@@ -23,12 +22,10 @@ class ReleaseFiles:
         self._release = release
 
     def load(self, path: str) -> Source | None:
-        """The file at a path; None if the release does not have it."""
-        name = posixpath.normpath(path.removesuffix(SUFFIX))
+        name = posixpath.normpath(path.removesuffix(".yaml"))
         return source(name, self._release) if self._has(name) else None
 
     def is_group(self, path: str) -> bool:
-        """Whether the release has files in a folder of this path."""
         return any(name.startswith(f"{path}/") and self._has(name) for name in FIELDS)
 
     def options(self, group: str) -> list[str]:
@@ -40,7 +37,6 @@ class ReleaseFiles:
 
 @functools.cache
 def source(name: str, release: Version) -> Source:
-    """A file of a release as Hydra loads it."""
     values: ConfigMapping = {}
     defaults: list[ConfigValue] = []
     package: str | None = None
@@ -59,5 +55,4 @@ def source(name: str, release: Version) -> Source:
 
 
 def as_lists(value: object) -> Operand:
-    """A constant of the tables with its tuples as lists."""
     return [as_lists(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -9,7 +9,6 @@ import re
 from cfglint.frameworks.releases.versions import Version, is_version, parse_version
 from cfglint.source.annotations import Callable
 
-VERSION_FILE = "version/version"
 ENGINE_WORKERS = "workers/engine_workers.py"
 OF_ENGINE_WORKERS = (("VRL018", "AssertionError"), ("VRL025", "AssertionError"))  # their checks, which have no message
 # The files of verl that raise what cfglint predicts, in any release.
@@ -31,11 +30,8 @@ CHECKING = (
     "workers/fsdp_workers.py",
 )
 EXCEPTION = re.compile(r".*\.\.\.: |\b[\w.]*(?:Error|Exception)\b[:(]?")
-OF_PYTHON = ("ZeroDivisionError", "TypeError")
-OF_LIBRARY = "omegaconf."
 VARIABLE = re.compile(r"[0-9(){}\[\]'\"=%]+")
 JOINED = re.compile(r"[\"']\s*\n\s*f?[\"']")  # a string that continues on the next line
-LEAST = 10  # characters by which a message is recognised
 
 
 class OwnCopy:
@@ -48,14 +44,14 @@ class OwnCopy:
     @property
     def release(self) -> Version | None:
         """The release that its version file names; None without one."""
-        text = (self._read(os.path.join(self.folder, VERSION_FILE)) or "").strip()
+        text = (self._read(os.path.join(self.folder, "version/version")) or "").strip()
         return parse_version(text) if is_version(text) and "." in text else None
 
     def raises(self, exception: str) -> bool | None:
         """Whether its code has the message of an exception; None for an exception without one."""
-        if exception.startswith(OF_LIBRARY):
+        if exception.startswith("omegaconf."):
             return True
-        words = fixed_words(exception) if not exception.startswith(OF_PYTHON) else ""
+        words = fixed_words(exception) if not exception.startswith(("ZeroDivisionError", "TypeError")) else ""
         return words in self._source if words else None
 
     def has(self, file: str) -> bool:
@@ -75,4 +71,4 @@ def fixed_words(exception: str) -> str:
     """The longest part of a message that has no values in it; empty if there is none."""
     parts = (part.strip() for part in VARIABLE.split(EXCEPTION.sub("", exception)))
     longest = max(parts, key=len)
-    return longest if len(longest) >= LEAST else ""
+    return longest if len(longest) >= 10 else ""  # characters by which a message is recognised

@@ -23,7 +23,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.source.hydra.defaults_list import Repository
 
-PACKAGE_NAME = "verl"
 PPO = "verl.trainer.main_ppo"
 PRIMARIES = {  # the modules that are modelled -> their primary config
     PPO: "ppo_trainer",
@@ -33,7 +32,6 @@ PRIMARIES = {  # the modules that are modelled -> their primary config
 RELEASES_OF_PROGRAMS = {"verl.trainer.fsdp_sft_trainer": Releases((), (0, 7, 1)), "verl.trainer.sft_trainer": Releases((0, 6))}
 CONFIG = "config"  # `config_path` of verl's programs, from their own folder
 OWN_CONFIG = "verl/trainer/config"
-OWN_PACKAGE = "verl.trainer.config"
 
 
 class UnknownFolder(Exception):
@@ -104,7 +102,7 @@ def named_files(launch: Launch) -> list[str]:
     if not options:
         return []
     try:
-        location = located(launch, parse_version(RELEASES[PACKAGE_NAME]), primary_of(launch), options)
+        location = located(launch, parse_version(RELEASES["verl"]), primary_of(launch), options)
         for _ in DefaultsList(location.repository, []).parts(location.name):
             pass
     except (UnknownFolder, CompositionError):
@@ -114,12 +112,10 @@ def named_files(launch: Launch) -> list[str]:
 
 
 def primary_of(launch: Launch) -> str:
-    """The primary config of the program of a launch."""
     return PRIMARIES.get(program_of(launch), PRIMARIES[PPO])
 
 
 def program_of(launch: Launch) -> str:
-    """The module that a launch starts."""
     program = launch.line.program if launch.line is not None else None
     return program.string if program is not None else PPO
 
@@ -130,8 +126,6 @@ def own_folder(launch: Launch) -> str:
 
 
 class Finder:
-    """Finds the folders of a launch."""
-
     def __init__(self, launch: Launch, release: Version) -> None:
         self.folders: list[ConfigFolder] = []
         self._launch = launch
@@ -150,7 +144,7 @@ class Finder:
     def entry(self, text: str) -> Repository:
         """The folder of an entry of `hydra.searchpath`."""
         if text.startswith(PACKAGE):
-            if text.removeprefix(PACKAGE).strip("/") != OWN_PACKAGE:
+            if text.removeprefix(PACKAGE).strip("/") != "verl.trainer.config":
                 raise UnknownFolder(text)
             # that of the copy of verl in the folder that the program is started in, or at the top of the project
             for top in (f"{ROOT}/{OWN_CONFIG}", OWN_CONFIG):

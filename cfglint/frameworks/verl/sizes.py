@@ -41,7 +41,6 @@ class ComposedConfig:
         self._resolver = Resolver(values)
 
     def replaced(self, values: Mapping[str, ConfigValue]) -> ComposedConfig:
-        """The tree with other values of some dotted keys."""
         top = dict(self.values)
         for key, value in values.items():
             inner = top
@@ -183,7 +182,6 @@ class Sizes:
 
     @property
     def updates(self) -> int | None:
-        """The optimizer updates of a step."""
         total, parallel, mini = self.step_samples, self.data_parallel, self.mini_per_gpu
         padding, epochs = self.padding, self.tree.integer(f"{ACTOR}.ppo_epochs")
         if total is None or padding is None or not parallel or not mini or epochs is None:
@@ -194,7 +192,6 @@ class Sizes:
 
 
 def product(*factors: int | None) -> int | None:
-    """The product of numbers; None if one of them is unknown."""
     known = [factor for factor in factors if factor is not None]
     return math.prod(known) if len(known) == len(factors) else None
 

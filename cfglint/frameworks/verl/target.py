@@ -36,12 +36,9 @@ OF_MICRO = ("VRL018", "VRL028")
 OF_MINI = ("VRL017", "VRL024", "VRL027")
 OF_SIZES = ("VRL010", "VRL013", "VRL014", "VRL022", "VRL023", "VRL026", "VRL029", *OF_MICRO, *OF_MINI)
 FARTHEST = 64  # how far from the target another batch is looked for: each try asks all checks
-MOST_GPUS = 2  # times the GPUs, up to which another count is looked for
-MOST_TRIES = 400  # changes of one size after another
 
 
 def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) -> ChosenSizes:
-    """The values that give a batch of prompts on nodes of a size."""
     sizes = config.sizes
     for key, number in ((SAMPLES, sizes.samples), (MINI, sizes.mini), (NODES, sizes.nodes), (PER_NODE, sizes.gpus_per_node)):
         if number is None:
@@ -67,7 +64,7 @@ def choose(config: VerlConfig, size: Size, batch: int, max_micro: int | None) ->
 def other_counts(config: VerlConfig, gpus: int, batch: int, max_micro: int | None) -> Iterator[int]:
     """The nearest smaller and larger number of GPUs, of complete nodes or an even part of one, on which a batch works."""
     node, per_node = node_size(config.own_size), config.sizes.gpus_per_node or 1
-    for counts in (range(gpus - 1, 0, -1), range(gpus + 1, MOST_GPUS * gpus + 1)):
+    for counts in (range(gpus - 1, 0, -1), range(gpus + 1, 2 * gpus + 1)):  # up to twice the GPUs
         for count in counts:
             size = fewest_nodes(count, node) if count % per_node == 0 or per_node % count == 0 else None
             if size is not None and isinstance(accepted(config, size, batch, max_micro), dict):
@@ -91,7 +88,7 @@ def accepted(config: VerlConfig, size: Size, batch: int, max_micro: int | None) 
         if gpus and (number := tree.integer(key)):
             values[key] = max(number * size.nodes * size.per_node // gpus, 1)
     message = ""
-    for _ in range(MOST_TRIES):
+    for _ in range(400):  # changes of one size after another
         tried = tree.replaced(values)
         check = next((refusal for refusal in failed(tried, Sizes(tried)) if refusal.kind in OF_SIZES), None)
         if check is None:

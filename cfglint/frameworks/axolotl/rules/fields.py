@@ -135,7 +135,6 @@ def suggestion(config: AxolotlConfig, path: tuple[str | int, ...], key: str) -> 
 
 
 def closest(config: AxolotlConfig, path: tuple[str | int, ...]) -> str:
-    """The known key that resembles a dropped one."""
     from cfglint.frameworks.axolotl.rules.no_effect import RENAMED
 
     key = str(path[-1])

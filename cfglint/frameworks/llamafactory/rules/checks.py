@@ -13,13 +13,12 @@ from cfglint.source.record import changed
 
 NO_ARGUMENT = "TypeError: ModelArguments.__init__() missing 1 required positional argument: 'model_name_or_path'"
 NO_FOLDER = "TypeError: {}.__init__() missing 1 required positional argument: 'output_dir'"
-STREAMED = ("LLF012", "streaming")  # whose remedy is the number of steps of an epoch
 
 
 def refused(config: LlamaFactoryConfig, code: str) -> Iterator[Finding]:
     for refusal in config.refusals:
         if refusal.kind == code:
-            if (code, refusal.key) == STREAMED:
+            if (code, refusal.key) == ("LLF012", "streaming"):  # whose remedy is the number of steps of an epoch
                 refusal.help = (Remedy(wanted_steps(config).alternatives[:1]), set_key("streaming", False))
             of_model = config.quantization_of_model()[1] if refusal.fails_at == "init" else ()
             places = [config.field(path[0]) if len(path) == 1 else config.setting(*path) for path in refusal.paths or [()]]

@@ -24,14 +24,12 @@ MEGATRON = frozenset(
     overlap_param_gather moe_grouped_gemm moe_token_dispatcher_type recompute_granularity
     """.split()
 )
-SURE_SIGNS = 2  # with this many Megatron keys a file is assumed to be for USE_MCA
-MOST_TYPOS = 2
 
 
 @rule("LLF001")
 def unknown_llamafactory_key(config: LlamaFactoryConfig) -> Iterator[Finding]:
     unknown = beyond_checkout([key for key in config.values if not known(key, config)], config)
-    megatron = len(MEGATRON.intersection(unknown)) >= SURE_SIGNS
+    megatron = len(MEGATRON.intersection(unknown)) >= 2  # with this many Megatron keys a file is assumed to be for USE_MCA
     foreign = [key for key in unknown if key not in TRAINER_FIELDS and key not in MEGATRON and not ever(key)]
     if not (config.facts.kind_given or config.facts.complete or megatron) and len(foreign) >= FORK_KEYS:
         named = ", ".join(f"`{key}`" for key in foreign[:FORK_KEYS])
@@ -114,4 +112,4 @@ def nearest(key: str, config: LlamaFactoryConfig) -> str | None:
     lengths: dict[int, list[str]] = {}
     for name in (*arguments(config.own_version), *config.arguments.defaults):
         lengths.setdefault(len(name), []).append(name)
-    return next((name for name in near_fields(key, lengths, MOST_TYPOS) if name not in config.values), None)
+    return next((name for name in near_fields(key, lengths, 2) if name not in config.values), None)

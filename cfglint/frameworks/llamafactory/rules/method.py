@@ -13,7 +13,6 @@ from cfglint.frameworks.remedies import choice, insert, replace
 from cfglint.source.annotations import Iterator
 
 STAGE_NAMED = Releases((0, 8, 3))  # in the message about an unknown stage
-MISSPELT_OPTIMIZER = Releases((), (0, 9, 1))
 GALORE_OPTIMIZERS = ("adamw_torch", "adamw_bnb_8bit", "adamw_8bit", "paged_adamw_8bit", "adafactor")
 APOLLO_OPTIMIZERS = ("adamw_torch",)
 
@@ -36,7 +35,7 @@ def low_rank_optimizer(config: LlamaFactoryConfig) -> Iterator[Finding]:
             continue
         optimizer, written = config.arguments.optimizer, "optim" in config.values
         if optimizer not in taken and optimizer in OPTIMIZERS:
-            unknown = "Unknow" if config.own_version in MISSPELT_OPTIMIZER else "Unknown"
+            unknown = "Unknow" if config.own_version < (0, 9, 1) else "Unknown"
             text = f"NotImplementedError: {unknown} optim: OptimizerNames.{str(optimizer).upper()}."
             message = f"`{name}` requires `optim: adamw_torch`" + ("" if written else f" (the default is {optimizer})")
             setting = config.field("optim" if written else name)

@@ -79,7 +79,6 @@ def prefixed(prefix: str) -> tuple[str, ...]:
 
 
 def is_on(name: str) -> Condition:
-    """Whether a switch is on."""
     return lambda config: bool(config.own(name))
 
 

@@ -15,7 +15,6 @@ OUTCOMES = {  # of a value that is none of the choices: llamafactory 0.9.5 model
     "flash_attn": "LLaMA-Factory fails when it loads the model: NotImplementedError: Unknown attention type",
     "rope_scaling": "LLaMA-Factory passes it to the model as `rope_type`, where `cutoff_len` is above the length of the model",
 }
-NULL_WORDS = ("none", "null")
 CHECKED_ELSEWHERE = (
     "finetuning_type",
     "stage",
@@ -62,7 +61,7 @@ def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
         if name in failing or choices(name, config.own_version):
             continue
         setting = config.field(name)
-        null = value.strip().lower() in NULL_WORDS and "None" in kinds
+        null = value.strip().lower() in ("none", "null") and "None" in kinds
         fix = replace(setting, None, "write null", safe=False) if null else spelled_as_number(setting, kinds[0])
         message = f"`{name}` is the string {shown(value)}, not {'null' if null else 'a number'}"
         yield Finding(setting, message, fix=fix, note="LLaMA-Factory does not convert it: what reads it fails or compares it wrongly")

@@ -21,7 +21,6 @@ def unknown_openrlhf_argument(config: OpenRlhfConfig) -> Iterator[Finding]:
 
 
 def unrecognized(words: Sequence[str]) -> str:
-    """The exception about words that no argument takes."""
     return f"SystemExit: 2 (error: unrecognized arguments: {' '.join(words)})"
 
 

@@ -60,7 +60,6 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
 
 
 def remaining(words: Sequence[str]) -> str:
-    """The exception about words that are left over."""
     return f"ValueError: remaining_argv: {[*words]}"
 
 

@@ -11,8 +11,6 @@ from cfglint.source.annotations import Iterator
 from cfglint.source.hydra.overrides import ADD, DELETE, HydraOverride
 from cfglint.source.similar_keys import Spelling, near
 
-SHOWN = 3  # keys that a message names
-
 
 def likely(config: VerlConfig, key: str) -> str | None:
     """The key that was probably meant: a typo in the same section, or the same name in one other section."""
@@ -51,7 +49,7 @@ def invalid_override(config: VerlConfig) -> Iterator[Finding]:
 def unknown_override(config: VerlConfig) -> Iterator[Finding]:
     unknown = config.unknown_overrides
     if config.is_for_fork:
-        names = ", ".join(f"`{word.text.partition('=')[0]}`" for word in unknown[:SHOWN])
+        names = ", ".join(f"`{word.text.partition('=')[0]}`" for word in unknown[:3])  # keys that a message names
         yield Finding(
             config.word_setting(unknown[0]),
             f"{len(unknown)} keys are not in the config of {config.release}: {names}, ...",

@@ -15,7 +15,6 @@ from cfglint.frameworks.verl.config import MODE, OUTPUT, VerlConfig
 from cfglint.source.annotations import Iterator
 
 PATH = "trainer.resume_from_path"
-LATEST = "latest_checkpointed_iteration.txt"
 STEP = "global_step_"
 ACTOR = "actor"
 SHARD = "model_world_size_"
@@ -47,7 +46,7 @@ def chosen(config: VerlConfig) -> Resumption | None:
     if mode != "auto" or not isinstance(output, str) or config.value("trainer.default_hdfs_dir") is not None:
         return None
     folder = named_checkpoint(output, origin)
-    number = folder.text(LATEST) if folder is not None else ""
+    number = folder.text("latest_checkpointed_iteration.txt") if folder is not None else ""
     if not number.isascii() or not number.isdigit():
         return None
     name = os.path.join(output, f"{STEP}{number}")
