@@ -25,7 +25,7 @@ from cfglint.findings import rule as rule_module
 from cfglint.findings.pages import MOST
 from cfglint.findings.rule import Finding
 from cfglint.frameworks import framework
-from cfglint.frameworks.axolotl.rules.fields import READ_ELSEWHERE
+from cfglint.frameworks.axolotl.rules.validation import READ_ELSEWHERE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.releases._modelled import RENAMED

@@ -45,7 +45,7 @@ class Axolotl(Framework):
     base = "huggingface"
     reads_arguments = True
     rule_families = {"AXL": title}
-    rules = "fields no_effect start validation"
+    rules = "no_effect start validation"
     file_match = ("axolotl.yaml", "axolotl.yml", "*.axolotl.yaml", "*.axolotl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED | {MODEL}

@@ -10,9 +10,9 @@ from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import unknown
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
-from cfglint.frameworks.axolotl.normalization import ACCUMULATION, MICRO
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import OWN_STEPS
+from cfglint.frameworks.axolotl.validation import ACCUMULATION, MICRO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.frameworks.axolotl.releases import library
-from cfglint.frameworks.axolotl.validation import Validation
+from cfglint.frameworks.axolotl.validation import Validation, normalize
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.refusal import Refusal
@@ -47,8 +47,6 @@ class AxolotlConfig(AxolotlValues):
         self.model = self.validation.model
         self.refusal: Refusal | None = None
         if self.model is not None:
-            from cfglint.frameworks.axolotl.normalization import normalize
-
             self.refusal = normalize(self.model, self.validation.capabilities)
         self.parsed = self.model is not None and self.refusal is None
         if not self.parsed:

@@ -52,7 +52,7 @@ class LlamaFactory(Framework):
     replaced_rules = frozenset(("HFT001", "HFT002", "KEY200", "KEY201", "KEY202"))
     reads_arguments = True
     rule_families = {"LLF": title}
-    rules = "data keys method no_effect value_types checks"
+    rules = "keys values no_effect checks"
     file_match = ("llamafactory.yaml", "llamafactory.yml", "*.llamafactory.yaml", "*.llamafactory.yml")
     history_tables = ("llamafactory.releases.HISTORY",)
     parts = {

@@ -7,8 +7,8 @@ from cfglint.frameworks.megatron_swift.batch import data_parallel
 from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.swift import LIBRARY
+from cfglint.frameworks.swift.checks import refused
 from cfglint.frameworks.swift.fields import libraries
-from cfglint.frameworks.swift.refused import refused
 from cfglint.source.annotations import Iterator
 
 SIZES = "SWM002"

@@ -44,7 +44,7 @@ class Swift(SwiftCommands):
     base = TRAINER.kind
     parses_command = True
     rule_families = {"SWF": title}
-    rules = "arguments checks no_effect"
+    rules = "arguments no_effect"
     replaced_rules = ("HFT001", "HFT002", "KEY200", "KEY201", "KEY202", "TYP201")
     programs = tuple(f"swift.cli.{each}" for each in COMMANDS)
     scripts = tuple(f"swift/cli/{each}.py" for each in COMMANDS)

@@ -31,7 +31,7 @@ class Verl(Framework):
     source_paths = ("/verl/",)
     telling_keys = frozenset(SECTIONS[:1])
     rule_families = {"VRL": "verl"}
-    rules = "composition checks no_effect"
+    rules = "checks no_effect"
     further_rules = "resuming"
     programs = ("verl.trainer.main_ppo", "verl.trainer.fsdp_sft_trainer", "verl.trainer.sft_trainer")
     takes_overrides = True

@@ -186,7 +186,7 @@ def test_a_checkout_has_keys_and_templates_of_its_own(tmp_path, of_text):
 
 @pytest.mark.parametrize(("name", "near"), [("llama33", "llama3"), ("lama3", "llama3"), ("lama33", None), ("quen2_v", None)])
 def test_a_template_is_suggested_for_one_typo_only(name, near):
-    from cfglint.frameworks.llamafactory.rules.data import nearest_template
+    from cfglint.frameworks.llamafactory.rules.values import nearest_template
 
     assert nearest_template(name, (0, 9, 5)) == near
 

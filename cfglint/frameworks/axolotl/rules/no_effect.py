@@ -7,7 +7,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.axolotl.normalization import evaluates
+from cfglint.frameworks.axolotl.validation import evaluates
 from cfglint.frameworks.remedies import either
 from cfglint.source.annotations import Iterator
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.rule import pages_of_checks, rule
-from cfglint.frameworks.swift.rules import (
-    arguments,  # noqa: F401
-    failing,
-)
+from cfglint.frameworks.swift.rules.arguments import failing
 
 for page in pages_of_checks("megatron_swift"):
     rule(page)(lambda config, code=page: failing(config, code))

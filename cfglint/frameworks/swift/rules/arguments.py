@@ -1,15 +1,22 @@
-"""Rules about words of the command line that ms-swift's parser refuses."""
+"""Rules about words of the command line that ms-swift's parser refuses, and about its own checks: each is a finding at its argument."""
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.diagnostic import Fix
+from cfglint.findings.remedy import Remedy
+from cfglint.findings.rule import Finding, pages_of_checks, rule
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.arguments.config import invalid, left_over
 from cfglint.frameworks.arguments.parsing import LEFT
+from cfglint.frameworks.megatron_swift.config import MegatronSwiftConfig
+from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.swift import PACKAGE
+from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.swift.fields import FILES, HISTORY, MODELS, TEMPLATES, exists
 from cfglint.frameworks.swift.parsed_command import FILE_WINS, CommandConfig
 from cfglint.source.annotations import Iterator, Sequence
+from cfglint.source.shell.command import CommandDocument
 
 # Arguments of ms-swift under their names in other releases. Source: 3.12.6 and 4.6.0 of the classes; README of 4.0.
 RENAMED = {
@@ -39,6 +46,7 @@ RENAMED = {
     "save": "output_dir",
     "load": "mcore_model",
 }
+SIZE = "NPROC_PER_NODE"
 
 
 @rule("SWF001")
@@ -75,3 +83,29 @@ def is_of_copy(config: CommandConfig, name: str) -> bool:
 @rule("SWF002")
 def invalid_swift_argument(config: CommandConfig) -> Iterator[Finding]:
     yield from invalid(config)
+
+
+def failing(config: SwiftConfig | MegatronSwiftConfig, code: str) -> Iterator[Finding]:
+    for refusal in config.failing:
+        if refusal.kind == code:
+            places = [config.setting(*path) for path in refusal.paths] or [config.devices_setting]
+            yield refusal.finding(places, config.values, fix=with_processes(config, refusal))
+
+
+def with_processes(config: SwiftConfig | MegatronSwiftConfig, refusal: Refusal) -> Fix | None:
+    """The fix that starts the processes that a remedy names, before the command or where the variable is set."""
+    remedy, document = next(iter(refusal.help), None), config.documents[0]
+    step = next(iter(remedy.edit), None) if isinstance(remedy, Remedy) else None
+    if step is None or step.key != SIZE or config.without_remedies or not isinstance(document, CommandDocument):
+        return None
+    from cfglint.findings.fix_builders import outside
+    from cfglint.source.change import REPLACE, Change, Edit
+
+    start, title = document.extent[0], f"set `{SIZE}={spelled(step.value)}`"
+    is_set = document.find((SIZE,))[1] is not None
+    change = Change(REPLACE, (SIZE,), text=spelled(step.value)) if is_set else Edit(start, start, f"{SIZE}={spelled(step.value)} ")
+    return outside([(document, change)], title, False)
+
+
+for page in pages_of_checks("swift"):
+    rule(page)(lambda config, code=page: failing(config, code))
