@@ -24,29 +24,33 @@ SHARED_SAMPLES = Releases((0, 15, 0))  # processes of one tensor or context para
 
 
 def resolve(config: AxolotlValues) -> Batch:
-    """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples."""
-    model = config.model
-    if model is None or not config.parsed:
-        return unresolved(config)
-    world = config.facts.gpus if not model.use_ray or model.ray_num_workers == config.facts.gpus else None  # Ray starts the workers
-    tensor, context = int(model.tensor_parallel_size or 1), sequence_parallel(model)
-    micro, accumulation = (
-        setting_of(config, MICRO, model.micro_batch_size),
-        setting_of(config, ACCUMULATION, model.gradient_accumulation_steps),
-    )
-    parallel = None if world is None else max(world // context // tensor, 1)
-    size = None if world is None else batch_size(model, world)
-    layout = Layout(world, tensor, context_parallel=context)
-    consumed = None if parallel is None else product(micro.integer, accumulation.integer, parallel)
-    share = "batch_size" if config.get("batch_size") else "micro_batch_size x gradient_accumulation_steps"
+    """The batch: `micro_batch_size` x `gradient_accumulation_steps` x the processes that take different samples.
+
+    Where the run is refused before it is computed, it is what the keys say; unknown with the obsolete `batch_size`.
+    """
+    model, world = config.model if config.parsed else None, config.facts.gpus
+    consumed = failing = None
+    if model is None:
+        micro, accumulation = (setting_of(config, key, written(config, key)) for key in (MICRO, ACCUMULATION))
+        tensor, context = (written(config, key) for key in ("tensor_parallel_size", "context_parallel_size"))
+        parallel = max(world // (tensor * context), 1) if world and tensor and context else None
+        size = product(micro.integer, accumulation.integer, parallel)
+    else:
+        world = world if not model.use_ray or model.ray_num_workers == world else None  # Ray starts the workers
+        micro, accumulation = (setting_of(config, key, getattr(model, key)) for key in (MICRO, ACCUMULATION))
+        tensor, context = int(model.tensor_parallel_size or 1), sequence_parallel(model)
+        parallel = None if world is None else max(world // context // tensor, 1)
+        size = None if world is None else batch_size(model, world)
+        consumed, failing = product(micro.integer, accumulation.integer, parallel), problem(config, micro, accumulation)
+    share = "batch_size" if model is not None and config.get("batch_size") else "micro_batch_size x gradient_accumulation_steps"
     return Batch(
-        layout,
+        Layout(world, tensor or 1, context_parallel=context or 1),
         micro,
         accumulation,
         derived("data_parallel", parallel, "processes / context_parallel_size / tensor_parallel_size"),
         derived("batch_size", size, f"{share} x data-parallel size"),
         consumed,
-        problem(config, micro, accumulation),
+        failing,
     )
 
 
@@ -68,22 +72,6 @@ def shared_by(model: AxolotlModel) -> int:
 def sequence_parallel(model: AxolotlModel) -> int:
     """The number of processes that share a sequence: `sequence_parallel_degree` up to 0.11.0."""
     return int(model.context_parallel_size or (model.sequence_parallel_degree if model.release not in SEVERAL_PROCESSES else None) or 1)
-
-
-def unresolved(config: AxolotlValues) -> Batch:
-    """The batch of a run that is refused before it is computed: what the keys say; unknown with the obsolete `batch_size`."""
-    world = config.facts.gpus
-    micro, accumulation = (setting_of(config, key, written(config, key)) for key in (MICRO, ACCUMULATION))
-    tensor, context = (written(config, key) for key in ("tensor_parallel_size", "context_parallel_size"))
-    parallel = max(world // (tensor * context), 1) if world and tensor and context else None
-    size = product(micro.integer, accumulation.integer, parallel)
-    return Batch(
-        Layout(world, tensor or 1, context_parallel=context or 1),
-        micro,
-        accumulation,
-        derived("data_parallel", parallel, "processes / context_parallel_size / tensor_parallel_size"),
-        derived("batch_size", size, "micro_batch_size x gradient_accumulation_steps x data-parallel size"),
-    )
 
 
 def written(config: AxolotlValues, key: str) -> int | None:

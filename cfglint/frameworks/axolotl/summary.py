@@ -15,16 +15,33 @@ COUNT = "samples x num_epochs / batch size, rounded up"
 
 
 def account(config: AxolotlConfig) -> Summary:
-    summary = Summary(config.release)
-    if config.parsed and config.model is not None:
-        length(config, config.model, summary)
-        rate_and_precision(config, config.model, summary)
+    summary, model = Summary(config.release), config.model
+    if config.parsed and model is not None:
+        length(config, model, summary)
+        args, engine = config.arguments, config.deepspeed.values if config.deepspeed is not None else {}
+        if "optimizer" not in engine:
+            for label, key in (("optimizer", "optimizer"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay")):
+                setting = config.setting(key)
+                setting.value = getattr(model, key)
+                summary.add(RATE, label, setting)
+        if "scheduler" not in engine:
+            summary.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))
+        if config.deepspeed is None:
+            summary.add(RATE, "gradient clipping", config.setting("max_grad_norm", value=args["max_grad_norm"]))
+            chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
+            because = config.setting(chosen).place if chosen else "neither bf16 nor fp16 is set"
+            summary.derive(PRECISION, "precision", "precision", chosen or "fp32", because)
+        if model.adapter:
+            summary.add(PRECISION, "adapter", config.setting("adapter"))
+        if model.fsdp_config:
+            summary.derive(PRECISION, "FSDP", "fsdp_version", 2, "fsdp_config")
+        summary.add(PRECISION, "gradient checkpointing", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))
         filled(config, summary)
     summary.assumed.append(f"{one_gpu_each(config.facts.gpus)}, started by `axolotl train`")
     summary.assumed.append(
         f"{nodes(config.facts)} (bf16 and tf32 work), optional packages installed; the evaluation set is that of the file"
     )
-    if config.model is not None and config.model.sample_packing:
+    if model is not None and model.sample_packing:
         summary.assumed.append("sample_packing: the number of steps depends on the lengths of the samples")
     return summary
 
@@ -57,24 +74,3 @@ def length(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None
     elif model.warmup_ratio is not None:
         because = f"warmup_ratio {model.warmup_ratio} of {of_total}, cut off"
     summary.derive(LENGTH, "warm-up steps", "warmup_steps", found["warmup_steps"], because, needs=needs)
-
-
-def rate_and_precision(config: AxolotlConfig, model: AxolotlModel, summary: Summary) -> None:
-    args, engine = config.arguments, config.deepspeed.values if config.deepspeed is not None else {}
-    if "optimizer" not in engine:
-        for label, key in (("optimizer", "optimizer"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay")):
-            setting = config.setting(key)
-            setting.value = getattr(model, key)
-            summary.add(RATE, label, setting)
-    if "scheduler" not in engine:
-        summary.add(RATE, "schedule", config.setting("lr_scheduler", value=model.lr_scheduler))
-    if config.deepspeed is None:
-        summary.add(RATE, "gradient clipping", config.setting("max_grad_norm", value=args["max_grad_norm"]))
-        chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
-        because = config.setting(chosen).place if chosen else "neither bf16 nor fp16 is set"
-        summary.derive(PRECISION, "precision", "precision", chosen or "fp32", because)
-    if model.adapter:
-        summary.add(PRECISION, "adapter", config.setting("adapter"))
-    if model.fsdp_config:
-        summary.derive(PRECISION, "FSDP", "fsdp_version", 2, "fsdp_config")
-    summary.add(PRECISION, "gradient checkpointing", config.setting("gradient_checkpointing", value=bool(model.gradient_checkpointing)))

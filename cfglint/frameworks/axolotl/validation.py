@@ -50,6 +50,11 @@ MACHINE = {("capabilities", "n_gpu"): " on several GPUs", ("capabilities",): "",
 CONSTANTS = {"ALL_ATTENTION_FUNCTIONS": (), "Resampling.LANCZOS": 1, "Resampling.BILINEAR": 2, "Resampling.BICUBIC": 3}
 MICRO = "micro_batch_size"
 ACCUMULATION = "gradient_accumulation_steps"
+FIRST_OPTION: tuple[tuple[Version, str], ...] = (  # of those that axolotl reads under FSDP
+    ((), "fsdp_activation_checkpointing"),
+    ((0, 9, 0), "fsdp_version"),
+    ((0, 12, 0), "activation_checkpointing"),
+)
 NAMED_DEEPSPEED = Releases((), (0, 13, 1))  # `deepspeed` is the name of a file
 
 
@@ -286,13 +291,6 @@ class Validation:
         faulty = {fault.path[0] for fault in reading.faults}
         self._stage(FIELD_AFTER, model, vars(model), model.changed - faulty)
         return model
-
-
-FIRST_OPTION: tuple[tuple[Version, str], ...] = (  # of those that axolotl reads under FSDP
-    ((), "fsdp_activation_checkpointing"),
-    ((0, 9, 0), "fsdp_version"),
-    ((0, 12, 0), "activation_checkpointing"),
-)
 
 
 def normalize(model: AxolotlModel, capabilities: ConfigTable) -> Refusal | None:

@@ -36,12 +36,6 @@ def inline_json(value: object, config: LlamaFactoryConfig) -> None:
         json.loads(value)
 
 
-def loraplus_rate(value: Operand, config: LlamaFactoryConfig) -> None:
-    """Multiply the rate as train/trainer_utils.py:385 does."""
-    if value is not None and config.makes_optimizer and not (config.own("use_galore") or config.own("use_apollo")):
-        _ = 1.0 * value
-
-
 def checkpoint(value: Operand, config: LlamaFactoryConfig) -> None:
     """Use the folder of a checkpoint as transformers 5.6.0 trainer.py:1416 does; hparams/parser.py:477-480 removes it for some reward
     models.
@@ -76,7 +70,13 @@ OPERATIONS: tuple[tuple[str, Stage, Act], ...] = (
     ("max_new_tokens", INIT, lambda value, config: config.stage == "sft" and value > 0),  # hparams/generating_args.py:72
     # data/data_utils.py:99-111
     ("val_size", INIT, lambda value, config: config.own("dataset") is not None and config.own("tokenized_path") is None and value > SMALL),
-    ("loraplus_lr_ratio", INIT, loraplus_rate),
+    (  # train/trainer_utils.py:385
+        "loraplus_lr_ratio",
+        INIT,
+        lambda value, config: (
+            value is not None and config.makes_optimizer and not (config.own("use_galore") or config.own("use_apollo")) and 1.0 * value
+        ),
+    ),
 )
 ALL_OPERATIONS = (  # on the Trainer's fields
     *TRAINER_OPERATIONS,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import INFO, Fix
+from cfglint.findings.diagnostic import INFO
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import Setting
 from cfglint.frameworks.axolotl.config import AxolotlConfig
 from cfglint.frameworks.axolotl.validation import evaluates
 from cfglint.frameworks.remedies import either
@@ -32,23 +31,17 @@ def axolotl_batch_size_not_divided(config: AxolotlConfig) -> Iterator[Finding]:
     micro, accumulation = model.micro_batch_size, model.gradient_accumulation_steps
     real = micro * accumulation
     if model.batch_size != real:
-        is_free = "gradient_accumulation_steps" not in config.values
-        fix = divided(config.place(("batch_size",)), micro, model.batch_size) if is_free else None
+        setting, fix = config.place(("batch_size",)), None
+        if "gradient_accumulation_steps" not in config.values and micro > 0 and model.batch_size % micro == 0:
+            from cfglint.findings.fix_builders import renamed, replaced, several
+
+            implied = model.batch_size // micro
+            parts = [replaced(setting, implied), renamed(setting, "gradient_accumulation_steps")]
+            fix = several(parts, f"replace it with `gradient_accumulation_steps: {implied}`", safe=False)
         message = f"`batch_size` is {model.batch_size}, but micro batch {micro} x accumulation {accumulation} = {real} per GPU"
         remedy = f"remove it and set `gradient_accumulation_steps: {max(model.batch_size // micro, 1)}`" if micro > 0 and not fix else None
         note = f"axolotl computes the number of steps for {model.batch_size}"
-        yield Finding(config.place(("batch_size",)), message, help=remedy, fix=fix, note=note)
-
-
-def divided(setting: Setting, micro: int, size: int) -> Fix | None:
-    """The fix that replaces `batch_size` by the accumulation that it implies."""
-    from cfglint.findings.fix_builders import renamed, replaced, several
-
-    if micro < 1 or size % micro:
-        return None
-    accumulation = size // micro
-    parts = [replaced(setting, accumulation), renamed(setting, "gradient_accumulation_steps")]
-    return several(parts, f"replace it with `gradient_accumulation_steps: {accumulation}`", safe=False)
+        yield Finding(setting, message, help=remedy, fix=fix, note=note)
 
 
 @rule("AXL061")

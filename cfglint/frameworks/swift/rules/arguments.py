@@ -56,28 +56,25 @@ def unknown_swift_argument(config: CommandConfig) -> Iterator[Finding]:
     in_file = "config" if config.own_version < FILE_WINS else ""  # it names a file, which replaces it
     for refused in config.refused:
         name = refused.name
+        if refused.why != LEFT or name == in_file:
+            continue
+        if PACKAGE in config.facts.copies:  # of the package, which the launch puts first on its path
+            from cfglint.source.dataclass_fields import declared_below
+
+            if name in declared_below(config.facts.copies[PACKAGE]):
+                continue
         # whether ms-swift itself defines it in any release
         is_own = exists(name) and any(name in HISTORY.names(each) for each in HISTORY.sections if each not in (MODELS, TEMPLATES, FILES))
-        if refused.why == LEFT and name != in_file and not is_of_copy(config, name):
-            if name:
-                yield left_over(config, refused, remaining, is_own, RENAMED.get(name, ""))
-            else:
-                message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
-                advice = f"write `--config {refused.words[0]}`"
-                yield Finding(config.words_setting(refused), message, exception=remaining(refused.words), help=advice)
+        if name:
+            yield left_over(config, refused, remaining, is_own, RENAMED.get(name, ""))
+        else:
+            message = f"ms-swift {dotted(config.own_version)} does not read a file without `--config`"
+            advice = f"write `--config {refused.words[0]}`"
+            yield Finding(config.words_setting(refused), message, exception=remaining(refused.words), help=advice)
 
 
 def remaining(words: Sequence[str]) -> str:
     return f"ValueError: remaining_argv: {[*words]}"
-
-
-def is_of_copy(config: CommandConfig, name: str) -> bool:
-    """Whether the copy of the package that the launch puts first on its path has an argument of this name."""
-    if PACKAGE not in config.facts.copies:
-        return False
-    from cfglint.source.dataclass_fields import declared_below
-
-    return name in declared_below(config.facts.copies[PACKAGE])
 
 
 @rule("SWF002")
