@@ -23,7 +23,7 @@ from cfglint.batch.memory.settings import (
     Settings,
 )
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, RANK, TrainerMemory
+from cfglint.frameworks.huggingface.memory import DEFAULT_TARGETS, TrainerMemory
 from cfglint.frameworks.memory.inputs import Inputs, Model
 from cfglint.source.annotations import ConfigValue, Operand
 from cfglint.source.record import changed
@@ -82,15 +82,9 @@ class AxolotlMemory(TrainerMemory):
     def lora(self) -> Lora | None:
         if self.value("adapter") not in ("lora", "qlora"):
             return None
-        rank, dropout = self.value("lora_r"), self.value("lora_dropout")
         written = self.value("lora_target_modules")
         targets = (ALL_LINEAR,) if self.value("lora_target_linear") is True else self.targets(written) if written else DEFAULT_TARGETS
-        return self.adapters(
-            rank if type(rank) is int and rank > 0 else RANK,
-            targets,
-            dropout if isinstance(dropout, (int, float)) else 0.0,
-            self.value("lora_modules_to_save"),
-        )
+        return self.adapters(self.value("lora_r"), targets, self.value("lora_dropout"), self.value("lora_modules_to_save"))
 
     def quantization(self) -> str:
         """The quantization; 4-bit is double-quantised nf4."""

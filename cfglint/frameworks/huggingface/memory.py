@@ -326,15 +326,10 @@ class TrainerMemory(Record):
         fields = self.lora_fields
         if fields is None:
             return None
-        rank, dropout = fields.get("r"), fields.get("lora_dropout")
         if self.lora_by_name:
             self.assumed.append("LoRA as its arguments are named")
-        return self.adapters(
-            rank if type(rank) is int and rank > 0 else RANK,
-            self.targets(fields.get("target_modules")),
-            dropout if isinstance(dropout, (int, float)) else 0.0,
-            fields.get("modules_to_save"),
-        )
+        targets = self.targets(fields.get("target_modules"))
+        return self.adapters(fields.get("r"), targets, fields.get("lora_dropout"), fields.get("modules_to_save"))
 
     @property
     def lora_fields(self) -> ConfigMapping | None:
@@ -355,11 +350,12 @@ class TrainerMemory(Record):
         on = any(each == 1 for each in (*switches, *map(given.get, QLORA_SWITCHES)))  # 1 is true as well
         return on or (not switches and any(rank > 0 for rank in ranks))
 
-    def adapters(self, rank: int, targets: tuple[str, ...], dropout: float, saved: object) -> Lora:
+    def adapters(self, rank: object, targets: tuple[str, ...], dropout: object, saved: object) -> Lora:
         """The adapters as peft creates them, from 0.12 on in fp32 whatever the base model's dtype is."""
-        modules = saved if isinstance(saved, list) else []
+        size, modules = rank if type(rank) is int and rank > 0 else RANK, saved if isinstance(saved, list) else []
         is_fp32 = self.config.facts.version("peft", NEWEST_PEFT) >= FP32_ADAPTERS
-        return Lora(rank, targets, dropout, sum(name in HEAD_SIZED for name in modules), is_fp32)
+        left_out = dropout if isinstance(dropout, (int, float)) else 0.0
+        return Lora(size, targets, left_out, sum(name in HEAD_SIZED for name in modules), is_fp32)
 
     def targets(self, written: object) -> tuple[str, ...]:
         """The modules that get adapters: the named ones, else peft's default for the model type."""

@@ -81,14 +81,11 @@ class LlamaFactoryMemory(TrainerMemory):
         """The adapters; LoRA is the default method; `all` means every linear layer."""
         if self.config.method != "lora":
             return None
-        rank, dropout = self.value("lora_rank"), self.value("lora_dropout")
         written = self.value("lora_target")
         targets = (ALL_LINEAR,) if written == "all" else self.targets(written)
         extra = self.value("additional_target")
         saved = extra.split(",") if isinstance(extra, str) else extra
-        adapters = self.adapters(
-            rank if type(rank) is int and rank > 0 else 8, targets, dropout if isinstance(dropout, (int, float)) else 0.0, saved
-        )
+        adapters = self.adapters(self.value("lora_rank"), targets, self.value("lora_dropout"), saved)
         return changed(adapters, fp32=self.value("pure_bf16") is not True)
 
     def quantization(self) -> str:
