@@ -46,10 +46,6 @@ TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", 
 OWN_READING = ("loss_type", "eval_metric")  # which the trainers of `rlhf` read in their own way
 LOOKED_UP = {"loss_type": "losses", "optimizer": "optimizers", "callbacks": "callbacks", "eval_metric": "metrics"}
 FEWEST = 2  # completions per prompt that can be compared
-TOO_FEW = (
-    "ValueError: GRPO requires at least 2 generations per prompt to calculate the advantages. You provided {}, which is less than the"
-    " minimum required."
-)
 EVALUATION = "ValueError: The {} eval batch size ({} x {}) must be evenly divisible by the number of generations per prompt ({})."
 EVALUATION_MICRO = "per_device_eval_batch_size"
 MICRO, ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"
@@ -184,27 +180,22 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     unchecked = config.own_version in OF_CLASS and config.library_version < CONFIG_CHECKS  # ms-swift deletes the checks of TRL's trainer
     if unchecked and micro and world and made.size is not None and made.size < made.per_prompt:  # of which the sampler takes no prompt
         yield indivisible(config, "ValueError: range() arg 3 must not be zero", "first-step")
-    if not (3, 1, 1) <= config.own_version < (3, 5):  # the trainer checks them
+    if not (micro and world and made.size and (3, 1, 1) <= config.own_version < (3, 5)):
         return
     alone = config.own_version in ONE_MICRO_BATCH
-    few = ("GRPO requires `num_generations` of at least 2", ["set `--num_generations` to 2 or more"])
-    if made.per_prompt < FEWEST and not alone:
-        yield Refusal(GENERATIONS, ["num_generations"], few[0], TOO_FEW.format(made.per_prompt), few[1])
-    elif micro and world and made.size:
-        what = f"global train batch size ({world} x {micro})" if alone else f"effective train batch size ({world} x {micro} x {made.steps})"
-        text = f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({made.per_prompt})."
-        if made.per_prompt < FEWEST:
-            yield Refusal(GENERATIONS, ["num_generations"], few[0], text, few[1], "init")
-        elif made.size % made.per_prompt:
-            yield indivisible(config, text, "init")
-        else:
-            args, samples = config.arguments, config.own(EVALUATION_MICRO)
-            evaluates = args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
-            if evaluates and isinstance(samples, int) and samples * world % made.per_prompt:
-                shown = f"the evaluation batch of all processes ({samples * world})"
-                message = f"{shown} is not a multiple of `num_generations` ({made.per_prompt})"
-                text = EVALUATION.format("global" if alone else "effective", world, samples, made.per_prompt)
-                yield Refusal(GENERATIONS, [EVALUATION_MICRO], message, text, [set_key(EVALUATION_MICRO, made.per_prompt)], "init")
+    what = f"global train batch size ({world} x {micro})" if alone else f"effective train batch size ({world} x {micro} x {made.steps})"
+    text = f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({made.per_prompt})."
+    args, samples = config.arguments, config.own(EVALUATION_MICRO)
+    evaluates = args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
+    if made.per_prompt < FEWEST:
+        remedy = ["set `--num_generations` to 2 or more"]
+        yield Refusal(GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, remedy, "init")
+    elif made.size % made.per_prompt:
+        yield indivisible(config, text, "init")
+    elif evaluates and isinstance(samples, int) and samples * world % made.per_prompt:
+        message = f"the evaluation batch of all processes ({samples * world}) is not a multiple of `num_generations` ({made.per_prompt})"
+        text = EVALUATION.format("global" if alone else "effective", world, samples, made.per_prompt)
+        yield Refusal(GENERATIONS, [EVALUATION_MICRO], message, text, [set_key(EVALUATION_MICRO, made.per_prompt)], "init")
 
 
 def indivisible(config: SwiftConfig, text: str, fails_at: Stage) -> Refusal:

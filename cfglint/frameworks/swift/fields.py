@@ -16,18 +16,11 @@ CHOICES = UNTIL + 1
 COMMON = "sft"  # the section with the fields of all commands
 MODELS, TEMPLATES, FILES = "model types", "templates", "files"
 LIST = "list:"
+# The types of fields as argparse has them.
 WIDER = {
-    "choice": "str",
-    "dict|str": "str",
-    "str|bool": "str",
-    "str|list": "str",
-    "dict": "str",
-    "list": "list:str",
-    "list:DebugOption": "list:str",
-    "ParallelismConfig": "str",
-}  # as argparse has them
-
-
+    **dict.fromkeys(("choice", "dict|str", "str|bool", "str|list", "dict", "ParallelismConfig"), "str"),
+    **dict.fromkeys(("list", "list:DebugOption"), "list:str"),
+}
 Arguments = dict[str, Option]
 _arguments: dict[tuple[str, Version, Version], Arguments] = {}
 _files: dict[Version, dict[str, ConfigValue]] = {}

@@ -10,20 +10,20 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.verl._tables import FIELDS, SPANS
 from cfglint.source.annotations import ConfigMapping, ConfigValue, Operand
 from cfglint.source.hydra.defaults_list import Source
+from cfglint.source.record import Record
 
 HISTORY = History(FIELDS, SPANS)
 DEFAULTS, HEADER, CLASS = "@defaults", "@package", "class "
 
 
-class ReleaseFiles:
+class ReleaseFiles(Record):
     """The repository of a composition: the files below `verl/trainer/config` of a release."""
 
-    def __init__(self, release: Version) -> None:
-        self._release = release
+    release: Version
 
     def load(self, path: str) -> Source | None:
         name = posixpath.normpath(path.removesuffix(".yaml"))
-        return source(name, self._release) if self._has(name) else None
+        return source(name, self.release) if self._has(name) else None
 
     def is_group(self, path: str) -> bool:
         return any(name.startswith(f"{path}/") and self._has(name) for name in FIELDS)
@@ -32,7 +32,7 @@ class ReleaseFiles:
         return sorted(posixpath.basename(name) for name in FIELDS if posixpath.dirname(name) == group and self._has(name))
 
     def _has(self, name: str) -> bool:
-        return not name.startswith(CLASS) and HISTORY.has_section(name, self._release)
+        return not name.startswith(CLASS) and HISTORY.has_section(name, self.release)
 
 
 @functools.cache

@@ -13,22 +13,12 @@ ENGINE_WORKERS = "workers/engine_workers.py"
 OF_ENGINE_WORKERS = (("VRL018", "AssertionError"), ("VRL025", "AssertionError"))  # their checks, which have no message
 # The files of verl that raise what cfglint predicts, in any release.
 CHECKING = (
-    "protocol.py",
-    "trainer/main_ppo.py",
-    "trainer/ppo/core_algos.py",
-    "trainer/ppo/ray_trainer.py",
-    "trainer/ppo/reward.py",
-    "trainer/ppo/v1/trainer_base.py",
-    "utils/config.py",
-    "utils/tensordict_utils.py",
-    "workers/config/actor.py",
-    "workers/config/critic.py",
-    "workers/config/optimizer.py",
-    "workers/config/rollout.py",
-    "workers/engine/utils.py",
-    ENGINE_WORKERS,
-    "workers/fsdp_workers.py",
-)
+    """
+    protocol.py trainer/main_ppo.py trainer/ppo/core_algos.py trainer/ppo/ray_trainer.py trainer/ppo/reward.py
+    trainer/ppo/v1/trainer_base.py utils/config.py utils/tensordict_utils.py workers/config/actor.py workers/config/critic.py
+    workers/config/optimizer.py workers/config/rollout.py workers/engine/utils.py workers/engine_workers.py workers/fsdp_workers.py
+    """
+).split()
 EXCEPTION = re.compile(r".*\.\.\.: |\b[\w.]*(?:Error|Exception)\b[:(]?")
 VARIABLE = re.compile(r"[0-9(){}\[\]'\"=%]+")
 JOINED = re.compile(r"[\"']\s*\n\s*f?[\"']")  # a string that continues on the next line

@@ -125,20 +125,19 @@ def own_folder(launch: Launch) -> str:
     return os.path.join(os.path.dirname(launch.program_path), CONFIG) if launch.program_path else ""
 
 
-class Finder:
-    def __init__(self, launch: Launch, release: Version) -> None:
-        self.folders: list[ConfigFolder] = []
-        self._launch = launch
-        self._release = release
+class Finder(Record):
+    launch: Launch
+    release: Version
+    folders: list[ConfigFolder] = []
 
     def of_program(self, path: str) -> Repository:
         """The folder of the primary config: from that of the program, unless it is absolute."""
         if path.startswith(ROOT) or posixpath.isabs(path):
             return self.folder(path)
-        if self._launch.program_path:
-            return self._opened(os.path.normpath(os.path.join(os.path.dirname(self._launch.program_path), path)))
+        if self.launch.program_path:
+            return self._opened(os.path.normpath(os.path.join(os.path.dirname(self.launch.program_path), path)))
         if posixpath.normpath(path) == CONFIG:
-            return ReleaseFiles(self._release)
+            return ReleaseFiles(self.release)
         raise UnknownFolder(path)
 
     def entry(self, text: str) -> Repository:
@@ -153,18 +152,18 @@ class Finder:
                 except UnknownFolder:
                     continue
                 return self.folder(top)
-            return ReleaseFiles(self._release)
+            return ReleaseFiles(self.release)
         path = text.removeprefix(FILE)
         try:
             return self.folder(path)
         except UnknownFolder:
             if posixpath.normpath(path).endswith(OWN_CONFIG):  # the script is started from another checkout of verl
-                return ReleaseFiles(self._release)
+                return ReleaseFiles(self.release)
             raise
 
     def folder(self, path: str) -> Repository:
         """A folder of the project, relative to the one that the program is started in."""
-        line, project = self._launch.line, self._launch.project
+        line, project = self.launch.line, self.launch.project
         if not path.startswith(ROOT) and (posixpath.isabs(path) or line is None or line.folder is None):
             raise UnknownFolder(path)
         place = path if path.startswith(ROOT) or line is None else f"{line.folder}/{path}"
@@ -174,7 +173,7 @@ class Finder:
         return self._opened(real)
 
     def _opened(self, place: str) -> ConfigFolder:
-        project = self._launch.project
+        project = self.launch.project
         if project is None or not project.names(place):
             raise UnknownFolder(place)
         config_folder = ConfigFolder(place, project.read, project.names)

@@ -27,12 +27,7 @@ OUTCOMES = {  # of a value that is none of the choices: llamafactory 0.9.5 model
     "rope_scaling": "LLaMA-Factory passes it to the model as `rope_type`, where `cutoff_len` is above the length of the model",
 }
 CHECKED_ELSEWHERE = (
-    "finetuning_type",
-    "stage",
-    "infer_backend",
-    "reward_model_type",
-    "ref_model_quantization_bit",
-    "reward_model_quantization_bit",
+    *("finetuning_type", "stage", "infer_backend", "reward_model_type", "ref_model_quantization_bit", "reward_model_quantization_bit"),
 )
 
 
