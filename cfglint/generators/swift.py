@@ -91,11 +91,11 @@ def deepspeed_file(job: JobSpec) -> str | None:
 
 def read(existing: Existing, config: Any) -> None:
     huggingface.read(existing, config)
-    tuner = config.own(config.swift.tuner_key)
+    tuner = config.own(config.arguments.tuner_key)
     if tuner == "lora":
-        existing.take("lora", config, config.swift.tuner_key, value=True)
+        existing.take("lora", config, config.arguments.tuner_key, value=True)
     elif tuner == "full":
-        existing.use(config, config.swift.tuner_key)
+        existing.use(config, config.arguments.tuner_key)
     dtype = next((name for name, value in DTYPES.items() if value == config.own("torch_dtype")), None)
     existing.take("precision", config, "torch_dtype", value=dtype)
     if type(config.own("max_length")) is int:

@@ -12,7 +12,7 @@ from cfglint.frameworks.base import Config
 from cfglint.frameworks.refusal import Refusal
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import rename
-from cfglint.source.annotations import Callable, ConfigMapping, Iterator, Operand, Sequence
+from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Iterator, Operand, Sequence
 from cfglint.source.shell.command import ELLIPSES, CommandDocument
 
 TYPE_CHECKING = False
@@ -102,7 +102,8 @@ class OptionsConfig(Config):
     @functools.cached_property
     def failing(self) -> list[Refusal]:
         """The checks of the framework that fail, in the order in which a run reaches them."""
-        return self.part("failing", [])
+        failed: Iterable[Refusal] = self.part("failing", ())
+        return [*failed]
 
 
 def left_over(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cfglint.frameworks.axolotl.batch import normalize
 from cfglint.frameworks.axolotl.releases import library
-from cfglint.frameworks.axolotl.validation import Validation, normalize
+from cfglint.frameworks.axolotl.validation import Validation
 from cfglint.frameworks.axolotl.values import AxolotlValues
 from cfglint.frameworks.huggingface.arguments import Arguments
 from cfglint.frameworks.refusal import Refusal

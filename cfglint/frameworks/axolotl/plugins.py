@@ -83,18 +83,14 @@ def resolve(index: int, name: object) -> NamedPlugin:
             return NamedPlugin(index, "", "ValueError: not enough values to unpack (expected 2, got 1)")
     ours = module.startswith(PREFIX)
     folder, _, inner = module.removeprefix(PREFIX).partition(".")
-    known = CLASSES.get(folder)
-    if known is not None and inner in known[1]:
+    known, problem = CLASSES.get(folder), ""
+    if known is None:
+        problem = f"ModuleNotFoundError: No module named '{PREFIX}{folder}'"
+    elif inner in known[1]:
         if class_name == known[0]:
             return NamedPlugin(index, folder)
-        return (
-            NamedPlugin(index, "", f"AttributeError: module '{PREFIX}{folder}' has no attribute '{class_name}'")
-            if ours
-            else NamedPlugin(index, "")
-        )
-    if ours and known is None:
-        return NamedPlugin(index, "", f"ModuleNotFoundError: No module named '{PREFIX}{folder}'")
-    return NamedPlugin(index, "")
+        problem = f"AttributeError: module '{PREFIX}{folder}' has no attribute '{class_name}'"
+    return NamedPlugin(index, "", problem if ours else "")
 
 
 def legacy_diffusion(data: Data) -> None:

@@ -5,10 +5,9 @@ core/builders/causal.py:178-345 of 0.21.0; core/trainer_builder.py up to 0.9.2).
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.axolotl.batch import passes_steps, planned, total_steps, warmup_steps
+from cfglint.frameworks.axolotl.batch import evaluates, passes_steps, planned, total_steps, warmup_steps
 from cfglint.frameworks.axolotl.refusals import AxolotlModel
 from cfglint.frameworks.axolotl.releases import NEW_FSDP
-from cfglint.frameworks.axolotl.validation import evaluates
 from cfglint.source.annotations import ConfigTable, ConfigValue, Operand
 
 TYPE_CHECKING = False

@@ -15,17 +15,13 @@ SIZES = "SWM002"
 SIZE_KEYS = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size")
 
 
-def failed(config: MegatronSwiftConfig) -> list[Refusal]:
+def failed(config: MegatronSwiftConfig) -> Iterator[Refusal]:
+    """What the rows refuse; GPUs that are not those of complete copies of the model, which Megatron-core checks; a global batch that is not
+    of complete micro batches of all copies, which Megatron-LM checks before ms-swift 4.0.
+    """
     newest = libraries(config.own_version)
     releases = {name: config.facts.version(name, newest[name]) for name in (TRANSFORMERS, LIBRARY)}
-    refusals = refused(config, (f"megatron-{config.command}",), config.facts.gpus, releases)
-    return [*refusals, *sizes(config)]
-
-
-def sizes(config: MegatronSwiftConfig) -> Iterator[Refusal]:
-    """The processes against the GPUs of one copy of the model, which Megatron-core checks; the global batch against one micro batch of all
-    copies, which Megatron-LM checks before ms-swift 4.0.
-    """
+    yield from refused(config, (f"megatron-{config.command}",), config.facts.gpus, releases)
     gpus, model = config.facts.gpus, config.model_size
     if gpus and model and gpus % model:
         written = [name for name in SIZE_KEYS if name in config.values]

@@ -80,12 +80,8 @@ PLACES = {
 FALSE = ("is_torch_npu_available", "is_torch_musa_available", "is_torch_mps_available", "is_pai_training_job", "use_hf_hub")
 
 
-def failed(config: SwiftConfig) -> list[Refusal]:
-    return [*arguments(config), *values(config)]
-
-
-def arguments(config: SwiftConfig) -> Iterator[Refusal]:
-    """What the classes of the command, and of its trainer's arguments, refuse."""
+def failed(config: SwiftConfig) -> Iterator[Refusal]:
+    """What the classes of the command, and of its trainer's arguments, refuse; then what is about single values."""
     kind = CONFIGS.get(config.trainer, config.trainer)
     releases, is_checked = {TRANSFORMERS: config.version, LIBRARY: config.library_version}, False
     of_library, sizes = [], {}
@@ -104,6 +100,7 @@ def arguments(config: SwiftConfig) -> Iterator[Refusal]:
             refusal.help = per_process(seen, local)
         yield refusal
     yield from of_library or ([] if is_checked else generations(config))
+    yield from values(config)
 
 
 def per_process(seen: int, local: int) -> list[Remedy | str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from cfglint.findings.diagnostic import INFO
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.axolotl.batch import evaluates
 from cfglint.frameworks.axolotl.config import AxolotlConfig
-from cfglint.frameworks.axolotl.validation import evaluates
 from cfglint.frameworks.remedies import either
 from cfglint.source.annotations import Iterator
 
