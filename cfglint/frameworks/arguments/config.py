@@ -29,6 +29,7 @@ class OptionsConfig(Config):
     own_version: Version
     known: Options
     refused: list[RefusedWords]
+    other_defaults: tuple[Reason, ...] = ()  # the defaults are those of the framework
 
     @property
     def parser(self) -> str:
@@ -54,11 +55,6 @@ class OptionsConfig(Config):
 
     def override_value(self, override: Override) -> Operand:
         return override.texts
-
-    @property
-    def other_defaults(self) -> tuple[Reason, ...]:
-        """None: the defaults are those of the framework."""
-        return ()
 
     def has_field(self, key: str) -> bool:
         return key in self.known

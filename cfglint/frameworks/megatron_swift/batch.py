@@ -64,9 +64,9 @@ def warmup_steps(config: MegatronSwiftConfig) -> int | None:
 
 
 def account(config: MegatronSwiftConfig) -> Summary:
-    summary = launched(config.facts.launch)
+    summary, tuner = launched(config.facts.launch), "tuner_type" if "tuner_type" in config.known else "train_type"
     for label, name in (
-        ("trained part", "tuner_type" if "tuner_type" in config.known else "train_type"),
+        ("trained part", tuner),
         ("tensor parallel", "tensor_model_parallel_size"),
         ("pipeline", "pipeline_model_parallel_size"),
         ("context parallel", "context_parallel_size"),
@@ -78,7 +78,9 @@ def account(config: MegatronSwiftConfig) -> Summary:
     if "lr" in config.values:
         summary.add(RATE, "learning rate", config.field("lr"))
     else:
-        summary.derive(RATE, "learning rate", "lr", config.rate, "1e-5 for full training, 1e-4 for an adapter")
+        rate, usual = config.own("lr"), {None: None, "full": 1e-5}.get(config.own(tuner), 1e-4)
+        rate = usual if rate is None else rate if isinstance(rate, (int, float)) else None
+        summary.derive(RATE, "learning rate", "lr", rate, "1e-5 for full training, 1e-4 for an adapter")
     for label, name in (("lowest rate", "min_lr"), ("schedule", "lr_decay_style"), ("weight decay", "weight_decay")):
         summary.add(RATE, label, config.field(name))
     return summary

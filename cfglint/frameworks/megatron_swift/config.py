@@ -14,8 +14,6 @@ from cfglint.frameworks.swift.parsed_command import CommandConfig, command_of
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document
 
-FULL_RATE, TUNER_RATE = 1e-5, 1e-4
-
 
 class MegatronSwiftConfig(CommandConfig):
     framework = FRAMEWORK
@@ -46,15 +44,6 @@ class MegatronSwiftConfig(CommandConfig):
 
     def field(self, name: str) -> Setting:
         return self.setting(name, value=self.own(name), because="" if name in self.values else f"default of {self.release}")
-
-    @property
-    def rate(self) -> float | None:
-        """The learning rate: by the tuner, if it is not given."""
-        if "lr" in self.values or self.own("lr") is not None:
-            rate = self.own("lr")
-            return rate if isinstance(rate, (int, float)) else None
-        tuner = self.own("tuner_type" if "tuner_type" in self.known else "train_type")
-        return None if tuner is None else FULL_RATE if tuner == "full" else TUNER_RATE
 
     @property
     def model_size(self) -> int | None:

@@ -33,6 +33,7 @@ class OpenRlhfConfig(OptionsConfig):
         super().__init__(documents, facts, kinds)
         self.own_version = self.version
         self.program = program_of(facts.launch.line)
+        self.uses_ray = self.program == OTHER
         self.copy = of_copy(self.facts)
         self.known = options(self.program, self.own_version) if self.copy is None else self.copy
         document = documents[0]
@@ -97,10 +98,6 @@ class OpenRlhfConfig(OptionsConfig):
             value=self.own(name) if value is None else value,
             because=because or ("" if name in self.values else f"default of {self.release}"),
         )
-
-    @property
-    def uses_ray(self) -> bool:
-        return self.program == OTHER
 
     @property
     def own_size(self) -> Size | None:

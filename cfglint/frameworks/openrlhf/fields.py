@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.frameworks import modelled_releases
 from cfglint.frameworks.arguments.parsing import ListedWords, Option, candidates
 from cfglint.frameworks.launch_facts import LaunchFacts
@@ -65,8 +67,6 @@ NAMES: dict[str, tuple[str, ...]] = {
     "use_wandb": ("logger.wandb.key",),
 }
 
-_options: dict[tuple[str, Version], dict[str, Option]] = {}
-
 
 def program_of(line: LaunchLine | None) -> str:
     """The program of a line: `sft` for `openrlhf.cli.train_sft`, also by the path of its file."""
@@ -75,11 +75,10 @@ def program_of(line: LaunchLine | None) -> str:
     return program if program in FIELDS else OTHER
 
 
+@functools.cache
 def options(program: str, release: Version) -> dict[str, Option]:
     """The arguments of a program in a release; empty if the release does not have it."""
-    if (program, release) not in _options:
-        _options[program, release] = {name: option(row) for name, row in HISTORY.fields(program, release).items()}
-    return _options[program, release]
+    return {name: option(row) for name, row in HISTORY.fields(program, release).items()}
 
 
 def option(row: tuple[Any, ...]) -> Option:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from cfglint.frameworks.arguments.parsing import Option
 from cfglint.frameworks.huggingface.fields import CHOICES as TRAINER_CHOICES
 from cfglint.frameworks.huggingface.fields import FIELDS as TRAINER_FIELDS
@@ -22,23 +24,19 @@ WIDER = {
     **dict.fromkeys(("list", "list:DebugOption"), "list:str"),
 }
 Arguments = dict[str, Option]
-_arguments: dict[tuple[str, Version, Version], Arguments] = {}
-_files: dict[Version, dict[str, ConfigValue]] = {}
 
 
+@functools.cache
 def arguments_of(command: str, release: Version, transformers: Version) -> Arguments:
     """The arguments of a command, `sft`, `pt` or `rlhf`, in a release that runs with a release of transformers."""
-    key = (command, release, transformers)
-    if key not in _arguments:
-        found: Arguments = {}
-        for name, default in defaults(transformers).items():
-            kind = PARSED.get(name, type_of(name, transformers))
-            allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
-            found[name] = option(WIDER.get(kind, kind), default, allowed, own=False)
-        for section in dict.fromkeys((COMMON, command)):
-            found.update({name: own(row) for name, row in HISTORY.fields(section, release).items()})
-        _arguments[key] = found
-    return _arguments[key]
+    found: Arguments = {}
+    for name, default in defaults(transformers).items():
+        kind = PARSED.get(name, type_of(name, transformers))
+        allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
+        found[name] = option(WIDER.get(kind, kind), default, allowed, own=False)
+    for section in dict.fromkeys((COMMON, command)):
+        found.update({name: own(row) for name, row in HISTORY.fields(section, release).items()})
+    return found
 
 
 def megatron_arguments(command: str, release: Version) -> Arguments:
@@ -65,10 +63,9 @@ def libraries(release: Version) -> dict[str, str]:
     return {name: next(version for since, version in reversed(steps) if since <= release) for name, steps in LIBRARIES.items()}
 
 
+@functools.cache
 def config_files(release: Version) -> Mapping[str, ConfigValue]:
     """The config files of the package by the names under which arguments name them: `zero2`, `fsdp2`."""
     import json
 
-    if release not in _files:
-        _files[release] = {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}
-    return _files[release]
+    return {name: json.loads(row[DEFAULT]) for name, row in HISTORY.fields(FILES, release).items()}

@@ -64,17 +64,13 @@ class SftConfig(VerlConfig):
     """The composed config of an SFT trainer, whose processes torchrun starts."""
 
     has_rollout = False
+    own_size = None  # the launcher starts the processes
     parts = {
         "batch": "verl.sft.batch",
         "numbers": "verl.sft.numbers",
         "choose_sizes": "verl.sft.choose",
         "account": "verl.sft.account",
     }
-
-    @property
-    def own_size(self) -> Size | None:
-        """None: the launcher starts the processes."""
-        return None
 
     def failed(self) -> list[Refusal]:
         return [*checks(SftSizes(self))] if self.values else []

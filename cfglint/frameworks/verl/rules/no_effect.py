@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.findings.setting import DEFAULT, Setting
+from cfglint.findings.setting import DEFAULT
 from cfglint.findings.wording import counted
 from cfglint.frameworks.verl.config import VerlConfig
 from cfglint.frameworks.verl.sizes import (
@@ -29,13 +29,6 @@ from cfglint.source.annotations import Iterator, Sequence
 ENGINES = (0, 8)  # the first release whose workers are built on engines
 KL_LOSS = f"{ACTOR}.use_kl_loss"
 KL_REWARD = "algorithm.use_kl_in_reward"
-
-
-def written(config: VerlConfig, *prefixes: str) -> list[Setting]:
-    """The settings of the line or of a config file of the project below some keys, or at them."""
-    paths = (".".join(map(str, path)) for path in config.origins)
-    below = (path for path in paths if path.startswith(tuple(f"{prefix}." for prefix in prefixes)) or path in prefixes)
-    return [setting for setting in map(config.setting, below) if setting.origin != DEFAULT]
 
 
 @rule("VRL040")
@@ -68,8 +61,11 @@ def unused_setting(config: VerlConfig) -> Iterator[Finding]:
         (uses_critic(tree), (CRITIC,), "algorithm.adv_estimator", "the run trains no critic"),
         (config.sizes.is_dynamic is not True, (MICRO, f"{ROLLOUT}.{LOG_PROB}_per_gpu"), DYNAMIC, "`{}` is true"),
     )
+    keys = [".".join(map(str, path)) for path in config.origins]
     for is_used, prefixes, cause, why in parts:
-        settings = [setting for setting in written(config, *prefixes) if setting.path != ("critic.enable",)] if is_used is False else []
+        below = [key for key in keys if key in prefixes or key.startswith(tuple(f"{prefix}." for prefix in prefixes))]
+        written = (setting for setting in map(config.setting, below) if setting.origin != DEFAULT and setting.path != ("critic.enable",))
+        settings = [*written] if is_used is False else []
         if settings:
             more = f" and {counted(len(settings) - 1, 'other setting')} have" if len(settings) > 1 else " has"
             message = f"`{settings[0].name}`{more} no effect: {why.format(cause)}"
