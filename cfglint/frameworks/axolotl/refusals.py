@@ -150,15 +150,13 @@ class Data(dict):  # type: ignore[type-arg]
 class AxolotlModel:
     """The values of the validated model, as attributes; a field that another release has or a plugin that is not loaded is None.
 
-    `foreign_plugins` is whether the file lists third-party plugins. `changed` are the names of the values that may differ from the
-    defaults.
+    `changed` are the names of the values that may differ from the defaults.
     """
 
     changed: set[str]
 
-    def __init__(self, values: ConfigTable, foreign_plugins: bool, release: Version) -> None:
+    def __init__(self, values: ConfigTable, release: Version) -> None:
         self.__dict__.update(values, changed=set())
-        self.foreign_plugins = foreign_plugins
         self.release = release
 
     def __setattr__(self, name: str, value: object) -> None:

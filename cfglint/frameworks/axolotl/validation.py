@@ -275,7 +275,7 @@ class Validation:
         self.faults += reading.faults
         self.dropped += [path for path in reading.dropped if path[0] in self.values or len(path) > 1]
         values["datasets"] = data.get("datasets") if converted else values["datasets"]
-        model = AxolotlModel(values, self.foreign, self.release)
+        model = AxolotlModel(values, self.release)
         model.changed.update(data, *((OWN_NAMES[key],) for key in OWN_NAMES.keys() & data.keys()))
         faulty = {fault.path[0] for fault in reading.faults}
         self._stage(FIELD_AFTER, model, vars(model), model.changed - faulty)

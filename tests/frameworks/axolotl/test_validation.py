@@ -197,7 +197,7 @@ def set_by_validation(lines, beside=()):
         return ["refused"]
     given = {key: value for line in (NEEDED, *lines) for key, value in line.items()}
     usual = {**top_fields(RELEASE, tuple(plugins_folders(found))).defaults, **given}
-    values = {key: value for key, value in vars(found.model).items() if key not in ("changed", "foreign_plugins", "release")}
+    values = {key: value for key, value in vars(found.model).items() if key not in ("changed", "release")}
     changed = {key: value for key, value in values.items() if value != usual.get(key) or type(value) is not type(usual.get(key))}
     return [each for key in sorted(changed) if (each := f"{key}: {written(changed[key])}") not in beside]
 
