@@ -8,13 +8,12 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.frameworks.axolotl.refusals import ADAPTER, CHECKPOINTING, COMPILE, QUANTIZATION, AxolotlModel, Data, refuses
-from cfglint.frameworks.axolotl.releases import EMBEDDINGS, FSDP2_ONLY, NEW_FSDP
+from cfglint.frameworks.axolotl.releases import FSDP2_ONLY
 from cfglint.frameworks.refusal import Removal
 from cfglint.source.annotations import Any, Callable
 
 LORA_KERNELS = ("lora_mlp_kernel", "lora_qkv_kernel", "lora_o_kernel")
 ADAPTERS = ("lora", "qlora", "llama-adapter")
-TRUSTED_CODE = Releases((0, 15, 0))  # LoRA kernels are not enabled for remote code
 PLUGIN_ADAPTERS = {"mixlora": "mixlora", "mora": "mora"}
 LORA = ("lora", "qlora")
 ANY_ADAPTER = Releases((), (0, 20, 0))  # saved operations are refused with any adapter, and modules cannot be named
@@ -38,20 +37,14 @@ def kernels_by_themselves(data: Data) -> None:
     """Complete the values as utils/schemas/config.py:2083 does: LoRA kernels are on unless something prevents them (:88-117)."""
     if data.get("rl") or data.get("nvfp4_merge_aware") or data.get("adapter") not in ("lora", "qlora"):
         return
-    flags = LORA_KERNELS if data.release not in EMBEDDINGS else (*LORA_KERNELS, "lora_embedding_kernel")
-    if any(data.get(flag) is not None for flag in flags) or (data.get("trust_remote_code") and data.release in TRUSTED_CODE):
+    flags = (*LORA_KERNELS, "lora_embedding_kernel")
+    if any(data.get(flag) is not None for flag in flags) or data.get("trust_remote_code"):
         return
     if data.get("adapter") == "lora" and data.get("load_in_8bit"):
         return
     if data.release < (0, 17, 0) and any(data.get(flag) for flag in ("unsloth_lora_mlp", "unsloth_lora_qkv", "unsloth_lora_o")):
         return
-    if (0, 9, 2) <= data.release < (0, 16, 0) and data.get("lora_dropout") != 0:  # LoRA kernels are only enabled for a dropout of 0
-        return
-    given = data.get("fsdp_config")
-    if data.release in NEW_FSDP:
-        is_fsdp1 = given is not None and str(data.get("fsdp_version")) != "2"
-    else:
-        is_fsdp1 = data.get("fsdp") is not None and not (given is not None and str(given.get("fsdp_version")) == "2")
+    is_fsdp1 = data.get("fsdp_config") is not None and str(data.get("fsdp_version")) != "2"
     if data.release in FSDP2_ONLY or not is_fsdp1 or data["capabilities"]["n_gpu"] == 1:
         data.update(dict.fromkeys(flags, True))
 

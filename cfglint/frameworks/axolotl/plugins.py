@@ -2,8 +2,7 @@
 
 `plugins:` lists classes as `module.Class` or `module:Class`; a module may leave out `axolotl.integrations.`
 (integrations/base.py:374-414). Two are always loaded (one in 0.20.0, none before). Up to 0.20.0 a plugin that cannot be imported is
-ignored. Third-party plugins and their keys are unknown. `BEFORE` and `AFTER` name the validator of each check, whose releases are in
-the tables.
+ignored. Third-party plugins and their keys are unknown.
 """
 
 from __future__ import annotations

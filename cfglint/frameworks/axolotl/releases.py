@@ -24,7 +24,6 @@ HISTORY = History(FIELDS, SPANS)
 FSDP2_ONLY = Releases((0, 20, 0))  # FSDP1 was removed
 NEW_FSDP = Releases((0, 12, 0))  # `fsdp_version` at the top level
 OWN_STEPS = Releases((0, 10, 0))  # axolotl passes its own count of steps as `max_steps`
-EMBEDDINGS = Releases((0, 16, 0))  # there is a kernel for embeddings
 BUILT_IN_PLUGINS = Releases((0, 20, 0))
 REQUIRED_PLUGINS = Releases((0, 21, 0))  # a plugin that cannot be imported ends the run; it was ignored before
 
