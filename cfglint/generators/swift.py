@@ -6,7 +6,7 @@ from math import ceil
 
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.swift import NEWEST, PACKAGE
-from cfglint.frameworks.swift.fields import libraries
+from cfglint.frameworks.swift.fields import config_files, libraries
 from cfglint.generators import choices, huggingface
 from cfglint.generators.choices import Chosen, unless
 from cfglint.generators.convert import Existing
@@ -101,7 +101,7 @@ def read(existing: Existing, config: Any) -> None:
     if type(config.own("max_length")) is int:
         existing.take("seq_length", config, "max_length", value=config.own("max_length"))
     name = config.get("deepspeed")
-    if isinstance(name, str) and name in config.package_files:
+    if isinstance(name, str) and name in config_files(config.own_version):
         stage, _, offload = name.removeprefix("zero").partition("_")
         existing.take("zero", config, "deepspeed", value=int(stage))
         existing.take("offload", config, "deepspeed", value=("all" if stage == "3" else "optimizer") if offload else None)
