@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cfglint.findings.setting import Batch
     from cfglint.findings.vocabulary import Kind, Stage
     from cfglint.frameworks.launch_facts import LaunchFacts
+    from cfglint.frameworks.refusal import Refusal
     from cfglint.frameworks.releases.history import History, Row, Span
     from cfglint.frameworks.resumption import Resumption
     from cfglint.frameworks.summary import Summary
@@ -79,6 +80,7 @@ class Config:
         self.plain_scalars: list[Setting] | None = None  # cached for the rules about scalars
         self._batch: Batch | None = None
         self._resumption: list[Resumption | None] = []  # cached: the only one
+        self._refusals: list[Refusal] | None = None
         self._for_fork: bool | None = None
 
     @property
@@ -176,6 +178,13 @@ class Config:
     def has_adapter(self) -> bool:
         """Whether the model may have an adapter, or be quantised."""
         return False
+
+    @property
+    def refusals(self) -> list[Refusal]:
+        """What the framework refuses while it builds its objects of the config, but for the batch: the rows of its checks."""
+        if self._refusals is None:
+            self._refusals = self.part("refusals", [])
+        return self._refusals
 
     def unknown_keys(self) -> list[str]:
         """The keys that the framework, and the project's own copy of it, refuse as unknown; empty if it accepts every key."""

@@ -27,7 +27,7 @@ class Accelerate(Framework):
     oldest = OLDEST["accelerate"]
     is_launcher = True
     rule_families = {"ACC": title}
-    rules = "keys parallelism refused values checks"
+    rules = "keys parallelism refused values"
     file_match = (
         "accelerate_config.yaml",
         "accelerate_config.yml",

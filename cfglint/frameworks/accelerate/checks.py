@@ -9,6 +9,7 @@ from cfglint.evaluate import Unknown
 from cfglint.findings.remedy import Remedy, Step, set_key
 from cfglint.findings.wording import described
 from cfglint.frameworks.accelerate import KIND
+from cfglint.frameworks.accelerate.config import TPU, AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED
 from cfglint.frameworks.huggingface.checks import truth
 from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
@@ -24,7 +25,6 @@ from cfglint.source.load_results import copied
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.accelerate.config import AccelerateConfig
 
 LAUNCHER: Stage = "config"
 PLUGIN: Stage = "init"
@@ -105,7 +105,7 @@ class Arguments:
 
 def refusals(config: AccelerateConfig) -> list[Refusal]:
     """Every refusal, at the keys of the file."""
-    if not config.values or not config.local or config.is_on_tpu:
+    if not config.values or not config.local or config.distributed in TPU:
         return []
     arguments, engine = Arguments(config), engine_of(config)
     fields = HISTORY.fields("", config.version)

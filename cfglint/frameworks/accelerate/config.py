@@ -12,12 +12,11 @@ from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
-from cfglint.source.annotations import Callable, ConfigMapping, Operand, Sequence
+from cfglint.source.annotations import ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.refusal import Refusal
     from cfglint.launch.overrides import Override
 
 ENGINES = ("DEEPSPEED", "FSDP", "MEGATRON_LM", "TP")
@@ -35,7 +34,6 @@ class AccelerateConfig(Config):
     """An accelerate config as the launcher loads it. `trainer` is the config of the script, where its file is in the run."""
 
     framework = FRAMEWORK
-    _refusals: list[Refusal] | None = None
     batch_keys = {"gpus": "num_processes", "accumulation": "deepspeed_config.gradient_accumulation_steps"}
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = (), trainer: Config | None = None) -> None:
@@ -50,13 +48,6 @@ class AccelerateConfig(Config):
         if isinstance(self.root, dict):
             values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
             self.values = self.laid_over(values, facts.launch.flags)
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        if self._refusals is None:
-            found: Callable[[AccelerateConfig], list[Refusal]] = FRAMEWORK.part("refusals", lambda config: [])
-            self._refusals = found(self)
-        return self._refusals
 
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build no `Accelerator`, which reads what the launcher passes on."""
@@ -89,10 +80,6 @@ class AccelerateConfig(Config):
     @property
     def spawns(self) -> bool:
         return self.distributed in ENGINES or self.distributed in spawning(self.version)
-
-    @property
-    def is_on_tpu(self) -> bool:
-        return self.distributed in TPU
 
     def release_has(self, key: str, section: str = "") -> bool:
         return key in HISTORY.fields(section, self.version)
@@ -138,10 +125,6 @@ class AccelerateConfig(Config):
     @property
     def uses_deepspeed(self) -> bool:
         return bool(self.distributed == "DEEPSPEED")
-
-    @property
-    def under_deepspeed(self) -> bool:
-        return self.uses_deepspeed or (self.trainer is not None and bool(self.trainer.get("deepspeed")))
 
     @property
     def fsdp_version(self) -> str:

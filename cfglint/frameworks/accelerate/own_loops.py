@@ -81,32 +81,28 @@ def accumulation(config: LaunchConfig) -> Setting:
     """The micro batches per optimizer step: what the `Accelerator` accumulates, as far as the loop lets it."""
     call, loop = config.accelerator, loop_of(config)
     if call is None:
-        return open_accumulation(OWN)
+        return derived(ACCUMULATION, None, OWN)
     if uses_deepspeed(config) is not False:
         found = of_engine(config)
         if config.facts.version(PACKAGE, RELEASES[PACKAGE]) < BY_SYNC_SINCE or found.integer in (None, 1) or loop is None:
             return found
         if loop.accumulates is None:
-            return open_accumulation(loop.why or OWN)
+            return derived(ACCUMULATION, None, loop.why or OWN)
         if loop.accumulates:
             return found
         return derived(ACCUMULATION, 1, "from accelerate 1.8 on the engine steps after each batch without `accumulate()`")
     if loop is None or loop.accumulates is None:
-        return open_accumulation(loop.why if loop is not None and loop.why else OWN)
+        return derived(ACCUMULATION, None, loop.why if loop is not None and loop.why else OWN)
     turns = number_of(loop, TURNS, config.facts.launch)
     if turns is not None:
         counted(turns)
         if loop.is_twice and of_accelerator(config).integer not in (1, turns.integer):
-            return open_accumulation("the loop accumulates by `accumulate()` and by a condition of its own")
+            return derived(ACCUMULATION, None, "the loop accumulates by `accumulate()` and by a condition of its own")
         return turns
     if not loop.accumulates:
         rest = ", without `accumulate()`" if ACCUMULATION in call.values else ""
         return derived(ACCUMULATION, 1, f"the loop steps after each batch{rest}")
     return of_accelerator(config)
-
-
-def open_accumulation(because: str) -> Setting:
-    return derived(ACCUMULATION, None, because)
 
 
 def of_accelerator(config: LaunchConfig) -> Setting:
@@ -115,7 +111,9 @@ def of_accelerator(config: LaunchConfig) -> Setting:
     assert call is not None
     if call.values.get("gradient_accumulation_plugin") is not None:
         document = call.loop.plugins.get(ACCUMULATION_PLUGIN) if call.loop is not None else None
-        return (argument(config, document, "num_steps") if document is not None else None) or open_accumulation("its plugin is not known")
+        return (argument(config, document, "num_steps") if document is not None else None) or derived(
+            ACCUMULATION, None, "its plugin is not known"
+        )
     if line is not None and VARIABLE in line.call.environment:
         text = line.call.environment[VARIABLE].value
         value = int(text) if text is not None and text.isdigit() else None
@@ -124,7 +122,7 @@ def of_accelerator(config: LaunchConfig) -> Setting:
     if launcher is not None and launcher.uses_deepspeed and launcher.get("deepspeed_config", ACCUMULATION) is not None:
         return counted(launcher.setting("deepspeed_config", ACCUMULATION))
     if ACCUMULATION not in call.values and not (call.loop is not None and call.loop.is_whole):
-        return open_accumulation("the arguments of `Accelerator` are not all known")
+        return derived(ACCUMULATION, None, "the arguments of `Accelerator` are not all known")
     return argument(config, call, ACCUMULATION) or Setting((ACCUMULATION,), 1, DEFAULT, because="default of Accelerator")
 
 
@@ -145,16 +143,16 @@ def of_engine(config: LaunchConfig) -> Setting:
     plugin = call.loop.plugins.get(DEEPSPEED_PLUGIN) if call.loop is not None else None
     if any(call.values.get(each) is not None for each in DEEPSPEED):
         if plugin is None or "hf_ds_config" in plugin.values:
-            return open_accumulation("the config of DeepSpeed's plugin is not read")
+            return derived(ACCUMULATION, None, "the config of DeepSpeed's plugin is not read")
         found = argument(config, plugin, ACCUMULATION)
         return found if found is not None and found.integer is not None else of_accelerator(config)
     if uses_deepspeed(config) is None:
-        return open_accumulation("the accelerate config is not in the project")
+        return derived(ACCUMULATION, None, "the accelerate config is not in the project")
     launcher = config.launcher
     if launcher is None or not launcher.get("deepspeed_config", "deepspeed_config_file"):
         return of_accelerator(config)
     if engine is None:
-        return open_accumulation("the DeepSpeed config is not in the project")
+        return derived(ACCUMULATION, None, "the DeepSpeed config is not in the project")
     written = engine.get(ACCUMULATION)
     if written == "auto" or (config.facts.version(PACKAGE, RELEASES[PACKAGE]) < FILE_SINCE and ACCUMULATION in call.values):
         return of_accelerator(config)

@@ -29,7 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
     from cfglint.frameworks.deepspeed.optimizers import Optimizer
-    from cfglint.frameworks.refusal import Refusal
     from cfglint.launch.program import OwnLoop
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
@@ -56,7 +55,6 @@ class DeepSpeedConfig(Config):
         "global_batch": "train_batch_size",
     }
     _optimizer: Optimizer | type | None = Unset
-    _refusals: list[Refusal] | None = None
 
     def __init__(
         self,
@@ -245,13 +243,6 @@ class DeepSpeedConfig(Config):
         return self.optimizer is not None or self.trainer is not None or self.passes("optimizer")
 
     # ---- findings
-
-    @property
-    def refusals(self) -> list[Refusal]:
-        """What its constructor refuses, but for the batch."""
-        if self._refusals is None:
-            self._refusals = self.part("refusals", [])
-        return self._refusals
 
     def failure_stage(self, fails_at: Stage | None) -> Stage | None:
         """With a trainer, DeepSpeed parses the config when training starts, and builds the engine when it wraps the model."""

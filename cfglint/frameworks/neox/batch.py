@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from cfglint.batch.equation import completed
 from cfglint.findings.setting import Batch, BatchProblem, Layout, Setting, derived
-from cfglint.frameworks.neox.python_errors import describe, is_integer, raised
+from cfglint.frameworks.neox.fields import describe, raised
 from cfglint.source.annotations import Any, Operand
 from cfglint.source.numbers import hollow, is_number
 
@@ -33,7 +33,7 @@ def resolve(config: NeoXConfig) -> Batch:
     names = (TOTAL, MICRO, ACCUMULATION)
     total, micro, accumulation = (term(config, name, before, after) for name, before, after in zip(names, written, resolved, strict=True))
     divisor = derived("data_parallel", data_parallel, "GPUs / pipeline / model parallel size")
-    consumed = total.value if is_integer(total.value) else None
+    consumed = total.value if type(total.value) is int else None
     replica = layout.pipeline_parallel * layout.tensor_parallel
     return Batch(layout, micro, accumulation, divisor, total, consumed, problem, replica)
 
@@ -143,7 +143,7 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: T
     problem = check(config, float(data_parallel), written, resolved)
     if problem is not None and not certain(config) and not (problem.reason == "not-positive" and problem.setting.value in resolved):
         # Whether no accumulation makes the written batch fit, whatever another file of the run gives.
-        known = has_sizes(config) and TOTAL in config.values and MICRO in config.values and is_integer(total) and is_integer(micro)
+        known = has_sizes(config) and TOTAL in config.values and MICRO in config.values and type(total) is int and type(micro) is int
         problem = problem if known and micro * data_parallel and total % (micro * data_parallel) else None
     return resolved, problem
 

@@ -10,8 +10,7 @@ from cfglint.frameworks.neox import KIND
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import expand
-from cfglint.frameworks.neox.fields import default
-from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.fields import default, describe
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.rows.expressions import Raised

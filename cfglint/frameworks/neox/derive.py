@@ -13,7 +13,7 @@ from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.frameworks.neox.merge import MergedFiles
+    from cfglint.frameworks.neox.config import NeoXConfig
 
 COPIES = {
     "zero_reduce_scatter": "reduce_scatter",
@@ -46,8 +46,8 @@ class Attention(Record):
 class Derived(Record):
     """The derived values of a config. `expanded` has the attention list after its expansion, or the exception, once it was asked for."""
 
-    config: MergedFiles
-    expanded: list[Attention | str]
+    config: NeoXConfig
+    expanded: list[Attention | str] = []
 
     @property
     def pipe(self) -> int | None:

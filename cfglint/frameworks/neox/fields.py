@@ -7,18 +7,15 @@ and v2.0 (March 2023) for their names.
 from __future__ import annotations
 
 from cfglint.findings.setting import NoSuchField
+from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox._tables import CHOICES, FIELDS, MEMBERS, REMOVED, SINCE
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Operand
+from cfglint.source.annotations import Any, Callable, Operand
 from cfglint.source.record import Record
 
 PLAIN_TYPES = ("int", "float", "str", "bool", "list", "dict")
 FIRST_WITHOUT_TAGS = (3,)
 CANNOT = "ValueError: NeoXArgs.__post_init__() NeoXArgs types cannot be validated"
-
-
-def known(name: str) -> bool:
-    return name in FIELDS
 
 
 def default(name: str) -> Operand:
@@ -96,3 +93,21 @@ def fields_of_release(version: Version) -> dict[str, str]:
     """The names of the fields of a tagged release, without their types; empty for the modelled one."""
     names = [*(name for name in FIELDS if SINCE.get(name, ()) <= version), *REMOVED] if version < FIRST_WITHOUT_TAGS else ()
     return dict.fromkeys(names, "")
+
+
+def raised(operation: Callable[[], Any]) -> str | None:
+    """The exception that an operation raises, as `Type: message`; None if it succeeds."""
+    try:
+        operation()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def describe(value: object) -> str:
+    """A value as a message shows it: as the file spells it, with the type if the spelling could hide it."""
+    if isinstance(value, str):
+        return f"the string {spelled(value)}"
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a mapping"
+    return spelled(value) if value is None or isinstance(value, (bool, int, float)) else f"a {type(value).__name__}"

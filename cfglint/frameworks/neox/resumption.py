@@ -6,7 +6,6 @@ import os
 
 from cfglint.data.checkpoint import STEP, Checkpoint, named_checkpoint, step_of
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.python_errors import is_integer
 from cfglint.frameworks.neox.steps import total_steps
 from cfglint.frameworks.resumption import Resumption, given_checkpoint
 from cfglint.source.annotations import ConfigTable
@@ -38,7 +37,7 @@ def named(config: NeoXConfig) -> Resumption | None:
 def tag_of(config: NeoXConfig, checkpoint: Checkpoint) -> str:
     """The folder of the state that is loaded: of `iteration`, else the one that `latest` names."""
     iteration = config.argument(ITERATION)
-    return f"{STEP}{iteration}" if is_integer(iteration) else checkpoint.text(LATEST)
+    return f"{STEP}{iteration}" if type(iteration) is int else checkpoint.text(LATEST)
 
 
 def saved_values(checkpoint: Checkpoint, tag: str) -> ConfigTable:

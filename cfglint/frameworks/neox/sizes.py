@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from cfglint.findings.wording import spelled
-from cfglint.frameworks.neox.python_errors import raised
+from cfglint.frameworks.neox.fields import raised
 from cfglint.source.annotations import Callable, Iterator, Operand
 from cfglint.source.numbers import is_number
 

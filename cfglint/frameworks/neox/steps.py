@@ -8,7 +8,6 @@ from __future__ import annotations
 from math import inf
 
 from cfglint.batch.steps import neox_decay_iters, neox_train_iters, neox_warmup_iters
-from cfglint.frameworks.neox.python_errors import is_integer
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
@@ -20,7 +19,7 @@ def numbers(config: NeoXConfig) -> dict[str, int | None]:
     length = config.argument("seq_length")
     total = total_steps(config)
     return {
-        "seq_length": length if is_integer(length) else None,
+        "seq_length": length if type(length) is int else None,
         "steps_per_epoch": steps_per_epoch(config),
         "total_steps": total,
         "warmup_steps": warmup_steps(config),
@@ -31,9 +30,9 @@ def total_steps(config: NeoXConfig) -> int | None:
     """The number of optimizer steps: train_iters, or the complete accumulations of the micro batches of all epochs together."""
     steps: int | None = config.argument("train_iters")
     if steps is not None:
-        return steps if is_integer(steps) else None
+        return steps if type(steps) is int else None
     epochs: int = config.argument("train_epochs")
-    return steps_of(config, epochs) if is_integer(epochs) else None
+    return steps_of(config, epochs) if type(epochs) is int else None
 
 
 def steps_per_epoch(config: NeoXConfig) -> int | None:
@@ -44,7 +43,7 @@ def steps_of(config: NeoXConfig, epochs: int) -> int | None:
     """The steps of a number of epochs; None where a batch size is not a positive integer."""
     samples, batch = config.facts.num_examples, config.batch
     micro, data_parallel, accumulation = (term.value for term in (batch.micro_batch, batch.data_parallel, batch.accumulation))
-    if samples is None or not all(is_integer(size) and size > 0 for size in (micro, data_parallel, accumulation)):
+    if samples is None or not all(type(size) is int and size > 0 for size in (micro, data_parallel, accumulation)):
         return None
     return neox_train_iters(samples, micro, data_parallel, accumulation, epochs)
 
@@ -53,7 +52,7 @@ def decay_steps(config: NeoXConfig) -> int | None:
     written, fraction = config.argument("lr_decay_iters"), config.argument("lr_decay_fraction")
     total = total_steps(config)
     if written is not None:
-        return neox_decay_iters(0, written) if is_integer(written) else None
+        return neox_decay_iters(0, written) if type(written) is int else None
     if total is None or (fraction is not None and not is_number(fraction)):
         return None
     try:

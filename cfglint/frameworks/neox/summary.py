@@ -8,7 +8,6 @@ from cfglint.batch import steps as arithmetic
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox import steps
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.python_errors import is_integer
 from cfglint.frameworks.summary import EXAMPLES, GPUS, LAUNCH, LENGTH, PRECISION, RATE, Summary, nodes
 from cfglint.source.numbers import is_number
 
@@ -43,10 +42,10 @@ def length(config: NeoXConfig, summary: Summary) -> None:
         summary.derive(LENGTH, "total steps", "total_steps", total, "samples x epochs / global batch, rounded down", needs=needs(config))
     examples, size, tokens = config.facts.num_examples, config.batch.global_batch.value, config.argument("seq_length")
     if examples is not None:
-        exact = f" = {examples / size:,.2f}" if is_integer(size) and size > 0 else ""
+        exact = f" = {examples / size:,.2f}" if type(size) is int and size > 0 else ""
         because = f"{examples:,} samples / global batch{exact}, rounded down"
         summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
-        if is_integer(tokens):
+        if type(tokens) is int:
             summary.derive(LENGTH, "tokens per epoch", "tokens_per_epoch", examples * tokens, f"{examples:,} samples x {tokens:,}")
     decay, fraction = steps.decay_steps(config), setting_of(config, "warmup")
     written = next((name for name in ("lr_decay_iters", "lr_decay_fraction") if config.argument(name) is not None), None)
@@ -66,13 +65,13 @@ def needs(config: NeoXConfig) -> str:
 
 def occasions(config: NeoXConfig, summary: Summary, total: int | None) -> None:
     setting = setting_of(config, "eval_interval")
-    if is_integer(setting.value) and setting.value > 0 and total is not None:
+    if type(setting.value) is int and setting.value > 0 and total is not None:
         summary.mark("evaluations", range(setting.value, total + 1, setting.value))
         summary.derive(LENGTH, "evaluations", "evaluations", total // setting.value, f"every {setting.value} steps ({setting.place})")
     factor, scale = setting_of(config, "checkpoint_factor"), config.argument("checkpoint_scale")
     if config.argument("save") and total is not None and can_be_listed(total, factor.value, scale):
         extra = config.argument("extra_save_iters")
-        listed = filter(is_integer, extra) if isinstance(extra, list) else ()
+        listed = [each for each in extra if type(each) is int] if isinstance(extra, list) else ()
         points = arithmetic.neox_save_iterations(total, factor.value, scale, listed)
         because = f"checkpoint_factor {factor.value}, {scale} ({factor.place}); the last step too"
         summary.mark("checkpoints", sorted(points))

@@ -6,7 +6,7 @@ import pytest
 
 from cases import each_case
 from cfglint.frameworks.neox.derive import expand
-from cfglint.frameworks.neox.python_errors import describe, raised
+from cfglint.frameworks.neox.fields import describe, raised
 
 
 @each_case(

@@ -39,7 +39,9 @@ def misfit_of(config: AccelerateConfig) -> tuple[str, str] | None:
     """(what is wrong, exception) of sizes that require FSDP 2, or of which torch or DeepSpeed makes no groups of processes."""
     sizes = {name: config.axis(name) or 1 for name in AXES}
     context, sequence, total, version = sizes["cp"], sizes["sp"], prod(sizes.values()), config.fsdp_version
-    if not config.under_deepspeed and not (config.trainer is not None and config.trainer.get("fsdp")) and context > 1:
+    trainer = config.trainer
+    under_deepspeed = config.uses_deepspeed or (trainer is not None and bool(trainer.get("deepspeed")))
+    if not under_deepspeed and not (trainer is not None and trainer.get("fsdp")) and context > 1:
         if not version:
             text = "ValueError: `cp_size > 1` specified in the `parallelism_config`, but no `fsdp_plugin` was provided."
             return f"cp {context} requires FSDP", text
@@ -50,10 +52,10 @@ def misfit_of(config: AccelerateConfig) -> tuple[str, str] | None:
     if started is None or total == 1:
         return None
     if sequence > 1:  # DeepSpeed's groups: runtime/sequence_parallel/parallel_state_sp.py:31
-        if config.under_deepspeed and started < sequence:
+        if under_deepspeed and started < sequence:
             text = f"RuntimeError: world_size ({started}) is less than sequence_parallel_size {sequence}"
             return f"sp is {sequence}, but there are {started} processes", text
-        if config.under_deepspeed and started % sequence:
+        if under_deepspeed and started % sequence:
             text = f"RuntimeError: world_size ({started}) is not divisible by sequence_parallel_size {sequence})"
             return f"sp {sequence} does not divide {started} processes", text
         return None
@@ -61,7 +63,7 @@ def misfit_of(config: AccelerateConfig) -> tuple[str, str] | None:
         text = f"RuntimeError: {MESH} should not be bigger than default world size {started}, but found {total} ranks!"
         return f"the product of the sizes is {total}, but there are {started} processes", text
     is_sharded = sizes["dp_shard"] * context > 1
-    if total < started or config.under_deepspeed or version != "2" or is_sharded or config.version in CHECKS_SHARDS:
+    if total < started or under_deepspeed or version != "2" or is_sharded or config.version in CHECKS_SHARDS:
         return None
     # before 1.15 the mesh lacks the dimension when the model is prepared
     names = ("dp_replicate", "dp_shard_cp") if sizes["dp_replicate"] > 1 else ("dp_shard_cp",)

@@ -1,14 +1,15 @@
-"""Rules about values that the launcher rejects."""
+"""Rules about values that the launcher rejects, and the pages of its other checks, which are rows (`_rows.py`)."""
 
 from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key, set_key
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import BY_CODE, Finding, pages_of_checks, rule
 from cfglint.findings.wording import counted
+from cfglint.frameworks.accelerate import KIND
 from cfglint.frameworks.accelerate.checks import OF_LAUNCHER
-from cfglint.frameworks.accelerate.config import AccelerateConfig
+from cfglint.frameworks.accelerate.config import TPU, AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, KEYS_COMPARED, REQUIRED, SAGEMAKER, spawning, types
-from cfglint.frameworks.accelerate.rules.refused import finding
+from cfglint.frameworks.accelerate.rules.refused import finding, refused
 from cfglint.frameworks.remedies import choice, mistyped, not_attribute, replace
 from cfglint.source.annotations import Iterator
 
@@ -50,7 +51,7 @@ def invalid_compute_environment(config: AccelerateConfig) -> Iterator[Finding]:
 
 @rule("ACC018")
 def invalid_launch_value_type(config: AccelerateConfig) -> Iterator[Finding]:
-    if not config.local or not config.values or config.is_on_tpu:
+    if not config.local or not config.values or config.distributed in TPU:
         return
     for refusal in config.refusals:
         if refusal.kind == OF_LAUNCHER:
@@ -222,3 +223,7 @@ def process_count_mismatch(config: AccelerateConfig) -> Iterator[Finding]:
         message = f"`num_processes` is {setting.spelled}{started}, but {config.facts.gpus_source} is {gpus}"
         remedy = set_key("num_processes", gpus) | "pass --num_processes to accelerate launch"
         yield Finding(setting, message, note=f"accelerate launch starts {counted(config.started, 'process')}", help=remedy)
+
+
+for page in (page for page in pages_of_checks(KIND) if page not in BY_CODE):  # the others have a function for what is no row
+    rule(page)(lambda config, code=page: refused(config, code))

@@ -8,7 +8,7 @@ from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import switched_on
-from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.fields import describe
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version
 from cfglint.frameworks.remedies import choice, rename, replace

@@ -11,8 +11,7 @@ from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES, DERIVED
-from cfglint.frameworks.neox.fields import Check
-from cfglint.frameworks.neox.python_errors import describe, raised
+from cfglint.frameworks.neox.fields import Check, describe, raised
 from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.document import Path

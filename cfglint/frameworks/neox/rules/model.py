@@ -8,7 +8,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.remedy import set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.fields import describe
 from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.neox.sizes import GATED, dense, own_attention, transformer, unbuildable, widths
 from cfglint.frameworks.remedies import excludes, replace

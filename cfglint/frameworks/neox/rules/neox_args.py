@@ -5,9 +5,9 @@ from __future__ import annotations
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, pages_of_checks, rule
 from cfglint.frameworks.neox import KIND
+from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.fields import CANNOT, default, known
-from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.fields import CANNOT, default, describe
 from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import excludes, remove
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
@@ -21,7 +21,7 @@ def refused(config: NeoXConfig, code: str) -> Iterator[Finding]:
     for refusal in config.refusals:
         if refusal.kind == code:
             places = [config.setting(*path) if config.has(*path) else config.absent(*path) for path in refusal.paths] or [config.setting()]
-            missing = [name for name in refusal.read if name not in config.values and known(name) and default(name) is None]
+            missing = [name for name in refusal.read if name not in config.values and name in FIELDS and default(name) is None]
             finding = refusal.finding(places, config.values)
             finding.related = [*finding.related, *map(config.absent, missing)]
             yield finding

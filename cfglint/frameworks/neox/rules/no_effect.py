@@ -6,10 +6,10 @@ from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
-from cfglint.frameworks.neox._tables import UNUSED
+from cfglint.frameworks.neox._tables import FIELDS, UNUSED
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.derive import COPIES
-from cfglint.frameworks.neox.fields import choices, default, known
+from cfglint.frameworks.neox.fields import choices, default
 from cfglint.frameworks.remedies import insert, remove, rename, replace
 from cfglint.source.annotations import Iterator, Operand
 from cfglint.source.numbers import is_number
@@ -154,7 +154,7 @@ def unused_argument(config: NeoXConfig) -> Iterator[Finding]:
 @rule("KEY304")
 def extra_args_override(config: NeoXConfig) -> Iterator[Finding]:
     for key, value in config.derived.extra.items():
-        if key in config.values and config.values[key] != value and known(str(key)):
+        if key in config.values and config.values[key] != value and str(key) in FIELDS:
             related = (config.setting(key),)
             message = f"`deepspeed_extra_args.{key}` silently overrides `{key}` ({related[0].place}) in DeepSpeed's config"
             remedy = remove_key(f"deepspeed_extra_args.{key}") | remove_key(key)

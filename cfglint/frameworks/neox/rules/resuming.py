@@ -12,7 +12,6 @@ from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.deepspeed.checkpoints import other_processes
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.python_errors import is_integer
 from cfglint.frameworks.neox.resumption import FOLDER, ITERATION, saved_values, tag_of
 from cfglint.frameworks.neox.steps import total_steps
 from cfglint.frameworks.resumption import Resumption
@@ -30,7 +29,7 @@ def doubts(resumed: Resumption) -> tuple[Reason, ...]:
 @rule("NEO103")
 def missing_iteration(config: NeoXConfig) -> Iterator[Finding]:
     resumed, iteration = config.resumption, config.argument(ITERATION)
-    if resumed is None or resumed.checkpoint is None or not is_integer(iteration):
+    if resumed is None or resumed.checkpoint is None or type(iteration) is not int:
         return
     steps = sorted(step for tag in engine_tags(resumed.checkpoint) if (step := step_of(tag, STEP)) is not None)
     if steps and iteration not in steps:
@@ -45,7 +44,7 @@ def missing_iteration(config: NeoXConfig) -> Iterator[Finding]:
 def states_of_other_processes(config: NeoXConfig) -> Iterator[Finding]:
     resumed = config.resumption
     stage, ranks = config.derived.worker_zero_stage, config.batch.data_parallel.value
-    if resumed is None or resumed.checkpoint is None or not stage or not is_integer(ranks) or config.argument("no_load_optim"):
+    if resumed is None or resumed.checkpoint is None or not stage or type(ranks) is not int or config.argument("no_load_optim"):
         return
     section = config.argument("checkpoint")
     if isinstance(section, dict) and section.get("load_universal"):
@@ -81,7 +80,7 @@ def value_of_another_run(config: NeoXConfig) -> Iterator[Finding]:
     key = "lr_decay_iters" if config.argument("lr_decay_iters") is not None else "train_iters"
     before, now = saved.get("lr_decay_iters", saved.get("train_iters")), config.argument(key)
     kept = saved.get("use_checkpoint_lr_scheduler") or saved.get("lr_decay_fraction") or config.argument("lr_decay_fraction")
-    if is_integer(before) and is_integer(now) and before != now and not kept:
+    if type(before) is int and type(now) is int and before != now and not kept:
         words = f"`{key}` is {now:,}, and the learning rate of `{resumed.name}` decays over {counted(before, 'step')}"
         exception = f"AssertionError: {SCHEDULE}"
         remedy = set_key("override_lr_scheduler", True) | f"`lr_decay_iters: {before}`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.fields import describe
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
 from cfglint.frameworks.remedies import remove, replace
 from cfglint.source.annotations import Iterator

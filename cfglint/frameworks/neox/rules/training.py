@@ -8,7 +8,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.python_errors import describe
+from cfglint.frameworks.neox.fields import describe
 from cfglint.frameworks.neox.rules import elsewhere
 from cfglint.frameworks.remedies import excludes, one_off, remove
 from cfglint.source.annotations import Any, Callable, Iterator
