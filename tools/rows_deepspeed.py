@@ -1,6 +1,7 @@
 """The rows of DeepSpeed: what `DeepSpeedConfig` and the validators of its models refuse.
 
-In the rows of the constructor a section that is a model has the values of the model, under the name of the section.
+In the rows of the constructor a section that is a model has the values of the model, under the name of the section. The engine checks
+the section of the experts with sizes of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from row_expressions import walk
 from row_sources import Package, Ref, decoration
 from row_table_text import Function, Row, Table, every
 
-from cfglint.frameworks.deepspeed._tables import MODELS
+from cfglint.frameworks.deepspeed._tables import CHOICES, MODELS
 
 PACKAGE = "deepspeed"
 AFTER, FIELD = "after", "field before"
@@ -47,6 +48,22 @@ SECTIONS: dict[str, Any] = {  # what makes the models of sections
     ),
 }
 METHODS = {"keys": "", "batch": STAGES["batch"], "sanity": ""}  # what `compare_rows.py` calls: the others read the objects of sections
+EXPERTS: Any = ["f", "expert_parallel"]
+OF_EXPERTS, READ, CHECK = "module_inject.auto_ep_config", "parse_autoep_config", "validate_autoep_config"
+PASSED: dict[str, Any] = {  # what the engine passes to the check, without an `mpu` of the program
+    "config": EXPERTS,
+    "world_size": ["f", "world_size"],
+    "pp_size": 1,
+    "tp_size": ["attr", ["f", "tensor_parallel"], "autotp_size"],
+    "sp_size": 1,
+    "zero_stage": ["attr", ["f", "zero_optimization"], "stage"],
+    "deepcompile_enabled": ["attr", ["f", "compile"], "deepcompile"],
+    "use_data_before_expert_parallel": ["f", "use_data_before_expert_parallelism"],
+    "zero_offload_optimizer": ["is not", ["attr", ["f", "zero_optimization"], "offload_optimizer"], None],
+    "zero_offload_param": ["is not", ["attr", ["f", "zero_optimization"], "offload_param"], None],
+}
+UNSET = ["?", "constant _UNSET"]
+FILLED: dict[str, Any] = {"preset_model": ["?", "constant PRESET_MODELS"], "expert_activation": ["dict"]}  # by loops of the package
 FILE = ["f", "_param_dict"]  # the values of the file, as a field of the object
 
 
@@ -82,8 +99,57 @@ def constructor(package: Package) -> Iterator[Function]:
         bound = {each.arg: Ref("root") for each in methods[name].args.args}
         rows = rows_of(package, module, methods[name], (definition, module), bound=bound, given=SECTIONS)[0]
         parts[stage] = [*needed(map(plain, reversed(rows)), read)][::-1]
+    of_section, of_engine = experts(package)
+    parts["keys"] += of_section
     for stage in STAGES:
         yield Function(CONSTRUCTOR, stage, "", parts[stage])
+    if of_engine:
+        yield Function(CONSTRUCTOR, "experts", "", of_engine)
+
+
+def experts(package: Package) -> tuple[list[Row], list[Row]]:
+    """What is refused in the section of the experts while it is read, and what the engine refuses more, but for the sizes of the others."""
+    module = package.module(f"{PACKAGE}.{OF_EXPERTS}")
+    if module is None:
+        return [], []
+    reads, checks = module.names[READ], module.names[CHECK]
+    passed = {each.arg: PASSED.get(each.arg) for each in (*checks.args.args, *checks.args.kwonlyargs)}
+    read = rows_of(package, module, reads, None, bound={reads.args.args[0].arg: EXPERTS})[0]
+    defaults = {e[2]: e[3] for row in read for e in walk(row.get("be")) if isinstance(e, list) and e[:1] == ["get"] and len(e) == 4}
+    early = [row["say"][:2] for row in read if "raise" in row]
+    checked = refusing(rows_of(package, module, checks, None, bound=passed)[0], defaults)
+    about = [row for row in checked if "raise" not in row or is_about_experts(row["when"][2:] or row["when"][1:])]
+    return [row for row in about if row.get("say", "")[:2] in early], [row for row in about if row.get("say", "")[:2] not in early]
+
+
+def is_about_experts(guards: Any) -> bool:
+    """Whether some guards read a key of the section, or what is made of several; whether the other sizes divide is not its matter."""
+    parts = [e for e in walk(guards) if isinstance(e, list)]
+    return any(e == EXPERTS or e[:1] == ["v"] for e in parts) or (PASSED["tp_size"] in parts and not any(e[:1] == ["%"] for e in parts))
+
+
+def refusing(rows: Iterable[Row], defaults: Mapping[str, Any]) -> list[Row]:
+    """The rows about the section that refuse something, of which all is known."""
+    found = needed(reversed([of_file(row, defaults) for row in rows if "warn" not in row]), set())
+    known = [row for row in found if not any(e[:1] == ["?"] for part in row.values() for e in walk(part) if isinstance(e, list))]
+    return [{**row, "when": [["is a", EXPERTS, "dict"], *row["when"]]} for row in reversed(known)]
+
+
+def of_file(part: Any, defaults: Mapping[str, Any]) -> Any:
+    """A part of a row in which a field of the object of the section is the key of the file."""
+    if isinstance(part, dict):
+        return {key: of_file(value, defaults) for key, value in part.items() if key != "hand"}
+    if not isinstance(part, (list, tuple)):
+        return part
+    part = [*part]
+    if part[:2] == ["attr", EXPERTS]:
+        return ["get", EXPERTS, part[2], defaults.get(part[2])]
+    if part[:1] == ["is not"] and part[2:] == [UNSET]:
+        return ["in", part[1][2], EXPERTS]
+    for key, filled in FILLED.items():
+        if part in (filled, ["m", "keys", filled]):
+            return ["list", *CHOICES["expert_parallel", key]]
+    return [of_file(each, defaults) for each in part]
 
 
 def plain(part: Any) -> Any:

@@ -83,7 +83,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     'DSP062': ("KeyError: 'total_layer_num'", "KeyError: 'random_ltd_layer_num'", "KeyError: 'random_ltd_schedule'", "KeyError: 'min_value'", "KeyError: 'max_value'"),
     'DSP070': ('ValueError: verbose is not one of the valid logging levels.', "AttributeError: 'int' object has no attribute 'lower'"),
     'DSP071': ("TypeError: '>' not supported between instances of 'str' and 'int'", 'IndexError: list index out of range', 'ValueError: tensor_parallel.tp.tp_size (4) does not match tensor_parallel.autotp_size (2).'),
-    'DSP072': ('ValueError: load_balance_coeff=0.01 is not supported in this AutoEP build',),
+    'DSP072': ('ValueError: load_balance_coeff=0.01 is not supported in this AutoEP build (would register expert_bias and route through unsupported auxiliary-loss-free load balancing). Set load_balance_coeff to null or omit the key.',),
     'DSP074': ('ValueError: Failed to import lower precision safe module Linear: not enough values to unpack (expected 2, got 1)',),
     'DSP075': ("AttributeError: 'UniversalParallelInfo' object has no attribute 'dp_rank'",),
     'DSP080': ("TypeError: '>' not supported between instances of 'str' and 'float'",),

@@ -6,7 +6,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.refusal import Refusal, Words
+from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.rows.refusals import BATCH, Check, Plan, pages_of, unknown_field
@@ -15,7 +15,10 @@ from cfglint.source.annotations import ConfigTable
 
 CONSTRUCTOR = "DeepSpeedConfig"
 PRECISIONS, SUM, MODULES = "PRC100", "DSP010", "TYP107"
-MODELS = ("zero_optimization", "fp16", "bf16", "compile")  # sections whose rows get the values of their models
+COEFFICIENT = "DSP072"
+EXPERTS, OF_EXPERTS = "DSP073", "expert_parallel.enabled"
+WORLD = "world_size"
+MODELS = ("zero_optimization", "fp16", "bf16", "compile", "tensor_parallel")  # sections whose rows get the values of their models
 KEPT = ("stage", "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 # The keys at which findings are, where the condition has several.
 PLACES = {
@@ -39,8 +42,8 @@ WRITER = "writer contains invalid value"
 
 def plan(release: Version) -> Plan:
     if release not in _plans:
-        table = table_of(FRAMEWORK.kind)
-        _plans[release] = Plan({"config": [row for stage in ("keys", "sanity") for row in table.rows(stage, CONSTRUCTOR, release)]})
+        keys, sanity, experts = (table_of(FRAMEWORK.kind).rows(stage, CONSTRUCTOR, release) for stage in ("keys", "sanity", "experts"))
+        _plans[release] = Plan({"config": [*keys, *sanity], "init": experts})
     return _plans[release]
 
 
@@ -49,17 +52,19 @@ _plans: dict[Version, Plan] = {}
 
 def refusals(config: DeepSpeedConfig) -> list[Refusal]:
     written = {**config.values, **{name: unknown_field(name) for name in BATCH}}
-    defaults: ConfigTable = {}
+    defaults: ConfigTable = {WORLD: unknown_field(WORLD) if config.world_size is None else config.world_size}
     for name in MODELS:
         section = config.section(name)
         refused = {str(fault.path[0]): unknown_field(name) for fault in section.faults if fault.path}
         (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
     check = Check(plan(config.version), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
-    return [refusal for refusal in check.refusals(Words(KEPT, {}, lambda key: True, PLACES)) if is_worded(config, refusal)]
+    return [refusal for refusal in check.refusals(Words(KEPT, {(WORLD,): ""}, lambda key: True, PLACES)) if is_worded(config, refusal)]
 
 
 def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:
     """Say what is wrong where the framework's words do not; whether a page speaks of the refusal at all."""
+    from cfglint.frameworks.rows.reasons import first_words
+
     refusal.paths = [(*ATTRIBUTES.get(each[0], each[:1]), *each[1:]) for each in refusal.paths]
     if WRITER in refusal.exception:
         refusal.paths = [("checkpoint", "writer", refusal.exception.partition(" for ")[2].partition(",")[0])]
@@ -93,6 +98,12 @@ def is_worded(config: DeepSpeedConfig, refusal: Refusal) -> bool:
     elif kind == PRECISIONS:
         refusal.help = [set_key(config.at(section, "enabled").name, False) for section in ("fp16", "bf16")]
         return {"fp16.enabled", "bf16.enabled"}.isdisjoint(config.mismatched_keys)  # of which the trainer fails before
+    elif kind == EXPERTS:
+        refusal.paths = [each for each in refusal.paths if dotted(each) != OF_EXPERTS] or refusal.paths
+        steps = [step for step in refusal.help if not (isinstance(step, Removal) and step.key == OF_EXPERTS)]
+        refusal.message, refusal.help = first_words(refusal.exception.partition(": ")[2]), [*steps, set_key(OF_EXPERTS, False)]
+    elif kind == COEFFICIENT:
+        refusal.message = f"`{name}` is not supported"
     elif kind == SUM:
         refusal.help = [set_key(name, "mean")]
     return True

@@ -58,28 +58,6 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
         yield Finding(setting, text, exception=raised, fails_at="init", help=remedy)
 
 
-@rule("DSP072")
-def unsupported_load_balance_coeff(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("expert_parallel")
-    if isinstance(section, dict) and section.get("load_balance_coeff") is not None and config.looks_up("expert_parallel"):
-        raised = f"ValueError: load_balance_coeff={section['load_balance_coeff']!r} is not supported in this AutoEP build"
-        text = "`expert_parallel.load_balance_coeff` is not supported"
-        remedy = remove_key("expert_parallel.load_balance_coeff")
-        yield Finding(config.setting("expert_parallel", "load_balance_coeff"), text, exception=raised, help=remedy)
-
-
-@rule("DSP073")
-def invalid_expert_parallel(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("expert_parallel")
-    if not isinstance(section, dict) or not section.get("enabled") or not config.looks_up("expert_parallel"):
-        return
-    from cfglint.frameworks.deepspeed.experts import refusals
-
-    for key, message in refusals(config, section):
-        setting = config.setting("expert_parallel", key) if key else config.setting("expert_parallel")
-        yield Finding(setting, message, exception=f"ValueError: {message}", help=set_key("expert_parallel.enabled", False))
-
-
 @rule("DSP074")
 def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding]:
     section = config.values.get("torch_autocast")
