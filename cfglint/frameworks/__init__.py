@@ -107,14 +107,14 @@ def import_changes(package: str, names: Iterable[str]) -> set[Version]:
 
 def repository_owners(package: str) -> tuple[str, ...]:
     """The owners of the official repositories of a package, in lower case."""
-    return tuple(owner for kind in kinds() if framework(kind).package == package for owner in framework(kind).repository_owners)
+    return tuple(owner for own in of_package(package) for owner in own.repository_owners)
 
 
 def modelled_releases(package: str) -> list[str]:
     """The releases of a package whose behaviour is modelled, oldest first."""
     from cfglint.frameworks.releases._dates import RELEASES
 
-    own = next((framework(kind) for kind in kinds() if framework(kind).package == package), None)
+    own = next(iter(of_package(package)), None)
     if own is None or package not in RELEASES:
         return [own.newest] if own is not None else []
     oldest, newest = parse_version(own.oldest or own.newest), parse_version(own.newest)
@@ -150,7 +150,7 @@ def nearest_modelled(package: str, version: str) -> str | None:
 
 def learn(package: str, version: str, folder: str, opens: Callable[[str], bool]) -> bool:
     """Take the fields of an unmodelled release from its source in a folder; false if no framework understands it."""
-    return any(framework(kind).learn(parse_version(version), folder, opens) for kind in kinds() if framework(kind).package == package)
+    return any(own.learn(parse_version(version), folder, opens) for own in of_package(package))
 
 
 def detect(document: Document) -> tuple[str | None, int]:
@@ -172,11 +172,8 @@ def detect(document: Document) -> tuple[str | None, int]:
 
 def related_tool(document: Document) -> str | None:
     """The name of a tool that the file belongs to and that is not supported yet."""
-    for kind in recognisable_kinds():
-        name = framework(kind).related_tool(document)
-        if name:
-            return name
-    return None
+    names = (framework(kind).related_tool(document) for kind in recognisable_kinds())
+    return next((name for name in names if name), None)
 
 
 REGISTERED.names, REGISTERED.load = kinds, framework

@@ -7,8 +7,6 @@ from cfglint.findings.setting import WRITTEN, Setting, derived
 from cfglint.frameworks.summary import LENGTH, RATE, Summary
 from cfglint.launch import Launch
 from cfglint.launch.command import passed
-from cfglint.source.annotations import ConfigValue
-from cfglint.source.document import Node
 from cfglint.source.python.call import CallDocument
 
 TYPE_CHECKING = False
@@ -30,27 +28,18 @@ def setting(call: CallDocument, key: str, launch: Launch, name: str = "") -> Set
     key_node, node = call.find((key,))
     if node is None:
         return None
-    value = call.values.get(key)
-    given = on_line(call, key, launch)
-    if given is not None:
-        option, node, word = given
-        value = value if isinstance(word, Unknown) else word  # which the parser of the program converts by a function of its own
-        return Setting((name or option,), value, WRITTEN, launch.command, node, None)
+    value, argument = call.values.get(key), call.borrowed.get(key)
+    if argument is not None and launch.command is not None and launch.parser is not None and launch.line is not None:
+        word, pair, _ = passed(launch, argument)
+        if pair is not None:
+            value = value if isinstance(word, Unknown) else word  # which the parser of the program converts by a function of its own
+            return Setting((name or pair[0].raw,), value, WRITTEN, launch.command, pair[1], None)
     path = (name or key,)
     if isinstance(value, Unknown):
         return Setting(path, value, WRITTEN, call, node, key_node, because(value.reasons))
     found = Setting(path, value, WRITTEN, call, node, key_node)
     found.elsewhere = call.elsewhere.get(key)
     return found
-
-
-def on_line(call: CallDocument, key: str, launch: Launch) -> tuple[str, Node, ConfigValue] | None:
-    """(option, node, value) of the launch line that gives an argument of a call; None if the line does not give it."""
-    argument, program = call.borrowed.get(key), launch.parser
-    if argument is None or launch.command is None or program is None or launch.line is None:
-        return None
-    value, pair, _ = passed(launch, argument)
-    return (pair[0].raw, pair[1], value) if pair is not None else None
 
 
 def number_of(loop: OwnLoop, key: str, launch: Launch, name: str = "") -> Setting | None:

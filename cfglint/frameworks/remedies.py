@@ -41,11 +41,6 @@ def either(first: str, second: str) -> Remedy:
     return remove_key(first) | remove_key(second)
 
 
-def one_off(first: str, second: str) -> Remedy:
-    """The remedy for two flags of which only one can be on."""
-    return set_key(first, False) | set_key(second, False)
-
-
 def mistyped(setting: Setting, wanted: str, exception: str, remedy: Remedy | str | None = None) -> Finding:
     """The finding that a value has another type than the one that is wanted: `a number`, `an object`."""
     value = described(setting.value) if wanted in NUMBERS else spelled(setting.value)

@@ -39,7 +39,8 @@ class Triple(Record):
 def resolve(config: DeepSpeedConfig) -> Batch:
     divisor, because, problem = data_parallel(config)
     # a trainer may resolve an "auto"
-    triple = Triple({key: None if value == "auto" and config.open else value for key, value in sizes_of(config)})
+    sizes = {key: config.values.get(key) for key in KEYS}
+    triple = Triple({key: None if value == "auto" and config.open else value for key, value in sizes.items()})
     if problem is None and config.readable:
         problem = infer_missing(config, triple, divisor)
     settings = {}
@@ -63,10 +64,6 @@ def resolve(config: DeepSpeedConfig) -> Batch:
     parallel = derived("data_parallel", integral(divisor), because)
     samples = samples or consumed(layout, settings, divisor)
     return Batch(layout, micro, settings[ACCUMULATION], parallel, settings[TRAIN], samples, problem, replica)
-
-
-def sizes_of(config: DeepSpeedConfig) -> list[tuple[str, ConfigValue]]:
-    return [(key, config.values.get(key)) for key in KEYS]
 
 
 def integral(value: object) -> ConfigValue:
@@ -168,7 +165,7 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
     written = [key for key in KEYS if triple.values[key] is not None]
     if config.looks_up("elasticity") and bool(config.get("elasticity", "enabled")):
         return elastic(config, triple, divisor)
-    if config.open and any(value == "auto" for _, value in sizes_of(config)):
+    if config.open and any(config.values.get(key) == "auto" for key in KEYS):
         return certain_problem(config, triple)
     if TRAIN not in written and MICRO not in written:
         if config.open:

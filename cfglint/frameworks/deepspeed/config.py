@@ -136,24 +136,20 @@ class DeepSpeedConfig(Config):
         `timers.throughput`.
         """
         if name not in self._sections:
-            raw = self._raw_section(name)
+            raw: Operand = self.values.get(self.section_key(name), {})
+            if name == "monitor":
+                raw = {key: self.values[key] for key in MONITORS if key in self.values and self.looks_up(key)}
+            elif name == "throughput":
+                raw = self.get("timers", "throughput", default={})
+            elif name == "zero_optimization" and isinstance(raw, bool):  # zero/config.py:57-66
+                buckets = self.values.get("allgather_size", 500_000_000)
+                raw = {"stage": 1, "allgather_bucket_size": buckets} if raw else {"stage": 0}
             model = {"monitor": MONITOR, "throughput": THROUGHPUT}.get(name) or SECTIONS[name]
             if model in (FP16, BF16) and not model.is_in(self.version):
                 self._sections[name] = lenient(model, raw, self.open, self.version)
             else:
                 self._sections[name] = read_section(model, raw if isinstance(raw, dict) and model.is_in(self.version) else {}, self.version)
         return self._sections[name]
-
-    def _raw_section(self, name: str) -> Operand:
-        if name == "monitor":
-            return {key: self.values[key] for key in MONITORS if key in self.values and self.looks_up(key)}
-        if name == "throughput":
-            timers = self.values.get("timers")
-            return timers.get("throughput", {}) if isinstance(timers, dict) else {}
-        value = self.values.get(self.section_key(name), {})
-        if name == "zero_optimization" and isinstance(value, bool):  # zero/config.py:57-66
-            return {"stage": 1, "allgather_bucket_size": self.values.get("allgather_size", 500_000_000)} if value else {"stage": 0}
-        return value
 
     def section_key(self, name: str) -> str:
         """The key of a section in the file: `bfloat16` is used where `bf16` is missing or null."""

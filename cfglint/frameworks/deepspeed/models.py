@@ -194,26 +194,21 @@ def read_section(model: PydanticModel, raw: ConfigMapping, version: Version, tit
     for name, default in model.defaults(version).items():
         if name not in section.values:
             section.values[name] = copied(default)
-    if RENAMED:
-        follow_names(section, model)
+    if RENAMED:  # fields that the release has renamed have their former names as well, which the code that reads them knows
+        from cfglint.frameworks.releases.renamed_fields import name_at
+
+        for name, field in model.fields.items():
+            current = name_at(name, "deepspeed", version)
+            if current in section.values and not field.is_in(version):
+                section.values[name] = section.values[current]
+                if current in section.given:
+                    section.given[name] = section.given[current]
     if not section.faults and not section.given.keys().isdisjoint(COMPARED.get(model.name, ())):
         from cfglint.frameworks.deepspeed.validators import compared
 
         for invalid in compared(model.title, section.values, version):
             section.refuse((), invalid)
     return section
-
-
-def follow_names(section: ModelSection, model: PydanticModel) -> None:
-    """Give fields that the release has renamed their former names as well, which the code that reads them knows."""
-    from cfglint.frameworks.releases.renamed_fields import name_at
-
-    for name, field in model.fields.items():
-        current = name_at(name, "deepspeed", section.version)
-        if current in section.values and not field.is_in(section.version):
-            section.values[name] = section.values[current]
-            if current in section.given:
-                section.given[name] = section.given[current]
 
 
 def default_of(field: ModelField, version: Version) -> Operand:
@@ -238,9 +233,8 @@ def set_twice(setting: Setting) -> str:
 
 def read_field(section: ModelSection, field: ModelField, key: str, value: object) -> Operand:
     """The value of a field, or None after recording a fault in the section."""
-    if field.model is not None:
-        model = field.model
-        assert model is not None
+    model = field.model
+    if model is not None:
         if value is None and model.nullable:
             return default_of(field, section.version)
         if not isinstance(value, dict) and section.version < PYDANTIC_2_SINCE:

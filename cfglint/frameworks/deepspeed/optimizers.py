@@ -1,16 +1,20 @@
-"""The optimizer class that DeepSpeed builds from a config, and the parameters of that class.
+"""The classes of the optimizer and the scheduler that DeepSpeed builds from a config, and their parameters.
 
-The class depends on where the optimizer's states are: on the CPU, DeepSpeed uses its CPU optimizers instead of
-the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549; torch 2.13 for torch's own).
+The class of the optimizer depends on where its states are: on the CPU, DeepSpeed uses its CPU optimizers instead of
+the fused ones (DeepSpeed 0.19.8, runtime/engine.py:2377-2549, runtime/lr_schedules.py; torch 2.13 for torch's own).
 """
 
 from __future__ import annotations
 
-from cfglint.frameworks.deepspeed._tables import OPTIMIZERS
+from cfglint.frameworks.deepspeed._tables import OPTIMIZERS, SCHEDULERS
 from cfglint.frameworks.releases.history import holds
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
 ONE_BIT_REMOVED = OPTIMIZERS[ONE_BIT[0]][-1][1]
@@ -72,6 +76,49 @@ CLASSES = {  # DeepSpeed's name -> its class, and that with the optimizer's stat
 # DeepSpeed removes these from `params` before it builds the class.
 TAKEN_BY_ADAM = ("adam_w_mode", "torch_adam", "fp32_optimizer_states")
 
+# The schedulers that a config can name, with their required and their other parameters: DeepSpeed's own, and torch's.
+OWN = {
+    "LRRangeTest": (
+        "",
+        "lr_range_test_min_lr lr_range_test_step_size lr_range_test_step_rate lr_range_test_staircase last_batch_iteration",
+    ),
+    "OneCycle": (
+        "cycle_min_lr cycle_max_lr",
+        "decay_lr_rate cycle_first_step_size cycle_second_step_size cycle_first_stair_count cycle_second_stair_count decay_step_size"
+        " cycle_momentum cycle_min_mom cycle_max_mom decay_mom_rate last_batch_iteration",
+    ),
+    "WarmupLR": ("", "warmup_min_lr warmup_max_lr warmup_num_steps warmup_type last_batch_iteration"),
+    "WarmupDecayLR": ("total_num_steps", "warmup_min_lr warmup_max_lr warmup_num_steps warmup_type last_batch_iteration"),
+    "WarmupCosineLR": ("total_num_steps", "warmup_min_ratio warmup_num_steps cos_min_ratio warmup_type last_batch_iteration"),
+}
+TORCH = {
+    "ConstantLR": ("", "factor total_iters last_epoch"),
+    "CosineAnnealingLR": ("T_max", "eta_min last_epoch"),
+    "CosineAnnealingWarmRestarts": ("T_0", "T_mult eta_min last_epoch"),
+    "CyclicLR": (
+        "base_lr max_lr",
+        "step_size_up step_size_down mode gamma scale_fn scale_mode cycle_momentum base_momentum max_momentum last_epoch",
+    ),
+    "ExponentialLR": ("gamma", "last_epoch"),
+    "LRScheduler": ("", "last_epoch"),
+    "LambdaLR": ("lr_lambda", "last_epoch"),
+    "LinearLR": ("", "start_factor end_factor total_iters last_epoch"),
+    "MultiStepLR": ("milestones", "gamma last_epoch"),
+    "MultiplicativeLR": ("lr_lambda", "last_epoch"),
+    "OneCycleLR": (
+        "max_lr",
+        "total_steps epochs steps_per_epoch pct_start anneal_strategy cycle_momentum base_momentum max_momentum div_factor"
+        " final_div_factor three_phase last_epoch",
+    ),
+    "PolynomialLR": ("", "total_iters power last_epoch"),
+    "ReduceLROnPlateau": ("", "mode factor patience threshold threshold_mode cooldown min_lr eps"),
+    "SequentialLR": ("schedulers milestones", "last_epoch"),
+    "StepLR": ("step_size", "gamma last_epoch"),
+    "ChainedScheduler": ("schedulers", ""),
+    "_LRScheduler": ("", "last_epoch"),
+}
+WARMUPS = ("WarmupLR", "WarmupDecayLR", "WarmupCosineLR")
+
 
 class Optimizer(Record):
     """The optimizer of a config file.
@@ -119,3 +166,28 @@ def chosen(section: object, version: Version, is_offloaded: bool, has_zenflow: b
     else:
         built = CLASSES.get(name, (name.lower(), name.lower()))[is_offloaded]  # the 1-bit optimizers have their own names
     return Optimizer(name, built, params, arguments)
+
+
+class Scheduler(Record):
+    """The scheduler of a config file, with the parameters that it lacks, and those that it does not have."""
+
+    name: str
+    own: bool
+    known: bool
+    params: Operand
+    missing: list[str]
+    extra: list[Operand]
+
+
+def has_own(name: str, version: Version) -> bool:
+    return name in OWN and any(holds(since, until, version) for since, until in SCHEDULERS.get(name, ()))
+
+
+def scheduler_of(config: DeepSpeedConfig) -> Scheduler | None:
+    name, params = config.get("scheduler", "type"), config.get("scheduler", "params")
+    if not isinstance(name, str) or not config.has_optimizer:
+        return None
+    own, given = has_own(name, config.version), params or ()
+    needed, others = map(str.split, OWN[name] if own else TORCH.get(name, ("", "")))
+    missing, extra = [key for key in needed if key not in given], [key for key in given if key not in needed and key not in others]
+    return Scheduler(name, own, own or name in TORCH, params, missing, extra)

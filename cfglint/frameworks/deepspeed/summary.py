@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cfglint.batch import steps
 from cfglint.findings.setting import Setting
-from cfglint.frameworks.deepspeed import schedulers
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import default_of_key
+from cfglint.frameworks.deepspeed.optimizers import WARMUPS, scheduler_of
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
 
@@ -48,7 +48,7 @@ def rate(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
-    chosen = schedulers.chosen(config)
+    chosen = scheduler_of(config)
     if chosen is None:
         from cfglint.source.python.call import CallDocument
 
@@ -64,7 +64,7 @@ def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
     if "total_num_steps" in params:
         summary.add(LENGTH, "schedule's total", config.setting("scheduler", "params", "total_num_steps"))
     warmup = params.get("warmup_num_steps", 1000)
-    if chosen.name in schedulers.WARMUPS and type(warmup) is int:
+    if chosen.name in WARMUPS and type(warmup) is int:
         setting = config.setting("scheduler", "params", "warmup_num_steps", value=warmup)
         used = steps.deepspeed_warmup_steps(warmup)
         because = setting.place if used == warmup else f"at least 2; {setting}"

@@ -75,12 +75,18 @@ class NeoXConfig(Config):
         if reading.problems:
             self.load_problems.extend((document, problem) for problem in reading.problems)
             return
-        if not isinstance(reading.value, dict):
-            self.load_problems.append((document, not_a_mapping(document, reading.value)))
+        if not isinstance(reading.value, dict):  # arguments.py:245
+            words = "the file is empty" if reading.value is None else "the file is not a mapping of arguments"
+            raised = f"AttributeError: '{type(reading.value).__name__}' object has no attribute 'items'"
+            self.load_problems.append((document, Problem(0, len(document.text), words, "value", raised)))
             return
         for text, value in reading.value.items():
-            if not isinstance(text, str):
-                self.load_problems.append((document, not_a_string(document, text)))
+            if not isinstance(text, str):  # arguments.py:251
+                node = next((node for node, _ in document.root.pairs() if node.raw == str(text)), None) if document.root else None
+                start, end = (node.start, node.end) if node is not None else (0, 0)
+                words = f"the key {spelled(text)} is not a string to the YAML parser; GPT-NeoX requires string keys"
+                raised = f"AttributeError: '{type(text).__name__}' object has no attribute 'replace'"
+                self.load_problems.append((document, Problem(start, end, words, "value", raised)))
                 return
             key = text.replace("-", "_")
             if key in self.owner:
@@ -199,19 +205,3 @@ def own_classes(path: str) -> str | None:
 
     folders = (os.path.join(folder, *ARGUMENT_CLASSES) for folder in folders_upwards(path))
     return next(filter(os.path.isdir, folders), None)
-
-
-def not_a_mapping(document: Document, value: object) -> Problem:
-    """The problem of a file whose content is not a mapping (arguments.py:245)."""
-    kind = type(value).__name__
-    text = "the file is empty" if value is None else "the file is not a mapping of arguments"
-    return Problem(0, len(document.text), text, "value", f"AttributeError: '{kind}' object has no attribute 'items'")
-
-
-def not_a_string(document: Document, key: object) -> Problem:
-    """The problem of a key that is not a string (arguments.py:251)."""
-    kind = type(key).__name__
-    node = next((node for node, _ in document.root.pairs() if node.raw == str(key)), None) if document.root else None
-    start, end = (node.start, node.end) if node is not None else (0, 0)
-    text = f"the key {spelled(key)} is not a string to the YAML parser; GPT-NeoX requires string keys"
-    return Problem(start, end, text, "value", f"AttributeError: '{kind}' object has no attribute 'replace'")

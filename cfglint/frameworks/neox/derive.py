@@ -44,10 +44,10 @@ class Attention(Record):
 
 
 class Derived(Record):
-    """The derived values of a config. `expanded` has the attention list after its expansion, or the exception, once it was asked for."""
+    """The derived values of a config. `expanded` has the attention list after its expansion, and the exception, once it was asked for."""
 
     config: NeoXConfig
-    expanded: list[Attention | str] = []
+    expanded: list[tuple[Attention | None, str | None]] = []
 
     @property
     def pipe(self) -> int | None:
@@ -83,9 +83,7 @@ class Derived(Record):
 
     @property
     def zero_stage(self) -> int | None:
-        """The ZeRO stage; None where it is not 0 to 3."""
-        stage = self.zero.get("stage")
-        return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
+        return stage_of(self.zero)
 
     @property
     def extra(self) -> ConfigTable:
@@ -94,10 +92,7 @@ class Derived(Record):
     @property
     def worker_zero_stage(self) -> int | None:
         """The ZeRO stage of the workers: a section in deepspeed_extra_args replaces the launcher's (A:498-505, 725)."""
-        if "zero_optimization" not in self.extra:
-            return self.zero_stage
-        stage = mapping(self.extra["zero_optimization"]).get("stage")
-        return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
+        return stage_of(mapping(self.extra["zero_optimization"]) if "zero_optimization" in self.extra else self.zero)
 
     @property
     def optimizer(self) -> ConfigTable:
@@ -123,25 +118,18 @@ class Derived(Record):
 
     @property
     def attention(self) -> Attention | None:
-        """The attention list after its expansion; None where it cannot be expanded."""
-        expanded = self._expanded()
-        return expanded if isinstance(expanded, Attention) else None
+        """The attention list after its expansion; None where it cannot be expanded: `attention_refusal` is the exception then."""
+        if not self.expanded:
+            written, layers = self.config.argument("attention_config"), self.config.argument("num_layers")
+            try:
+                self.expanded.append((expand([[["global"], layers]] if written is None else written, layers), None))
+            except Exception as error:
+                self.expanded.append((None, f"{type(error).__name__}: {error}"))
+        return self.expanded[0][0]
 
     @property
     def attention_refusal(self) -> str | None:
-        """The exception that the expansion of the attention list raises, as `Type: message`."""
-        expanded = self._expanded()
-        return expanded if isinstance(expanded, str) else None
-
-    def _expanded(self) -> Attention | str:
-        if not self.expanded:
-            written = self.config.argument("attention_config")
-            layers = self.config.argument("num_layers")
-            try:
-                self.expanded.append(expand([[["global"], layers]] if written is None else written, layers))
-            except Exception as error:
-                self.expanded.append(f"{type(error).__name__}: {error}")
-        return self.expanded[0]
+        return self.expanded[0][1] if self.attention is None else None
 
     def held(self, name: str) -> Operand:
         """The value of a field as the type check sees it."""
@@ -171,6 +159,12 @@ class Derived(Record):
 
 def mapping(value: Operand) -> ConfigTable:
     return value if isinstance(value, dict) else {}
+
+
+def stage_of(section: ConfigTable) -> int | None:
+    """The ZeRO stage of a section; None where it is not 0 to 3."""
+    stage: int | None = section.get("stage")
+    return stage if is_number(stage) and stage in (0, 1, 2, 3) else None
 
 
 def switched_on(section: object) -> bool:

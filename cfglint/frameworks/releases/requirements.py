@@ -9,6 +9,7 @@ from cfglint.frameworks.releases._requirements import REQUIREMENTS
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.source.annotations import Iterable, Mapping
 
+COMPARED = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "!=": operator.ne}
 OTHERS = {package: tuple(others) for package, others in REQUIREMENTS.items()}  # package -> those that its releases require
 
 
@@ -19,19 +20,19 @@ def required(package: str, release: Version, other: str) -> str:
 
 
 def meets(version: Version, spec: str) -> bool:
-    return all(meets_clause(version, clause) for clause in spec.split(",") if clause)
-
-
-def meets_clause(version: Version, clause: str) -> bool:
-    """Whether a version meets one clause: `>=4.46`, `!=4.47.*`."""
-    sign = clause[: len(clause) - len(clause.lstrip("<>=!"))]
-    named = clause.removeprefix(sign)
-    if named.endswith(".*"):
-        prefix = parse_version(named)[: named.count(".")]
-        return (version[: len(prefix)] == prefix) == (sign == "==")
-    bound = parse_version(named)
-    compared = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "!=": operator.ne}
-    return bool(compared.get(sign, operator.eq)(version, bound))
+    """Whether a version meets all clauses of a specifier: `>=4.46,!=4.47.*`."""
+    for clause in filter(None, spec.split(",")):
+        sign = clause[: len(clause) - len(clause.lstrip("<>=!"))]
+        named = clause.removeprefix(sign)
+        bound = parse_version(named)
+        if named.endswith(".*"):
+            prefix = bound[: named.count(".")]
+            is_met = (version[: len(prefix)] == prefix) == (sign == "==")
+        else:
+            is_met = COMPARED.get(sign, operator.eq)(version, bound)
+        if not is_met:
+            return False
+    return True
 
 
 def accepts(package: str, release: str, others: Mapping[str, str]) -> bool:

@@ -25,7 +25,12 @@ def is_version(text: str) -> bool:
 def parse_version(text: str) -> Version:
     """Parse `4.42.4` or `2026-05` into at least three numbers, which compare as versions do: 5.0 is 5.0.0; suffixes are cut."""
     if text not in _versions:
-        numbers = leading_numbers(text)
+        numbers: list[int] = []
+        for part in text.replace("-", ".").split("."):  # up to the first part that does not begin with a number
+            digits = next((part[:end] for end, char in enumerate(part) if char not in DIGITS), part)
+            if not digits or len(digits) > LONGEST_NUMBER:
+                break
+            numbers.append(int(digits))
         _versions[text] = (*numbers, *(0,) * (VERSION_PARTS - len(numbers))) if numbers else ()
     return _versions[text]
 
@@ -33,14 +38,3 @@ def parse_version(text: str) -> Version:
 def dotted(version: Version) -> str:
     """A version as a string: `4.42.4`."""
     return ".".join(map(str, version))
-
-
-def leading_numbers(text: str) -> list[int]:
-    """The numbers of a version's parts, up to the first part that does not begin with one."""
-    numbers: list[int] = []
-    for part in text.replace("-", ".").split("."):
-        digits = next((part[:end] for end, char in enumerate(part) if char not in DIGITS), part)
-        if not digits or len(digits) > LONGEST_NUMBER:
-            break
-        numbers.append(int(digits))
-    return numbers

@@ -6,13 +6,12 @@ to integers, numbers are accepted as strings, but an enumeration is looked up by
 
 from __future__ import annotations
 
+from cfglint.frameworks.validation import pydantic
 from cfglint.frameworks.validation.pydantic import (
     BOOLEAN,
     CHOICE,
-    FALSE_WORDS,
     INTEGER,
     NUMBER,
-    TRUE_WORDS,
     Invalid,
     Loader,
     Path,
@@ -24,13 +23,10 @@ from cfglint.source.annotations import Any, Callable, ConfigMapping, Operand
 
 
 def boolean(value: object) -> bool:
-    """Parse a `bool`: booleans, 0 and 1 as numbers, and the usual words in any case."""
-    if isinstance(value, (int, float)) and value in (0, 1):
-        return value == 1
-    word = value.lower() if isinstance(value, str) else ""
-    if word in TRUE_WORDS or word in FALSE_WORDS:
-        return word in TRUE_WORDS
-    raise Invalid("value could not be parsed to a boolean", BOOLEAN)
+    try:
+        return pydantic.boolean(value)
+    except Invalid:
+        raise Invalid("value could not be parsed to a boolean", BOOLEAN) from None
 
 
 def by(convert: Callable[[Any], Operand], message: str, needed: str) -> Loader:

@@ -33,8 +33,7 @@ OFF_WORDS = ("false", "no", "off", "0", "none", "null")
 def zero_3_key_at_lower_stage(config: DeepSpeedConfig) -> Iterator[Finding]:
     if config.stage not in (0, 1, 2):
         return
-    section = config.zero
-    for written in section.given.values():
+    for written in config.zero.given.values():
         name = written if written.startswith(("stage3_", "sub_", "zero_", "leaf_")) else f"stage3_{written}"
         if name not in STAGE_3_ONLY:
             continue
@@ -133,8 +132,6 @@ def enabled_datastates_checkpoint(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP109")
 def ineffective_outer_switch(config: DeepSpeedConfig) -> Iterator[Finding]:
-    if "data_efficiency" not in config.values:
-        return
     for path in (("data_sampling", "curriculum_learning"), ("data_routing", "random_ltd")):
         if not config.get("data_efficiency", *path, "enabled"):
             continue
@@ -194,10 +191,8 @@ def slow_optimizer_offload(config: DeepSpeedConfig) -> Iterator[Finding]:
     optimizer = config.optimizer
     is_adam = optimizer is not None and optimizer.name in ("adam", "adamw") and optimizer.class_name in ("Adam", "AdamW")
     if is_adam and config.offload != "none":
-        setting, remedy = (
-            config.setting("optimizer", "params", "torch_adam"),
-            "remove `optimizer.params.torch_adam` to use DeepSpeedCPUAdam",
-        )
+        setting = config.setting("optimizer", "params", "torch_adam")
+        remedy = "remove `optimizer.params.torch_adam` to use DeepSpeedCPUAdam"
         yield Finding(setting, "`torch_adam` is slow with an offloaded optimizer", help=remedy)
 
 

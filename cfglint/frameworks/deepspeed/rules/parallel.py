@@ -29,11 +29,9 @@ def invalid_log_level(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP071")
 def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("tensor_parallel")
-    if not isinstance(section, dict) or not config.looks_up("tensor_parallel"):
+    if not config.looks_up("tensor_parallel"):
         return
-    size = section.get("autotp_size", 0)
-    setting = config.setting("tensor_parallel", "autotp_size")
+    size, setting = config.get("tensor_parallel", "autotp_size", default=0), config.setting("tensor_parallel", "autotp_size")
     if size and not isinstance(size, (int, float)):
         if size == "auto" and config.open:
             return
@@ -60,11 +58,8 @@ def invalid_autotp_size(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP074")
 def autocast_module_without_package(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("torch_autocast")
-    names = section.get("lower_precision_safe_modules") if isinstance(section, dict) and section.get("enabled") else None
-    if not names or not isinstance(names, (list, str)):
-        return
-    bare = [name for name in names if isinstance(name, str) and "." not in name]
+    names = config.get("torch_autocast", "lower_precision_safe_modules") if config.get("torch_autocast", "enabled") else None
+    bare = [name for name in names if isinstance(name, str) and "." not in name] if isinstance(names, (list, str)) else []
     if bare:
         raised = f"ValueError: Failed to import lower precision safe module {bare[0]}: not enough values to unpack (expected 2, got 1)"
         setting = config.setting("torch_autocast", "lower_precision_safe_modules")

@@ -9,7 +9,7 @@ from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import FP16
 from cfglint.frameworks.deepspeed.rules.values import SHORT_NAMES, dtype
 from cfglint.frameworks.remedies import remove
-from cfglint.source.annotations import Iterator, Operand
+from cfglint.source.annotations import Iterator
 
 CHECKED_WITHOUT_OPTIMIZER = (0, 12, 5)  # first release whose BF16_Optimizer checks the type in which it accumulates
 OWN_TYPE_WITH_ZERO = (0, 10, 1)  # first release whose ZeRO accumulates in another type than the model's
@@ -17,11 +17,6 @@ BF16_MASTER = (0, 18, 3)  # master weights in bf16; those in fp16 no longer at s
 BF16_OPTIMIZER_WITHOUT_ZERO = (0, 18, 5)  # it was used for gradients in fp32 before
 BF16_WITHOUT_ZERO = (0, 17, 6)  # gradients in bf16 are accumulated without ZeRO
 TORCH = {"fp16": "torch.float16", "bf16": "torch.bfloat16", "fp32": "torch.float32", "int8": "torch.int8"}
-
-
-def data_type(config: DeepSpeedConfig, key: str) -> Operand:
-    section = config.values.get("data_types")
-    return section.get(key) if isinstance(section, dict) else None
 
 
 OLD_MASTER_WEIGHTS = (
@@ -60,13 +55,13 @@ def master_weights_need_cpu_adam(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 def uses_bf16_optimizer(config: DeepSpeedConfig) -> bool:
     """Whether the engine uses the bf16 optimizer instead of that of stage 1; it has its own checks (engine.py:2305)."""
-    separate = dtype(data_type(config, "grad_accum_dtype")) == "fp32"
+    separate = dtype(config.get("data_types", "grad_accum_dtype")) == "fp32"
     return config.stage == 1 and config.precision == "bf16" and separate and config.offload != "cpu"
 
 
 @rule("PRC103")
 def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    value = data_type(config, "grad_accum_dtype")
+    value = config.get("data_types", "grad_accum_dtype")
     if value is None or not (config.has_optimizer or config.stage in (1, 2, 3) or (config.stage == 0 and config.precision == "bf16")):
         return
     setting = config.setting("data_types", "grad_accum_dtype")
@@ -107,7 +102,7 @@ def invalid_gradient_accumulation_type(config: DeepSpeedConfig) -> Iterator[Find
 @rule("PRC104")
 def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in ("param_dtype", "buffer_dtype"):
-        value = data_type(config, key)
+        value = config.get("data_types", key)
         if value is None or not config.looks_up("data_types", key) or (key == "buffer_dtype" and config.precision == "fp32"):
             continue
         setting = config.setting("data_types", key)
@@ -137,8 +132,7 @@ def enabled_is_auto(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("PRC106")
 def two_precisions(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("torch_autocast")
-    if isinstance(section, dict) and section.get("enabled") and config.precision != "fp32":
+    if config.get("torch_autocast", "enabled") and config.precision != "fp32":
         setting = config.setting("torch_autocast", "enabled")
         related = config.at(config.precision, "enabled")
         text = f"`torch_autocast.enabled` and `{config.precision}.enabled` are both true"

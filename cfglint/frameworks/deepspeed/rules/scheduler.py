@@ -6,10 +6,10 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.deepspeed.schedulers import OWN, TORCH, WARMUPS, chosen, has_own
+from cfglint.frameworks.deepspeed.optimizers import OWN, TORCH, WARMUPS, has_own, scheduler_of
 from cfglint.frameworks.releases.versions import dotted
 from cfglint.frameworks.remedies import choice, mistyped, raised_by, replace
-from cfglint.source.annotations import ConfigMapping, Iterator, Operand
+from cfglint.source.annotations import ConfigMapping, Iterator
 
 STEPS_CHECKED_SINCE = (0, 19, 3)
 CYCLE_CHECKED_SINCE = (0, 19, 4)
@@ -20,17 +20,11 @@ WRAPPERS: dict[int | None, str] = {  # stage of ZeRO -> the class in which the e
 }
 
 
-def at(config: DeepSpeedConfig, key: str) -> Operand:
-    return config.setting("scheduler", "params", key)
-
-
 @rule("STP100")
 def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("scheduler")
-    if not isinstance(section, dict) or section.get("type") is None or not config.has_optimizer:
+    name, setting = config.get("scheduler", "type"), config.setting("scheduler", "type")
+    if name is None or not config.has_optimizer:
         return
-    name = section["type"]
-    setting = config.setting("scheduler", "type")
     if not isinstance(name, str):
         raised, remedy = "TypeError: attribute name must be string", set_key("scheduler.type", "WarmupLR") | "another scheduler"
         yield mistyped(setting, "a string", raised, remedy)
@@ -50,7 +44,7 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("STP101")
 def torch_scheduler_with_wrapped_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    scheduler = chosen(config)
+    scheduler = scheduler_of(config)
     if scheduler is None or scheduler.own or not scheduler.known or scheduler.name == "ChainedScheduler":
         return
     if not isinstance(scheduler.params, dict) or scheduler.missing or scheduler.extra:
@@ -65,7 +59,7 @@ def torch_scheduler_with_wrapped_optimizer(config: DeepSpeedConfig) -> Iterator[
 
 @rule("STP102")
 def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
-    scheduler = chosen(config)
+    scheduler = scheduler_of(config)
     if scheduler is None or not scheduler.known:
         return
     name, params, setting = scheduler.name, scheduler.params, config.setting("scheduler", "params")
@@ -76,7 +70,8 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
     for key in scheduler.extra:
         raised = f"TypeError: {name}.__init__() got an unexpected keyword argument '{key}'"
         remedy = remove_key(f"scheduler.params.{key}")
-        yield Finding(at(config, key), f"{name} has no parameter `{key}`", exception=raised, on_key=True, help=remedy)
+        extra = config.setting("scheduler", "params", key)
+        yield Finding(extra, f"{name} has no parameter `{key}`", exception=raised, on_key=True, help=remedy)
     lacking = scheduler.missing
     if lacking:
         arguments = f"argument{'s' * (len(lacking) > 1)}: {' and '.join(map(repr, lacking))}"
@@ -87,7 +82,7 @@ def invalid_scheduler_parameters(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("STP103")
 def invalid_scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    scheduler = chosen(config)
+    scheduler = scheduler_of(config)
     if scheduler is None or not scheduler.own or not isinstance(scheduler.params, dict) or scheduler.missing or scheduler.extra:
         return
     key, raised = next(refused_values(config, scheduler.name, scheduler.params), ("", ""))
@@ -97,7 +92,8 @@ def invalid_scheduler_value(config: DeepSpeedConfig) -> Iterator[Finding]:
         release = f" from DeepSpeed {dotted(since)} on" if since else ""
         text = f"`scheduler.params.{key}` is {spelled(value)}, which {scheduler.name} does not accept{release}"
         wanted = "positive integer" if "positive integer" in raised else "positive number" if "positive" in raised else "number"
-        yield Finding(at(config, key), text, exception=raised, help=f"set `scheduler.params.{key}` to a {wanted}")
+        setting, remedy = config.setting("scheduler", "params", key), f"set `scheduler.params.{key}` to a {wanted}"
+        yield Finding(setting, text, exception=raised, help=remedy)
 
 
 def refused_values(config: DeepSpeedConfig, name: str, params: ConfigMapping) -> Iterator[tuple[str, str]]:
@@ -136,32 +132,32 @@ def refused_values(config: DeepSpeedConfig, name: str, params: ConfigMapping) ->
 
 @rule("STP104")
 def scheduler_without_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("scheduler")
-    if isinstance(section, dict) and section.get("type") is not None and not config.has_optimizer:
+    if config.get("scheduler", "type") is not None and not config.has_optimizer:
         text = "`scheduler` is ignored, because there is no optimizer"
         yield Finding(config.setting("scheduler"), text, [config.absent("optimizer")], on_key=True, help="add an `optimizer` section")
 
 
 @rule("STP105")
 def warmup_longer_than_total_steps(config: DeepSpeedConfig) -> Iterator[Finding]:
-    scheduler = chosen(config)
+    scheduler = scheduler_of(config)
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
         return
     total, steps = scheduler.params.get("total_num_steps"), scheduler.params.get("warmup_num_steps", 1000)
     if isinstance(total, (int, float)) and isinstance(steps, int) and 0 < total < max(2, steps):
-        related = (at(config, "total_num_steps"),)
+        related = (config.setting("scheduler", "params", "total_num_steps"),)
         text = f"`warmup_num_steps` is {steps}, more than `total_num_steps` ({spelled(total)})"
-        setting = at(config, "warmup_num_steps")
+        setting = config.setting("scheduler", "params", "warmup_num_steps")
         remedy = f"set `scheduler.params.warmup_num_steps` below {spelled(total)}"
         yield Finding(setting, text, related=related, note="the learning rate never reaches its full value", help=remedy)
 
 
 @rule("STP106")
 def unknown_warmup_type(config: DeepSpeedConfig) -> Iterator[Finding]:
-    scheduler = chosen(config)
+    scheduler = scheduler_of(config)
     if scheduler is None or scheduler.name not in WARMUPS or not isinstance(scheduler.params, dict):
         return
     value = scheduler.params.get("warmup_type", "log")
     if value not in ("log", "linear") and not (value == "auto" and config.open):
         text = f'`warmup_type` is {spelled(value)}, which is unknown: the warm-up is logarithmic ("log")'
-        yield Finding(at(config, "warmup_type"), text, help=set_key("scheduler.params.warmup_type", "linear") | 'to "log"')
+        remedy = set_key("scheduler.params.warmup_type", "linear") | 'to "log"'
+        yield Finding(config.setting("scheduler", "params", "warmup_type"), text, help=remedy)

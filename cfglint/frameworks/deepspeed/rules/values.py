@@ -19,7 +19,6 @@ SHORT_NAMES = {  # of the data types -> their longer ones
 }
 DTYPES = {name: short for short, names in SHORT_NAMES.items() for name in (short, *names)}
 NUMBERS = ("lr", "eps", "weight_decay")
-RANDOM_LTD = ("data_efficiency", "data_routing", "random_ltd")
 SECTIONS = (
     ("data_efficiency", "data_sampling"),
     ("data_efficiency", "data_routing"),
@@ -37,18 +36,13 @@ def dtype(value: object) -> str | None:
 
 @rule("TYP108")
 def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("torch_autocast")
-    if not isinstance(section, dict) or not config.looks_up("torch_autocast"):
-        return
-    if "dtype" in section and dtype(section["dtype"]) is None:
-        value = section["dtype"]
-        setting = config.setting("torch_autocast", "dtype")
+    section = config.get("torch_autocast") if config.looks_up("torch_autocast") else None
+    section = section if isinstance(section, dict) else {}
+    value, names = section.get("dtype", "fp32"), section.get("lower_precision_safe_modules", [])
+    if dtype(value) is None:
         raised = f"ValueError: {value!r} is not a valid DtypeEnum"
-        text = f"`torch_autocast.dtype` is {spelled(value)}, not a known data type"
-        yield Finding(setting, text, exception=raised, help=set_key("torch_autocast.dtype", "bfloat16"))
-    if "lower_precision_safe_modules" not in section:
-        return
-    names = section["lower_precision_safe_modules"]
+        text, remedy = f"`torch_autocast.dtype` is {spelled(value)}, not a known data type", set_key("torch_autocast.dtype", "bfloat16")
+        yield Finding(config.setting("torch_autocast", "dtype"), text, exception=raised, help=remedy)
     setting = config.setting("torch_autocast", "lower_precision_safe_modules")
     if not isinstance(names, (list, str, dict)):
         raised = f"TypeError: '{type(names).__name__}' object is not iterable"
@@ -60,36 +54,25 @@ def invalid_torch_autocast_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("TYP109")
 def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
-    profiler = config.values.get("flops_profiler", {})
-    enabled = profiler.get("enabled", False) if isinstance(profiler, dict) else False
-    breakdown = config.values.get("wall_clock_breakdown", False)
-    if isinstance(breakdown, int) and isinstance(enabled, int):
-        return
-    raised = f"TypeError: unsupported operand type(s) for |: '{type(breakdown).__name__}' and '{type(enabled).__name__}'"
-    if not isinstance(breakdown, int):
-        yield not_boolean(config, ("wall_clock_breakdown",), breakdown, raised)
-    if not isinstance(enabled, int):
-        yield not_boolean(config, ("flops_profiler", "enabled"), enabled, raised)
-
-
-def not_boolean(config: DeepSpeedConfig, path: tuple[str, ...], value: object, exception: str) -> Finding:
-    setting = config.setting(*path)
-    word = value.lower() if isinstance(value, str) else ""
-    fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None
-    return Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=exception, fix=fix)
+    paths: tuple[tuple[str, ...], ...] = (("wall_clock_breakdown",), ("flops_profiler", "enabled"))
+    values = [config.get(*path, default=False) for path in paths]
+    one, other = (type(value).__name__ for value in values)
+    raised = f"TypeError: unsupported operand type(s) for |: '{one}' and '{other}'"
+    for path, value in zip(paths, values, strict=True):
+        if not isinstance(value, int):
+            setting, word = config.setting(*path), value.lower() if isinstance(value, str) else ""
+            fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None
+            yield Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=raised, fix=fix)
 
 
 @rule("TYP110")
 def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("autotuning")
-    if not isinstance(section, dict):
-        return
     for key in ("results_dir", "exps_dir"):
-        if not section.get(key, True):
+        if not config.get("autotuning", key, default=True):
             raised = f"AssertionError: {key} cannot be empty"
             remedy = remove_key(f"autotuning.{key}", " for the default")
             yield Finding(config.setting("autotuning", key), f"`autotuning.{key}` is empty", exception=raised, help=remedy)
-    info = section.get("model_info")
+    info = config.get("autotuning", "model_info")
     if info is not None and not isinstance(info, dict):
         setting = config.setting("autotuning", "model_info")
         yield mistyped(setting, "an object", not_attribute(info, "get"), remove_key("autotuning.model_info"))
@@ -97,14 +80,11 @@ def invalid_autotuning_value(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("TYP111")
 def optimizer_type_not_string(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("optimizer")
-    if not isinstance(section, dict) or section.get("type") is None:
-        return
-    name, params = section["type"], section.get("params")
-    if not isinstance(name, str):
+    name, params = config.get("optimizer", "type"), config.get("optimizer", "params")
+    if name is not None and not isinstance(name, str):
         setting = config.setting("optimizer", "type")
         yield mistyped(setting, "a string", not_attribute(name, "lower"), set_key("optimizer.type", "AdamW") | "another name")
-    elif params is not None and not isinstance(params, dict):
+    elif name is not None and params is not None and not isinstance(params, dict):
         setting = config.setting("optimizer", "params")
         yield mistyped(setting, "an object", not_attribute(params, "keys"), 'write an object, such as {"lr": 1e-4}')
 
@@ -175,8 +155,6 @@ def optimizer_string_for_number(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("TYP113")
 def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
-    if "data_efficiency" not in config.values:
-        return
     for path in SECTIONS:
         value = config.get(*path, default={})
         if not isinstance(value, dict) and config.looks_up(*path):
@@ -185,18 +163,17 @@ def data_efficiency_not_an_object(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP060")
 def curriculum_without_metrics(config: DeepSpeedConfig) -> Iterator[Finding]:
-    path = ("data_efficiency", "data_sampling", "curriculum_learning")
-    section = config.get(*path) if "data_efficiency" in config.values else None
-    if isinstance(section, dict) and section.get("enabled") and "curriculum_metrics" not in section:
+    path = SECTIONS[2]
+    if config.get(*path, "enabled") and not config.has(*path, "curriculum_metrics"):
         raised = "AssertionError: Curriculum learning is enabled, curriculum_metrics must be specified"
-        remedy = "add `curriculum_metrics`" | set_key("data_efficiency.data_sampling.curriculum_learning.enabled", False)
+        remedy = "add `curriculum_metrics`" | set_key(f"{'.'.join(path)}.enabled", False)
         yield Finding(config.setting(*path), "`curriculum_learning` is enabled without `curriculum_metrics`", exception=raised, help=remedy)
 
 
 @rule("DSP061")
 def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
-    path = ("data_efficiency", "data_sampling", "dynamic_batching")
-    section = config.get(*path) if "data_efficiency" in config.values else None
+    path = SECTIONS[3]
+    section = config.get(*path)
     if not isinstance(section, dict) or not config.looks_up(*path):
         return
     enabled = bool(section.get("enabled"))
@@ -213,8 +190,8 @@ def invalid_dynamic_batching(config: DeepSpeedConfig) -> Iterator[Finding]:
 
 @rule("DSP062")
 def incomplete_random_ltd(config: DeepSpeedConfig) -> Iterator[Finding]:
-    path = ("data_efficiency", "data_routing", "random_ltd")
-    section = config.get(*path) if "data_efficiency" in config.values else None
+    path = SECTIONS[4]
+    section = config.get(*path)
     if not isinstance(section, dict) or not section.get("enabled"):
         return
     for key in LTD_KEYS:

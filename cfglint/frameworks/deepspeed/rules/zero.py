@@ -167,8 +167,7 @@ def unsupported_unmanaged_accumulation(config: DeepSpeedConfig) -> Iterator[Find
 
 @rule("DSP020")
 def autocast_with_quantized_weights(config: DeepSpeedConfig) -> Iterator[Finding]:
-    section = config.values.get("torch_autocast")
-    if isinstance(section, dict) and section.get("enabled") and config.zero["zero_quantized_weights"]:
+    if config.get("torch_autocast", "enabled") and config.zero["zero_quantized_weights"]:
         raised = "AssertionError: Cannot enable both torch autocast and zero quantized weights"
         setting = config.at("zero_optimization", "zero_quantized_weights")
         text = "`zero_quantized_weights` is incompatible with `torch_autocast`"

@@ -10,7 +10,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox.config import NeoXConfig
 from cfglint.frameworks.neox.fields import describe
 from cfglint.frameworks.neox.rules import elsewhere
-from cfglint.frameworks.remedies import excludes, one_off, remove
+from cfglint.frameworks.remedies import excludes, remove
 from cfglint.source.annotations import Any, Callable, Iterator
 from cfglint.source.numbers import is_number
 
@@ -214,7 +214,7 @@ def incompatible_mup_optimizer(config: NeoXConfig) -> Iterator[Finding]:
 def conflicting_scheduler_sources(config: NeoXConfig) -> Iterator[Finding]:
     both = config.argument("override_lr_scheduler") and config.argument("use_checkpoint_lr_scheduler")
     if both and config.derived.optimizer_name != "onebitadam":
-        remedy = one_off("use_checkpoint_lr_scheduler", "override_lr_scheduler")
+        remedy = set_key("use_checkpoint_lr_scheduler", False) | set_key("override_lr_scheduler", False)
         yield excludes(config.setting("use_checkpoint_lr_scheduler"), config.setting("override_lr_scheduler"), remedy)
 
 
