@@ -27,7 +27,7 @@ class Accelerate(Framework):
     oldest = OLDEST["accelerate"]
     is_launcher = True
     rule_families = {"ACC": title}
-    rules = "keys parallelism refused values"
+    rules = "keys refused values"
     file_match = (
         "accelerate_config.yaml",
         "accelerate_config.yml",
@@ -43,7 +43,7 @@ class Accelerate(Framework):
         "config": "accelerate.config.AccelerateConfig",
         "launched_gpus": "accelerate.config.launched_gpus",
         "batch": "accelerate.config.resolve",
-        "account": "accelerate.summary.account",
+        "account": "accelerate.config.account",
         "refusals": "accelerate.checks.refusals",
         "card": "accelerate.config.card",
         "learn": "accelerate.releases.learn",

@@ -1,4 +1,4 @@
-"""An accelerate launch: which launcher starts how many processes, and what it passes to the script.
+"""An accelerate launch: which launcher starts how many processes, what it passes to the script, and its part of `explain`.
 
 Source: accelerate 1.15.0 commands/config/config_args.py:91-213, commands/launch.py:1198-1413, utils/launch.py:197-590.
 """
@@ -12,6 +12,7 @@ from cfglint.frameworks.accelerate import FRAMEWORK
 from cfglint.frameworks.accelerate.releases import HISTORY, spawning
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.frameworks.summary import LAUNCH, PRECISION, Summary
 from cfglint.source.annotations import ConfigMapping, Operand, Sequence
 from cfglint.source.document import Document
 
@@ -196,3 +197,37 @@ def card(document: Document) -> str:
     node = document.find(("ec2_instance_type",))[1]
     found = of_instance(node.resolved().raw.strip("\"'")) if node is not None else None
     return found.name if found is not None else ""
+
+
+def account(config: AccelerateConfig) -> Summary:
+    summary = Summary(config.release)
+    summary.add(LAUNCH, "distributed type", config.setting("distributed_type"))
+    summary.add(LAUNCH, "machines", config.setting("num_machines", value=1))
+    if config.per_machine is not None:
+        summary.derive(LAUNCH, "processes per machine", "per_machine", config.per_machine, per_machine_because(config))
+    if config.trainer is None:
+        summary.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
+    section = "deepspeed_config"
+    if config.uses_deepspeed and config.has(section, "zero_stage"):
+        summary.add(PRECISION, "ZeRO stage", config.setting(section, "zero_stage"))
+    for label, key in (("optimizer offload", "offload_optimizer_device"), ("weights offload", "offload_param_device")):
+        if config.uses_deepspeed and config.has(section, key):
+            from cfglint.frameworks.deepspeed.summary import add_offload
+
+            add_offload(summary, label, config.setting(section, key), config.get(section, "zero_stage", default=2))
+    if config.distributed == "FSDP":
+        summary.add(PRECISION, "FSDP version", config.setting("fsdp_config", "fsdp_version", value=1))
+    if config.trainer is None and config.facts.launch.consumer in ("", config.kind):
+        summary.assumed.append("the script's arguments are not in these files: batch size and length are unknown")
+    return summary
+
+
+def per_machine_because(config: AccelerateConfig) -> str:
+    setting = config.setting("num_processes")
+    if not config.spawns:
+        return f"distributed_type is {config.distributed}: the script is started once"
+    if config.machines == 1:
+        return str(setting)
+    rest = config.processes % config.machines
+    lost = f", {rest} not started" if rest else ""
+    return f"{setting} / num_machines {config.machines}{lost}"

@@ -59,7 +59,7 @@ class DeepSpeed(Framework):
     can_be_referenced = True
     is_engine = True
     rule_families = {"DSP": title}
-    rules = "checks keys sections values precision zero offload optimizer scheduler parallel removed_sections no_effect"
+    rules = "keys values zero optimizer parallel removed_sections no_effect"
     further_rules = "passed_objects"
     file_match = (
         "ds_config.json",

@@ -28,7 +28,7 @@ from cfglint.source.document import NOT_STRICT_JSON, Document
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
-    from cfglint.frameworks.deepspeed.optimizers import Optimizer
+    from cfglint.frameworks.deepspeed.optimizers import Optimizer, Scheduler
     from cfglint.launch.program import OwnLoop
 
 AS_JSON = "DeepSpeed accepts this (hjson), the Hugging Face Trainer does not (json.load)"
@@ -232,6 +232,13 @@ class DeepSpeedConfig(Config):
 
             self._optimizer = chosen(self.values.get("optimizer"), self.version, self.offload != "none", self.zero["zenflow"] is not None)
         return self._optimizer  # type: ignore[return-value]
+
+    @property
+    def scheduler(self) -> Scheduler | None:
+        """The scheduler that the file sets, if there is an optimizer."""
+        from cfglint.frameworks.deepspeed.optimizers import scheduler_of
+
+        return scheduler_of(self.values.get("scheduler"), self._version) if self.has_optimizer else None
 
     @property
     def has_optimizer(self) -> bool:

@@ -12,10 +12,6 @@ from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.record import Record
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-
 ONE_BIT = ("onebitadam", "onebitlamb", "zerooneadam")
 ONE_BIT_REMOVED = OPTIMIZERS[ONE_BIT[0]][-1][1]
 NOT_CLASSES = ("lr_scheduler", "swa_utils")  # attributes of torch.optim that pass the check of names and cannot be called
@@ -183,11 +179,11 @@ def has_own(name: str, version: Version) -> bool:
     return name in OWN and any(holds(since, until, version) for since, until in SCHEDULERS.get(name, ()))
 
 
-def scheduler_of(config: DeepSpeedConfig) -> Scheduler | None:
-    name, params = config.get("scheduler", "type"), config.get("scheduler", "params")
-    if not isinstance(name, str) or not config.has_optimizer:
+def scheduler_of(section: object, version: Version) -> Scheduler | None:
+    name, params = (section.get(key) for key in ("type", "params")) if isinstance(section, dict) else (None, None)
+    if not isinstance(name, str):
         return None
-    own, given = has_own(name, config.version), params or ()
+    own, given = has_own(name, version), params or ()
     needed, others = map(str.split, OWN[name] if own else TORCH.get(name, ("", "")))
     missing, extra = [key for key in needed if key not in given], [key for key in given if key not in needed and key not in others]
     return Scheduler(name, own, own or name in TORCH, params, missing, extra)

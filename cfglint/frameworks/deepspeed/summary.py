@@ -6,7 +6,7 @@ from cfglint.batch import steps
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 from cfglint.frameworks.deepspeed.models import default_of_key
-from cfglint.frameworks.deepspeed.optimizers import WARMUPS, scheduler_of
+from cfglint.frameworks.deepspeed.optimizers import WARMUPS
 from cfglint.frameworks.own_loops import add_loop
 from cfglint.frameworks.summary import LENGTH, PRECISION, RATE, Summary
 
@@ -48,7 +48,7 @@ def rate(config: DeepSpeedConfig, summary: Summary) -> None:
 
 
 def schedule(config: DeepSpeedConfig, summary: Summary) -> None:
-    chosen = scheduler_of(config)
+    chosen = config.scheduler
     if chosen is None:
         from cfglint.source.python.call import CallDocument
 

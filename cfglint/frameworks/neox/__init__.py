@@ -58,7 +58,7 @@ class NeoX(Framework):
     newest = NEWEST
     source_paths = ("megatron",)
     rule_families = {"NEO": title}
-    rules = "deepspeed_engine fields loading model neox_args no_effect schedule training"
+    rules = "deepspeed_engine fields model neox_args no_effect training"
     further_rules = "resuming"
     file_match = ("**/gpt-neox/configs/*.yml", "*.neox.yml", "*.neox.yaml")
     only_syntax = "yaml"  # `.json` files too (arguments.py:242)

@@ -8,8 +8,7 @@ from cfglint.findings.remedy import set_key
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox import KIND
 from cfglint.frameworks.neox._tables import FIELDS
-from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.derive import expand
+from cfglint.frameworks.neox.config import NeoXConfig, expand
 from cfglint.frameworks.neox.fields import default, describe
 from cfglint.frameworks.refusal import Refusal, Words
 from cfglint.frameworks.releases.versions import parse_version

@@ -13,10 +13,11 @@ def name_at(name: str, package: str, release: Version) -> str:
 
 
 def names_at(path: tuple[str | int, ...], releases: Mapping[str, Version]) -> tuple[str | int, ...]:
-    """A path with the names that its keys have in the first of some packages that renamed them."""
+    """A path with the names that its keys have in the releases of some packages."""
+    return tuple(current_name(step, releases) if isinstance(step, str) else step for step in path)
 
-    def current(name: str) -> str:
-        names = (name_at(name, package, release) for package, release in releases.items())
-        return next((new for new in names if new != name), name)
 
-    return tuple(current(step) if isinstance(step, str) else step for step in path)
+def current_name(name: str, releases: Mapping[str, Version]) -> str:
+    """The name of a field in the first of some packages that renamed it."""
+    names = (name_at(name, package, release) for package, release in releases.items())
+    return next((new for new in names if new != name), name)

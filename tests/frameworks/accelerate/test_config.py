@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks.accelerate.config import AccelerateConfig, resolve
-from cfglint.frameworks.accelerate.summary import account, per_machine_because
+from cfglint.frameworks.accelerate.config import AccelerateConfig, account, per_machine_because, resolve
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.source.parse import parse
 

@@ -6,7 +6,7 @@ from cases import each_case
 from cfglint.frameworks.neox import MARKERS
 from cfglint.frameworks.neox._tables import FIELDS, MEMBERS
 from cfglint.frameworks.neox.rules import fields as field_rules
-from cfglint.frameworks.neox.rules import model, no_effect, schedule
+from cfglint.frameworks.neox.rules import model, no_effect
 from cfglint.frameworks.neox.rules.deepspeed_engine import faults_by_path, read_as_deepspeed
 
 
@@ -16,7 +16,7 @@ from cfglint.frameworks.neox.rules.deepspeed_engine import faults_by_path, read_
         MARKERS,
         MEMBERS,
         model.CASED,
-        schedule.DIVISORS,
+        no_effect.DIVISORS,
         no_effect.CASE_EFFECTS,
         no_effect.COMPUTED,
         field_rules.HOMES,

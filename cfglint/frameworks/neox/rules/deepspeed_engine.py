@@ -6,8 +6,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.frameworks.neox.batch import ACCUMULATION, MICRO, TOTAL
-from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.derive import switched_on
+from cfglint.frameworks.neox.config import NeoXConfig, switched_on
 from cfglint.frameworks.neox.fields import describe
 from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import parse_version

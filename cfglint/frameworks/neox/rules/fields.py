@@ -1,20 +1,22 @@
-"""Rules about unknown arguments and values of an invalid type: the argument dataclass and its type check."""
+"""Rules about the files and their arguments: merging, unknown arguments, values of an invalid type (arguments.py:224-285, 1365-1422)."""
 
 from __future__ import annotations
+
+import os
 
 from cfglint.evaluate import Reason
 from cfglint.findings.diagnostic import Fix
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
+from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
-from cfglint.frameworks.neox.config import NeoXConfig
-from cfglint.frameworks.neox.derive import COPIES, DERIVED
+from cfglint.frameworks.neox.config import COPIES, DERIVED, NeoXConfig
 from cfglint.frameworks.neox.fields import Check, describe, raised
 from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
-from cfglint.source.document import Path
+from cfglint.source.document import Document, Path
 from cfglint.source.numbers import hollow, is_number
 
 MOST_NAMED = 5  # keys of a fork
@@ -196,3 +198,43 @@ def written_for_fork(config: NeoXConfig) -> Iterator[Finding]:
         text = f"{keys} unknown to {config.framework.title} ({listed}): the file may be written for a fork"
         note = f"{config.framework.title} itself refuses unknown keys"
         yield Finding(config.setting(names[0]), text, on_key=True, note=note, help="declare its kind (--kind) to see each of them")
+
+
+def written(document: Document, text: str) -> Setting:
+    """A top-level key of one file, whether or not another file overrides it."""
+    key_node, node = document.find((text,))
+    return Setting((text,), node.raw if node else None, WRITTEN, document, node, key_node)
+
+
+@rule("NEO001")
+def duplicate_argument(config: NeoXConfig) -> Iterator[Finding]:
+    for document, text, before, text_before in config.repeats:
+        if "-" in text:
+            continue
+        later, earlier = written(document, text), written(before, text_before)
+        same = later.value == earlier.value and later.value is not None
+        message = f"duplicate key `{text}`: already set at {earlier.place}"
+        exception = f"ValueError: Conf file {document.path} has the following duplicate keys with previously loaded file: {text}"
+        fix = remove(later, f"remove the second `{text}`") if same else None
+        remedy = None if same else f"keep one of the two `{text}`"
+        yield Finding(later, message, related=(earlier,), exception=exception, fix=fix, on_key=True, help=remedy)
+
+
+@rule("NEO002")
+def duplicate_file_name(config: NeoXConfig) -> Iterator[Finding]:
+    seen: dict[str, Document] = {}
+    for document in config.documents:
+        name = os.path.basename(document.path)
+        if name in seen:
+            message = f"two files have the name {name}: {seen[name].path} and {document.path}"
+            yield Finding(Setting((), None, document=document), message, help="rename one of the two files")
+        seen.setdefault(name, document)
+
+
+@rule("KEY303")
+def overridden_by_dashed_key(config: NeoXConfig) -> Iterator[Finding]:
+    for document, text, before, text_before in config.repeats:
+        if "-" in text:
+            earlier = written(before, text_before)
+            message = f"`{text}` silently overrides `{text_before}` ({earlier.place})"
+            yield Finding(written(document, text), message, related=(earlier,), on_key=True, help="keep one of the two spellings")
