@@ -30,7 +30,6 @@ _nearest: dict[tuple[str, str], str | None] = {}
 
 
 def kinds() -> list[str]:
-    """The names of all kinds, sorted."""
     if not _kinds:
         here = os.path.dirname(os.path.abspath(__file__))
         folders = (name for name in os.listdir(here) if name not in SHARED)
@@ -106,12 +105,10 @@ def import_changes(package: str, names: Iterable[str]) -> set[Version]:
 
 
 def repository_owners(package: str) -> tuple[str, ...]:
-    """The owners of the official repositories of a package, in lower case."""
     return tuple(owner for own in of_package(package) for owner in own.repository_owners)
 
 
 def modelled_releases(package: str) -> list[str]:
-    """The releases of a package whose behaviour is modelled, oldest first."""
     from cfglint.frameworks.releases._dates import RELEASES
 
     own = next(iter(of_package(package)), None)

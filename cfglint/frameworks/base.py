@@ -260,7 +260,6 @@ class Config:
         return tuple(Reason("argument", f"`{name}`", "the file does not set it") for name in missing)
 
     def sets(self, name: str) -> bool:
-        """Whether the files set a field."""
         return name in self.values
 
     @property
@@ -381,11 +380,9 @@ class Config:
         return Setting(path, value, DEFAULT, document, None, None, because or "default")
 
     def launched_with(self, values: dict[Any, Any]) -> dict[Any, Any]:
-        """Apply the overrides of the launch to the values; `overridden` has their paths."""
         return self.laid_over(values, self.facts.overrides)
 
     def laid_over(self, values: dict[Any, Any], overrides: tuple[Override, ...]) -> dict[Any, Any]:
-        """Apply some overrides to the values; `overridden` has their paths."""
         if not overrides:
             return values
         from cfglint.launch.overrides import put
@@ -409,7 +406,6 @@ class Config:
         return by_omegaconf(override)
 
     def document_of(self, key: str | int) -> Document:
-        """The file that gives a top-level key."""
         return self.owner.get(key, self.documents[0])
 
 
@@ -557,7 +553,6 @@ class Framework:
         return {}
 
     def has_class(self, name: str, facts: LaunchFacts) -> bool:
-        """Whether a class of this name configures a trainer at the targeted release."""
         return True
 
     def script_classes(self) -> Collection[str]:
@@ -621,7 +616,6 @@ class Framework:
         return self.part("launched_gpus", lambda *_: None)(document, facts)
 
     def config(self, documents: list[Document], kinds: list[str], facts: LaunchFacts) -> Config:
-        """The config of the files, in the given order."""
         made: Config = imported(self.parts["config"])(documents, facts, kinds)
         return made
 

@@ -11,7 +11,7 @@ from cfglint.findings.releases import Releases
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version, dotted, parse_version
 
-AMPERE, ADA, HOPPER = (8, 0), (8, 9), (9, 0)
+AMPERE, HOPPER = (8, 0), (9, 0)
 EMULATES = (2, 3, 0)  # the release of torch from which on it emulates bf16 on cards without it, and says that bf16 is supported
 # Architectures whose kernels are not in the Linux wheels of PyPI: (lowest, highest compute capability) -> these releases of torch.
 WITHOUT_KERNELS = (
@@ -64,5 +64,4 @@ def lacks_kernels(card: Card, torch: Version | None) -> Releases | None:
 
 
 def torch_in_words(torch: Version | None) -> str:
-    """The release of torch for a note."""
     return f"torch {dotted(torch)}" if torch is not None else "torch 2.3 and newer"

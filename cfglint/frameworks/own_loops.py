@@ -58,7 +58,6 @@ def total_steps(loop: OwnLoop, launch: Launch, accumulation: int | None) -> int 
 
 
 def warmup_steps(loop: OwnLoop, launch: Launch) -> int | None:
-    """The warm-up that the schedule is made with."""
     found = setting(loop.schedule, WARMUP, launch) if loop.schedule is not None else None
     return found.integer if found is not None else None
 
@@ -82,7 +81,6 @@ def schedule_of(loop: OwnLoop, launch: Launch) -> Setting | None:
 
 
 def add_loop(summary: Summary, loop: OwnLoop, launch: Launch, accumulation: int | None, *, has_optimizer: bool = True) -> None:
-    """Add the optimizer, the schedule and the length of a training loop."""
     if loop.optimizer is not None and has_optimizer:
         summary.add(RATE, "optimizer", Setting(("optimizer",), loop.optimizer.name, WRITTEN, loop.optimizer, loop.optimizer.roots[0], None))
         rate = next(filter(None, (setting(loop.optimizer, each, launch, "learning_rate") for each in RATES)), None)

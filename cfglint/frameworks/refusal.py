@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.findings.remedy import Remedy, any_of, remove_key
 from cfglint.findings.rule import Finding
 from cfglint.findings.setting import Setting
+from cfglint.frameworks.releases.versions import dotted
 from cfglint.source.annotations import Any, Callable, ConfigValue, Iterable, Mapping, Operand, Sequence
 from cfglint.source.record import Record
 
@@ -68,7 +69,6 @@ class Refusal(Exception):
 
     @property
     def key(self) -> str:
-        """The first key, the place of the finding."""
         return next(iter(self.keys), "")
 
     def finding(self, places: Iterable[Setting], values: Mapping[str, ConfigValue], **more: Any) -> Finding:
@@ -100,7 +100,6 @@ class Removal(Record):
     stays: bool = False
 
     def within(self, values: Mapping[str, Operand]) -> Remedy | str:
-        """The instruction for a file with these values."""
         if self.value and self.value not in ("true", "false"):
             return f"use another `{self.key}`"
         section: Operand = values
@@ -123,7 +122,3 @@ class Words(Record):
     is_flag: Callable[[str], bool]
     first: Mapping[str, Sequence[str]]
     counted: Mapping[tuple[str, ...], str] = {}
-
-
-def dotted(path: Sequence[str | int]) -> str:
-    return ".".join(map(str, path))

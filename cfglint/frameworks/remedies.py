@@ -37,7 +37,6 @@ def listed(names: list[str]) -> str:
 
 
 def either(first: str, second: str) -> Remedy:
-    """The remedy for two keys of which only one can be set."""
     return remove_key(first) | remove_key(second)
 
 
@@ -68,14 +67,12 @@ def excludes(first: Setting, second: Setting, remedy: Remedy | str = "", more: s
 
 
 def replace(setting: Setting, value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
-    """The fix that replaces a written value."""
     from cfglint.findings.fix_builders import replaced, several
 
     return several([replaced(setting, value)], title, safe)
 
 
 def remove(setting: Setting, title: str, safe: bool = True) -> Fix | None:
-    """The fix that removes a key and its value."""
     from cfglint.findings.fix_builders import removed, several
 
     return several([removed(setting)], title, safe)
@@ -95,7 +92,6 @@ def move(config: Config, setting: Setting, path: tuple[str | int, ...], title: s
 
 
 def insert(config: Config, path: tuple[str | int, ...], value: ConfigValue, title: str, safe: bool = True) -> Fix | None:
-    """The fix that adds a key to an existing mapping."""
     from cfglint.findings.fix_builders import inserted, several
 
     return several([inserted(config.document_of(path[0]), path, value)], title, safe)

@@ -39,7 +39,6 @@ class Resumption(Record):
 
     @property
     def steps_left(self) -> int | None:
-        """The optimizer steps from the checkpoint to the end."""
         return self.end - self.begin if self.end is not None and self.begin is not None else None
 
     def entry(self) -> ResumeEntry:
@@ -53,7 +52,6 @@ class Resumption(Record):
         }
 
     def show(self, summary: Summary) -> None:
-        """Add the lines for `explain`."""
         summary.derive(LENGTH, "resumes from", "resume", self.name or None, self.origin)
         if self.micro_batch is not None and self.own_micro_batch not in (None, self.micro_batch):
             because = f"train_batch_size of the checkpoint, not {self.own_micro_batch}"
@@ -71,7 +69,6 @@ class Resumption(Record):
 
 
 def given_checkpoint(facts: LaunchFacts, key: str = KEY) -> Resumption | None:
-    """The checkpoint that the user names on the command line."""
     resume = facts.resume
     if resume is None:
         return None

@@ -34,7 +34,6 @@ class Item(Record):
 
     @property
     def unknown(self) -> bool:
-        """Whether the value is unknown because something is missing."""
         return bool(self.needs) and (self.setting.is_unknown or self.setting.value is None)
 
 
@@ -71,7 +70,6 @@ def nodes(facts: LaunchFacts) -> str:
 
 
 def launched(launch: Launch) -> Summary:
-    """A summary with the lines about the launcher of a launch line."""
     summary, entry = Summary(""), launch.entry
     if entry is not None:
         summary.derive(LAUNCH, "launched as", "launcher", entry["launcher"], "")

@@ -12,9 +12,9 @@ from cfglint.frameworks.accelerate import KIND
 from cfglint.frameworks.accelerate.config import TPU, AccelerateConfig
 from cfglint.frameworks.accelerate.releases import HISTORY, REQUIRED
 from cfglint.frameworks.huggingface.checks import truth
-from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
+from cfglint.frameworks.refusal import Refusal, Removal, Words
 from cfglint.frameworks.releases.history import DEFAULT, TYPE
-from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 from cfglint.frameworks.rows.refusals import Check, Plan, pages_of, refused_batch, unknown_field
@@ -61,7 +61,6 @@ def plan(release: Version, engine: str, is_parallel: bool) -> Plan:
 
 
 def engine_of(config: AccelerateConfig) -> str:
-    """The name of the launcher's function in the rows."""
     return ENGINES.get(str(config.distributed), "several" if config.spawns else "single")
 
 
@@ -99,12 +98,10 @@ class Arguments:
             self.values["deepspeed.hf_ds_config"] = {"zero_optimization": {}}  # whose content the Trainer checks
 
     def path(self, key: str) -> tuple[str, ...]:
-        """The place of a key in the file."""
         return self.paths.get(key) or (*filter(None, HISTORY.sections_with(key)[:1]), key)
 
 
 def refusals(config: AccelerateConfig) -> list[Refusal]:
-    """Every refusal, at the keys of the file."""
     if not config.values or not config.local or config.distributed in TPU:
         return []
     arguments, engine = Arguments(config), engine_of(config)
@@ -173,8 +170,6 @@ def argument_of(key: str) -> str:
 
 
 def placed(step: Remedy | str | Removal, arguments: Arguments) -> Remedy | str | Removal:
-    """A remedy with the keys of the file."""
-
     def path(key: str) -> str:
         return dotted(arguments.path(argument_of(key)))
 

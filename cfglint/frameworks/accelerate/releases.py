@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.accelerate._tables import BACKENDS, FIELDS, SPANS, SPAWNING, TYPES
+from cfglint.frameworks.accelerate._tables import FIELDS, SPANS, SPAWNING, TYPES
 from cfglint.frameworks.releases.history import History, holds
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Callable, Mapping
@@ -16,7 +16,7 @@ REQUIRED = 5  # column of a row: whether the file must have the key
 KEYS_COMPARED = (0, 23)  # with those that the launcher knows; before, the class cannot be created with an unknown one
 SAGEMAKER = "AMAZON_SAGEMAKER"
 SAGEMAKER_FILE = "sagemaker"  # the section of the top level of a file for SageMaker
-_learned: dict[Version, dict[str, list[str]]] = {}  # release whose source was read -> Enum -> its values
+_learned: dict[Version, list[str]] = {}  # release whose source was read -> its distributed types
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
@@ -28,16 +28,12 @@ def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
 
 
 def types(release: Version) -> list[str]:
-    return _learned[release]["DistributedType"] if release in _learned else _names(TYPES, release)
+    return _learned[release] if release in _learned else _names(TYPES, release)
 
 
 def spawning(release: Version) -> list[str]:
     """The types for which the launcher of a release starts a process on each device."""
     return _names(SPAWNING, release)
-
-
-def backends(release: Version) -> list[str]:
-    return _learned[release]["DynamoBackend"] if release in _learned else _names(BACKENDS, release)
 
 
 def _names(spans: Mapping[str, tuple[tuple[Version, Version], ...]], release: Version) -> list[str]:

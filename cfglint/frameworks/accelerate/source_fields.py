@@ -35,12 +35,12 @@ PLAIN |= dict.fromkeys(("list[str]", "List[str]"), "array")
 LOCAL, SAGEMAKER = "", "sagemaker"
 SECTION_CLASSES = {LOCAL: ("BaseConfig", "ClusterConfig"), SAGEMAKER: ("BaseConfig", "SageMakerConfig")}
 ENUM_FILE = "utils/dataclasses.py"
-TYPES, BACKENDS = "DistributedType", "DynamoBackend"
+TYPES = "DistributedType"
 
 
-def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[str, Fact]], dict[str, list[str]]]:
+def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[str, Fact]], list[str]]:
     tree = find(path, lenient=True, opens=opens)
-    return sections(tree), {name: members(enum(tree, name)) for name in (TYPES, BACKENDS)}
+    return sections(tree), members(enum(tree, TYPES))
 
 
 def sections(tree: Tree) -> dict[str, dict[str, Fact]]:

@@ -68,7 +68,6 @@ class OptionsConfig(Config):
         return key not in self.known and self.exists(key)
 
     def words_setting(self, refused: RefusedWords) -> Setting:
-        """The words that the parser refuses, with their place."""
         path, words = (refused.name,), " ".join(refused.words)
         if path in self.override_places:
             document, node = self.override_places[path]
@@ -131,7 +130,6 @@ def left_over(
 
 
 def nearest(config: OptionsConfig, name: str) -> str:
-    """The option that a name is one typo away from; empty if there is none."""
     from cfglint.source.similar_keys import names_of, near
 
     candidates = [] if config.without_remedies else near(name, names_of(config.known))

@@ -198,7 +198,6 @@ def infer_missing(config: DeepSpeedConfig, triple: Triple, divisor: object) -> B
 
 
 def refused(config: DeepSpeedConfig, sizes: Sequence[object], divisor: object) -> str:
-    """The exception of the constructor about three sizes."""
     from cfglint.frameworks.rows.refusals import refused_batch
 
     return refused_batch(config.kind, CONSTRUCTOR, config.version, sizes, divisor)
@@ -253,7 +252,6 @@ def blamed(config: DeepSpeedConfig, triple: Triple, written: list[str], key: str
 
 
 def explain(triple: Triple, divisor: object, below: str, reason: BatchReason) -> str:
-    """The message for an inconsistent batch."""
     values = triple.values
     if reason == "not-positive":
         key = next((key for key in KEYS if key not in triple.derived and not is_positive(values[key])), below)

@@ -6,8 +6,8 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.wording import described, listed, spelled
 from cfglint.frameworks.deepspeed import FRAMEWORK
 from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
-from cfglint.frameworks.refusal import Refusal, Removal, Words, dotted
-from cfglint.frameworks.releases.versions import Version
+from cfglint.frameworks.refusal import Refusal, Removal, Words
+from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import choice
 from cfglint.frameworks.rows.refusals import BATCH, Check, Plan, pages_of, unknown_field
 from cfglint.frameworks.rows.table import table_of

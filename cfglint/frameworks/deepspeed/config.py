@@ -158,7 +158,6 @@ class DeepSpeedConfig(Config):
         return name
 
     def at(self, name: str, *path: str | int) -> Setting:
-        """The setting at a path inside a section."""
         section = {"monitor": (), "throughput": ("timers", "throughput")}.get(name)
         return self.setting(*(section if section is not None else (self.section_key(name),)), *path)
 
@@ -235,7 +234,6 @@ class DeepSpeedConfig(Config):
 
     @property
     def scheduler(self) -> Scheduler | None:
-        """The scheduler that the file sets, if there is an optimizer."""
         from cfglint.frameworks.deepspeed.optimizers import scheduler_of
 
         return scheduler_of(self.values.get("scheduler"), self._version) if self.has_optimizer else None

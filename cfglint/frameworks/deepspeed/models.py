@@ -227,7 +227,6 @@ def unexpected(field: ModelField | None, key: object, name: object, raw: ConfigM
 
 
 def set_twice(setting: Setting) -> str:
-    """The message about a key whose value is also given under its other name."""
     return f"`{setting.name}` is set twice: `{setting.path[-1]}` is another name of a key that is set too"
 
 

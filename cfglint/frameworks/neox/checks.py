@@ -107,7 +107,6 @@ def is_of_field(config: NeoXConfig, refusal: Refusal) -> bool:
 
 
 def worded(config: NeoXConfig, refusal: Refusal) -> None:
-    """Say what is wrong where the framework's words do not."""
     refusal.message = re.sub(r"\w+\.validate_values\(\) ", "", refusal.message)
     refusal.exception, kind, key = refusal.exception.partition("\n")[0], refusal.kind, refusal.key
     if kind == ATTENTION:
@@ -146,7 +145,6 @@ def worded(config: NeoXConfig, refusal: Refusal) -> None:
 
 
 def of_attention(config: NeoXConfig, refusal: Refusal) -> None:
-    """Say what is wrong with the attention of the layers."""
     layers, attention, is_written = config.argument("num_layers"), config.derived.attention, "attention_config" in config.values
     refusal.paths = [("attention_config",), ("num_layers",)] if is_written else [("num_layers",)]
     if attention is None:

@@ -142,7 +142,6 @@ class Derived(Record):
         return self.expanded[0][1] if self.attention is None else None
 
     def held(self, name: str) -> Operand:
-        """The value of a field as the type check sees it."""
         config = self.config
         if name not in DERIVED:
             return config.argument(name)

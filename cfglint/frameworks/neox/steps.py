@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 
 def numbers(config: NeoXConfig) -> dict[str, int | None]:
-    length = config.argument("seq_length")
-    total = total_steps(config)
+    length, steps = config.argument("seq_length"), warmup(config)
     return {
         "seq_length": length if type(length) is int else None,
-        "steps_per_epoch": steps_per_epoch(config),
-        "total_steps": total,
-        "warmup_steps": warmup_steps(config),
+        "steps_per_epoch": steps_of(config, 1),
+        "total_steps": total_steps(config),
+        "warmup_steps": int(steps) if steps is not None and steps % 1 == 0 else None,
     }
 
 
@@ -33,10 +32,6 @@ def total_steps(config: NeoXConfig) -> int | None:
         return steps if type(steps) is int else None
     epochs: int = config.argument("train_epochs")
     return steps_of(config, epochs) if type(epochs) is int else None
-
-
-def steps_per_epoch(config: NeoXConfig) -> int | None:
-    return steps_of(config, 1)
 
 
 def steps_of(config: NeoXConfig, epochs: int) -> int | None:
@@ -71,8 +66,3 @@ def warmup(config: NeoXConfig) -> float | None:
     except OverflowError:  # more steps than a float can hold
         return None
     return steps if abs(steps) < inf else None
-
-
-def warmup_steps(config: NeoXConfig) -> int | None:
-    steps = warmup(config)
-    return int(steps) if steps is not None and steps % 1 == 0 else None

@@ -44,7 +44,7 @@ def length(config: NeoXConfig, summary: Summary) -> None:
     if examples is not None:
         exact = f" = {examples / size:,.2f}" if type(size) is int and size > 0 else ""
         because = f"{examples:,} samples / global batch{exact}, rounded down"
-        summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_per_epoch(config), because, needs=needs(config))
+        summary.derive(LENGTH, "steps per epoch", "steps_per_epoch", steps.steps_of(config, 1), because, needs=needs(config))
         if type(tokens) is int:
             summary.derive(LENGTH, "tokens per epoch", "tokens_per_epoch", examples * tokens, f"{examples:,} samples x {tokens:,}")
     decay, fraction = steps.decay_steps(config), setting_of(config, "warmup")

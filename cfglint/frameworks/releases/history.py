@@ -9,7 +9,7 @@ back, has several rows in order of their releases. Rows are tuples of constants,
 from __future__ import annotations
 
 from cfglint.frameworks.releases.versions import Version
-from cfglint.source.annotations import Any, ConfigValue, Mapping, Operand, TypeAlias
+from cfglint.source.annotations import Any, Mapping, TypeAlias
 
 # (field, type, default, since, until), then what a framework adds: allowed values, the name that files use.
 Row: TypeAlias = tuple[Any, ...]
@@ -20,7 +20,6 @@ NAME, TYPE, DEFAULT, SINCE, UNTIL = range(5)
 
 
 def holds(since: Version, until: Version, release: Version) -> bool:
-    """Whether a release is one from `since` to before `until`."""
     return since <= release and (not until or release < until)
 
 
@@ -68,7 +67,6 @@ class History:
         return self._learned.get(release)
 
     def at(self, release: Version) -> dict[str, Fields]:
-        """The sections of a release with their fields."""
         if release in self._learned:
             return self._learned[release]
         return {section: self.fields(section, release) for section in self.sections if self.has_section(section, release)}
@@ -93,10 +91,6 @@ class History:
         spans = self.spans.get(section)
         return section in self.sections if spans is None else any(holds(since, until, release) for since, until in spans)
 
-    def has(self, name: str, release: Version) -> bool:
-        """Whether any section of a release has a field of this name."""
-        return any(name in self.fields(section, release) for section in self.sections)
-
     def names(self, section: str) -> dict[str, list[Row]]:
         """The fields that a section has in any release, with all their rows."""
         if section not in self._by_name:
@@ -115,7 +109,6 @@ class History:
         return self._having[name]
 
     def ever(self, name: str) -> bool:
-        """Whether any section of any release has a field of this name."""
         return bool(self.sections_with(name))
 
     def releases(self, section: str, name: str) -> list[tuple[Version, Version]]:
@@ -136,11 +129,3 @@ class History:
         """The releases at which a field of this name appears in a section, differs from the release before, or is gone."""
         rows = (row for section in self.sections_with(name) for row in self.names(section)[name])
         return {release for row in rows for release in (row[SINCE], row[UNTIL]) if release}
-
-    def defaults(self, section: str, name: str) -> list[tuple[Version, Operand]]:
-        """The defaults of a field, each with the first release that has it."""
-        found: list[tuple[Version, ConfigValue]] = []
-        for row in self.names(section).get(name, ()):
-            if not found or found[-1][1] != row[DEFAULT] or type(found[-1][1]) is not type(row[DEFAULT]):
-                found.append((row[SINCE], row[DEFAULT]))
-        return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cfglint.source.annotations import Sequence
 from cfglint.source.limits import LONGEST_NUMBER
 from cfglint.source.numbers import DIGITS
 
@@ -35,6 +36,6 @@ def parse_version(text: str) -> Version:
     return _versions[text]
 
 
-def dotted(version: Version) -> str:
-    """A version as a string: `4.42.4`."""
-    return ".".join(map(str, version))
+def dotted(parts: Sequence[object]) -> str:
+    """A version, or the path of a key, as a string: `4.42.4`."""
+    return ".".join(map(str, parts))

@@ -43,7 +43,6 @@ def value_at(values: Mapping[str, Any], path: Path) -> Any:
 
 
 def cannot_fail(e: Any) -> bool:
-    """Whether evaluating an expression cannot fail."""
     if not isinstance(e, (list, tuple)):
         return True
     if e[0] in ("not", "is a"):
@@ -182,7 +181,6 @@ class Evaluation(State):
 
 
 def compiled(row: Row) -> Mapping[str, Any]:
-    """The code of a row, which is kept in it."""
     parts = {name: code(row[name]) for name in VALUES if name in row}
     parts["when"] = all_of([truth_of(guard) for guard in row["when"]], wanted=True, failure=Raised)
     row[CODE] = parts

@@ -82,7 +82,6 @@ class Raised(Exception):
 
 
 def failed(error: Exception) -> Raised:
-    """An exception of Python as one of the framework."""
     return Raised(type(error).__name__, str(error))
 
 
@@ -97,7 +96,6 @@ def walk(expression: Any) -> Iterator[Any]:
 
 
 def code(e: Any) -> Code:
-    """The code for the value of an expression."""
     if not isinstance(e, list):
         return lambda run: e
     name, *parts = e
@@ -236,7 +234,6 @@ def fact(name: str, parts: Sequence[Code], run: State) -> Any:
 
 
 def variable(name: Code, default: Code, run: State) -> Any:
-    """A variable of the environment."""
     key = name(run)
     if isinstance(key, Unknown):
         return key
@@ -362,7 +359,6 @@ def at(section: Code, key: Code, run: State) -> Any:
 
 
 def some(kind: str, parts: Sequence[tuple[Code, Code]], run: State) -> Any:
-    """The elements whose condition holds."""
     elements, doubt = [], None
     for condition, element in parts:
         holds = condition(run)
@@ -435,12 +431,10 @@ def fails(parts: Sequence[Code], kinds: Sequence[str], run: State) -> Any:
 
 
 def template(parts: Sequence[Any], run: State) -> Any:
-    """A string of texts and values."""
     return "".join(part if isinstance(part, str) else formatted(run, *part) for part in parts)
 
 
 def formatted(run: State, expression: Any, part: Code, conversion: str, form: str) -> str:
-    """A value in a message."""
     value = part(run)
     if inside(value) is not None:
         return "<?>"
@@ -454,7 +448,6 @@ def formatted(run: State, expression: Any, part: Code, conversion: str, form: st
 
 
 def pattern(text: Any) -> Any:
-    """A compiled regular expression."""
     import re
 
     try:

@@ -289,7 +289,6 @@ class Explanation:
         return first.index(reason.key) if listed else len(first), is_unset, later, place < 0, place
 
     def is_kept(self, reason: Cause) -> bool:
-        """Whether the key makes the run what it is."""
         return reason.path[-1] in self.words.kept
 
     def place_in_message(self, reason: Cause) -> int:

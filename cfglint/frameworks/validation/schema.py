@@ -35,7 +35,6 @@ _loaded: dict[str, Schema] = {}
 
 
 def kinds() -> list[str]:
-    """The kinds that have a schema, in alphabetical order."""
     names = [name for folder in FOLDERS if os.path.isdir(folder) for name in os.listdir(folder)]
     return sorted({name[:-5] for name in names if name.endswith(".json")})
 
@@ -92,7 +91,6 @@ class Property:
         return next((tuple(branch["enum"]) for branch in (self.raw, *self.raw.get("anyOf", ())) if "enum" in branch), None)
 
     def enum_at(self, version: tuple[int, ...]) -> tuple[Any, ...] | None:
-        """The allowed values in a release, by their histories; None for an open list."""
         since: dict[str, str] = self.raw.get("x-enum-since", {})
         removed: dict[str, str] = self.raw.get("x-enum-removed", {})
         if self.enum is None:
@@ -114,7 +112,6 @@ class Property:
         return value if values is None else values.get(str(value).lower())
 
     def known_to(self, version: tuple[int, ...]) -> bool:
-        """Whether a release has the key."""
         too_old = self.since is not None and version < parse_version(self.since)
         return not too_old and (self.removed is None or version < parse_version(self.removed))
 
@@ -184,7 +181,6 @@ class Schema:
         return properties
 
     def _find(self, path: tuple[str, ...]) -> Raw | None:
-        """The schema at a path."""
         if path not in self._levels:
             raw = (self._find(path[:-1]) or {}).get("properties", {}).get(path[-1])
             if raw is not None and "$ref" in raw and ("x-alias-of" in raw or "properties" in self._target(raw["$ref"])):

@@ -7,7 +7,7 @@ from cfglint.frameworks.neox import MARKERS
 from cfglint.frameworks.neox._tables import FIELDS, MEMBERS
 from cfglint.frameworks.neox.rules import fields as field_rules
 from cfglint.frameworks.neox.rules import model, no_effect
-from cfglint.frameworks.neox.rules.deepspeed_engine import faults_by_path, read_as_deepspeed
+from cfglint.frameworks.neox.rules.deepspeed_engine import read_as_deepspeed
 
 
 @each_case(
@@ -53,9 +53,9 @@ def test_former_names_are_none():
     ],
 )
 def test_sections_of_the_pinned_deepspeed(name, section, paths):
-    assert [path for path, _ in faults_by_path(name, read_as_deepspeed(name, section))] == paths
+    assert [path for path, _ in read_as_deepspeed(name, section)[1]] == paths
 
 
 def test_monitors_are_checked_as_one():
-    ((_, fault),) = faults_by_path("wandb", read_as_deepspeed("wandb", {"entity": "x"}))
+    ((_, fault),) = read_as_deepspeed("wandb", {"entity": "x"})[1]
     assert fault.exception == "ValidationError: 1 validation error for DeepSpeedMonitorConfig: wandb.entity: Extra inputs are not permitted"

@@ -31,7 +31,6 @@ def test_the_default_is_that_of_the_release() -> None:
     """A changed default is another row."""
     assert HISTORY.fields("sft", (0, 15, 2))["length"][DEFAULT] is None
     assert HISTORY.fields("sft", (0, 16, 0))["length"][DEFAULT] == 1024
-    assert HISTORY.defaults("sft", "length") == [((0, 9, 0), None), ((0, 16, 0), 1024)]
 
 
 def test_a_list_is_a_list_again() -> None:
@@ -51,8 +50,6 @@ def test_a_field_is_known_for_ever() -> None:
     """A removed field is told from a name that never was one."""
     assert HISTORY.ever("tools")
     assert not HISTORY.ever("tool")
-    assert HISTORY.has("tools", (0, 12, 0))
-    assert not HISTORY.has("tools", (0, 11, 0))
     assert list(HISTORY.sections_with("weight")) == ["kto"]
 
 

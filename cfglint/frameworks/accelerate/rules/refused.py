@@ -112,7 +112,6 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
 
 
 def file_and_keys(config: AccelerateConfig, refusal: Refusal) -> Iterator[Finding]:
-    """The findings about keys that have to be in the DeepSpeed file."""
     section, names, file = config.section("deepspeed_config"), re.findall(r"'(\w+)'", refusal.exception.partition("\n")[0]), None
     settings = [config.setting("deepspeed_config", name) for name in section if name in names]
     settings = [setting for setting in settings if setting.origin != OVERRIDE]  # the launcher compares the file alone

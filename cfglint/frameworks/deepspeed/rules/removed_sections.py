@@ -70,7 +70,6 @@ def not_an_object(config: DeepSpeedConfig, path: tuple[str, ...], value: object)
 
 
 def first_fault(config: DeepSpeedConfig, name: str, part: Operand) -> Iterator[Finding]:
-    """The first fault of one part."""
     path = ("compression_training", name)
     shared = part.get("shared_parameters", {}) if isinstance(part, dict) else {}
     parts = part.get("different_groups", {}) if isinstance(part, dict) else {}

@@ -53,8 +53,8 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
         section = engine_value(config, name)
         if not isinstance(section, dict):
             continue
-        read = read_as_deepspeed(name, section)
-        for path, fault in faults_by_path(name, read):
+        read, faults = read_as_deepspeed(name, section)
+        for path, fault in faults:
             setting = engine_setting(config, *path)
             if fault.kind in (UNKNOWN, EARLY, TWICE):
                 yield _unknown_key(setting, section, path, fault)
@@ -72,19 +72,14 @@ def invalid_deepspeed_section(config: NeoXConfig) -> Iterator[Finding]:
                     yield Finding(engine_setting(config, name, old), text, exception=raised, on_key=True, help=remedy)
 
 
-def read_as_deepspeed(name: str, section: ConfigMapping) -> ModelSection:
+def read_as_deepspeed(name: str, section: ConfigMapping) -> tuple[ModelSection, list[tuple[tuple[str, ...], Invalid]]]:
+    """A section as its model holds it, and the errors, each with its path, which begins with the name of the section."""
     from cfglint.frameworks.deepspeed.models import MONITOR, MONITORS, SECTIONS, read_section
 
     is_monitor = name in MONITORS
-    return read_section(MONITOR, {name: section}, DEEPSPEED) if is_monitor else read_section(SECTIONS[name], section, DEEPSPEED)
-
-
-def faults_by_path(name: str, read: ModelSection) -> list[tuple[tuple[str, ...], Invalid]]:
-    """The errors in a section, each with its path, which begins with the name of the section."""
-    from cfglint.frameworks.deepspeed.models import MONITORS
-
-    start = () if name in MONITORS else (name,)
-    return [((*start, *map(str, fault.path)), fault) for fault in read.faults]
+    read = read_section(MONITOR, {name: section}, DEEPSPEED) if is_monitor else read_section(SECTIONS[name], section, DEEPSPEED)
+    start = () if is_monitor else (name,)
+    return read, [((*start, *map(str, fault.path)), fault) for fault in read.faults]
 
 
 def _unknown_key(setting: Setting, section: ConfigMapping, path: tuple[str, ...], fault: Invalid) -> Finding:

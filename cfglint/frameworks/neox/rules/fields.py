@@ -13,7 +13,7 @@ from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
 from cfglint.frameworks.neox.config import COPIES, DERIVED, NeoXConfig
-from cfglint.frameworks.neox.fields import Check, describe, raised
+from cfglint.frameworks.neox.fields import describe, raised
 from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
 from cfglint.source.document import Document, Path
@@ -45,6 +45,15 @@ HOMES = {
     "optimizer_type": ("optimizer", "type"),
     "zero_stage": ("zero_optimization", "stage"),
     **{name: ("zero_optimization", key) for name, key in COPIES.items()},
+}
+TYPES = {
+    "int": "an integer",
+    "float": "a number",
+    "bool": "a boolean",
+    "str": "a string",
+    "list": "a list",
+    "dict": "a mapping",
+    "Any": "null, which is the only value accepted",
 }
 # Arguments that are replaced before their value is used.
 REPLACED = frozenset(("config_files", "user_script"))
@@ -92,8 +101,9 @@ def _advice(config: NeoXConfig, name: str) -> tuple[str, Fix | None]:
 def invalid_type(config: NeoXConfig) -> Iterator[Finding]:
     for name, path, value, exception in _refused(config):
         if config.check_of(name).expected != "literal" and (name not in ARITHMETIC or is_number(value)):
-            setting = config.setting(*path)
-            message = f"`{setting.name}` is {describe(value)}, not {_required(config.check_of(name))}"
+            setting, check = config.setting(*path), config.check_of(name)
+            kinds = check.members if check.expected == "union" else [check.expected or ""]
+            message = f"`{setting.name}` is {describe(value)}, not {' or '.join(TYPES.get(kind, kind) for kind in kinds)}"
             result = converted(FIELDS[name][0], value) if name in FIELDS else None  # of a plain type, which the modelled release has too
             fix = replace(setting, result, f"change to {spelled(result)}") if result is not None else None
             yield Finding(setting, message, exception=_earlier(config, name, value) or exception, fix=fix)
@@ -140,20 +150,6 @@ def _refused(config: NeoXConfig) -> list[tuple[str, Path, ConfigValue, str]]:
             refused.append((name, path, value, exception))
     config.refused = refused
     return refused
-
-
-def _required(check: Check) -> str:
-    types = {
-        "int": "an integer",
-        "float": "a number",
-        "bool": "a boolean",
-        "str": "a string",
-        "list": "a list",
-        "dict": "a mapping",
-        "Any": "null, which is the only value accepted",
-    }
-    kinds = check.members if check.expected == "union" else [check.expected or ""]
-    return " or ".join(types.get(kind, kind) for kind in kinds)
 
 
 def _earlier(config: NeoXConfig, name: str, value: Operand) -> str | None:

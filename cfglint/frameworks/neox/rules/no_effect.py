@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import Setting
 from cfglint.findings.wording import counted, spelled
@@ -81,20 +81,16 @@ def precision_falls_back_to_fp32(config: NeoXConfig) -> Iterator[Finding]:
 def ignored_precision_section(config: NeoXConfig) -> Iterator[Finding]:
     named = PRECISIONS.get(str(config.get("fp16", "type")).lower())
     if named == "bfloat16" and config.derived.precision == "fp16":
-        yield Finding(config.setting("fp16", "type"), "`fp16.type` is ignored: the run uses fp16, not bfloat16", help=to_bfloat16(config))
+        remedy = set_key("precision", "bfloat16")
+        if "zero_optimization" not in config.values:  # which bfloat16 needs
+            remedy &= set_key("zero_optimization", {"stage": 0})
+        message = "`fp16.type` is ignored: the run uses fp16, not bfloat16"
+        yield Finding(config.setting("fp16", "type"), message, help=remedy & remove_key("fp16"))
     section = config.argument("bf16")
     if isinstance(section, dict) and section and not section.get("enabled") and config.derived.precision == "bfloat16":
         message = "`bf16.enabled` is not true, but `precision` is bfloat16: the model uses bfloat16, DeepSpeed does not"
         remedy = set_key("bf16.enabled", True) | remove_key("bf16")
         yield Finding(config.setting("bf16", "enabled"), message, related=(config.setting("precision"),), help=remedy)
-
-
-def to_bfloat16(config: NeoXConfig) -> Remedy:
-    """The instruction to train in bfloat16, which needs a ZeRO section."""
-    remedy = set_key("precision", "bfloat16")
-    if "zero_optimization" not in config.values:
-        remedy &= set_key("zero_optimization", {"stage": 0})
-    return remedy & remove_key("fp16")
 
 
 @rule("PRC305")
@@ -124,18 +120,13 @@ def overwritten_argument(config: NeoXConfig) -> Iterator[Finding]:
             "batch_size": config.batch.micro_batch.value,
         }
         value, real = config.values[name], derived.zero.get(COPIES[name], default(name)) if name in COPIES else finals.get(name)
-        if value is None or (real is not None and _same(value, real)):
+        one, other = (each.lower() if isinstance(value, str) and isinstance(real, str) else each for each in (value, real))
+        if value is None or (real is not None and bool(one == other)):
             continue
         setting = config.setting(name)
         instead = f" ({spelled(real)})" if real is not None else ""
         fix = remove(setting, f"remove `{name}`")
         yield Finding(setting, f"`{name}` is overwritten by {source}{instead}", fix=fix, on_key=True)
-
-
-def _same(one: object, other: object) -> bool:
-    if isinstance(one, str) and isinstance(other, str):
-        return one.lower() == other.lower()
-    return bool(one == other)
 
 
 @rule("KEY302")
