@@ -50,7 +50,7 @@ class ModelField:
     `alias` is the name that the documentation uses; the Python name is accepted as well.
     """
 
-    __slots__ = ("_at", "_in", "alias", "model", "name", "rows", "section")
+    __slots__ = ("alias", "model", "name", "rows", "section")
 
     def __init__(self, section: str, name: str) -> None:
         self.section = section
@@ -60,24 +60,18 @@ class ModelField:
         reads = self.rows[-1][TYPE_OF]
         held = reads[1] if reads[0] == "|" else reads
         self.model = model_of(held[1]) if held[0] == "model" else None
-        self._at: dict[Version, Row] = {}
-        self._in: dict[Version, bool] = {}
 
     def row(self, version: Version) -> Row:
         """The row of a release; of one that does not have the field, the row of the release next to it."""
         own = (MODEL_HISTORY.learned(version) or {}).get(self.section, {})
         if self.name in own:
             return own[self.name]
-        if version not in self._at:
-            self._at[version] = next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
-        return self._at[version]
+        return next((row for row in reversed(self.rows) if row[SINCE] <= version), self.rows[0])
 
     def is_in(self, version: Version) -> bool:
-        if version not in self._in:
-            own = MODEL_HISTORY.learned(version)
-            rows = (holds(row[SINCE], row[UNTIL], version) for row in self.rows)
-            self._in[version] = any(rows) if own is None else self.name in own.get(self.section, {})
-        return self._in[version]
+        own = MODEL_HISTORY.learned(version)
+        rows = (holds(row[SINCE], row[UNTIL], version) for row in self.rows)
+        return any(rows) if own is None else self.name in own.get(self.section, {})
 
     def default_at(self, version: Version) -> Operand:
         return self.row(version)[DEFAULT]
@@ -95,7 +89,7 @@ class ModelField:
 
 
 class PydanticModel:
-    __slots__ = ("_defaults", "_fields", "_known", "_names", "name", "nullable", "title")
+    __slots__ = ("_defaults", "_fields", "_names", "name", "nullable", "title")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -103,7 +97,6 @@ class PydanticModel:
         self._fields: dict[str, ModelField] = {}
         self._names: dict[str, str] = {}
         self._defaults: dict[Version, ConfigTable] = {}
-        self._known: dict[Version, list[str]] = {}
 
     @property
     def fields(self) -> dict[str, ModelField]:
@@ -113,7 +106,7 @@ class PydanticModel:
         return self._fields
 
     def clear(self) -> None:
-        self._fields, self._names, self._defaults, self._known = {}, {}, {}, {}
+        self._fields, self._names, self._defaults = {}, {}, {}
 
     def defaults(self, version: Version) -> ConfigTable:
         if version not in self._defaults:
@@ -121,10 +114,8 @@ class PydanticModel:
         return self._defaults[version]
 
     def known_names(self, version: Version) -> list[str]:
-        if version not in self._known:
-            fields = {name: field for name, field in self.fields.items() if unexpected(field, name, name, {}, version) == ""}
-            self._known[version] = [*fields, *(field.alias for field in fields.values() if field.alias)]
-        return self._known[version]
+        fields = {name: field for name, field in self.fields.items() if unexpected(field, name, name, {}, version) == ""}
+        return [*fields, *(field.alias for field in fields.values() if field.alias)]
 
     @property
     def names(self) -> dict[str, str]:

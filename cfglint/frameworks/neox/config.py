@@ -1,7 +1,6 @@
 """A GPT-NeoX run: its files, merged as its loader merges them, and the values that NeoXArgs computes before it checks the types.
 
-Each property of `Derived` is one step of calculate_derived, as far as the values allow; where the framework would
-fail in a step, the property is None and a rule reports why.
+The derived values are those of the steps of calculate_derived, as far as the files allow.
 Source: gpt-neox 2026-05 megatron/neox_arguments/arguments.py:885-1192.
 """
 
@@ -32,10 +31,8 @@ COPIES = {
     "zero_allgather_bucket_size": "allgather_bucket_size",
 }
 
-EMPTIED = frozenset(("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script"))
-BATCH = frozenset(("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps", "batch_size"))
-# Fields whose value in the type check differs from that in the file.
-DERIVED = EMPTIED | BATCH | frozenset((*COPIES, "precision", "model_parallel_size", "zero_stage", "lr", "optimizer_type", "fp16"))
+EMPTIED = ("clip_grad", "dynamic_loss_scale", "is_pipe_parallel", "config_files", "user_script", "batch_size")
+SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 
 class Attention(Record):
@@ -54,116 +51,79 @@ class Attention(Record):
 
 
 class Derived(Record):
-    """The derived values of a config. `expanded` has the attention list after its expansion, and the exception, once it was asked for."""
+    """The derived values of a config; None where the framework would fail in a step, and a rule reports why.
 
-    config: NeoXConfig
-    expanded: list[tuple[Attention | None, str | None]] = []
+    `pipe` is pipe_parallel_size as written: 0 or less means no pipeline engine; `tensor` is at least 1. `worker_zero_stage` is the ZeRO
+    stage of the workers: a section in deepspeed_extra_args, which are `extra`, replaces the launcher's (A:498-505, 725).
+    `optimizer_name` is in lower case, as the code compares it. `attention_refusal` is the exception of the expansion of the attention.
+    `held` has the fields whose value in the type check differs from that in the file.
+    """
 
-    @property
-    def pipe(self) -> int | None:
-        """pipe_parallel_size as written, None for null; 0 or less means no pipeline engine."""
-        value = self.config.argument("pipe_parallel_size")
-        return value if is_number(value) else None
+    pipe: int | None
+    tensor: int | None
+    enabled_sections: list[str]
+    precision: str
+    zero: ConfigTable
+    zero_stage: int | None
+    extra: ConfigTable
+    worker_zero_stage: int | None
+    optimizer_params: ConfigTable
+    optimizer_type: Operand
+    optimizer_name: str
+    lr: Operand
+    attention: Attention | None
+    attention_refusal: str | None
+    held: ConfigTable
 
-    @property
-    def tensor(self) -> int | None:
-        """model_parallel_size, at least 1; None if it is not a number."""
-        value = self.config.argument("model_parallel_size")
-        if not is_number(value):
-            return None
-        return value if value >= 1 else 1
 
-    @property
-    def enabled_sections(self) -> list[str]:
-        return [name for name in ("fp16", "bf16") if switched_on(self.config.argument(name))]
-
-    @property
-    def precision(self) -> str:
-        """`fp16`, `bfloat16` or `fp32`: anything but the first two, spelled exactly so, becomes the last (A:966-1011)."""
-        written = self.config.argument("precision")
-        if written is None:
-            sections = self.enabled_sections
-            written = {"fp16": "fp16", "bf16": "bfloat16"}[sections[0]] if sections else None
-        return written if written in ("fp16", "bfloat16") else "fp32"
-
-    @property
-    def zero(self) -> ConfigTable:
-        value = self.config.argument("zero_optimization")
-        return {"stage": 0} if value is None else mapping(value)
-
-    @property
-    def zero_stage(self) -> int | None:
-        return stage_of(self.zero)
-
-    @property
-    def extra(self) -> ConfigTable:
-        return mapping(self.config.argument("deepspeed_extra_args"))
-
-    @property
-    def worker_zero_stage(self) -> int | None:
-        """The ZeRO stage of the workers: a section in deepspeed_extra_args replaces the launcher's (A:498-505, 725)."""
-        return stage_of(mapping(self.extra["zero_optimization"]) if "zero_optimization" in self.extra else self.zero)
-
-    @property
-    def optimizer(self) -> ConfigTable:
-        return mapping(self.config.argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}})
-
-    @property
-    def optimizer_params(self) -> ConfigTable:
-        return mapping(self.optimizer.get("params"))
-
-    @property
-    def optimizer_type(self) -> Operand:
-        return self.optimizer.get("type", "Adam")
-
-    @property
-    def optimizer_name(self) -> str:
-        """The optimizer's name in lower case, as the code compares it; empty where it is not a string."""
-        return self.optimizer_type.lower() if isinstance(self.optimizer_type, str) else ""
-
-    @property
-    def lr(self) -> Operand:
-        """The learning rate: the optimizer's own, else 0.001; the top-level `lr` is never used."""
-        return self.optimizer_params.get("lr", 0.001)
-
-    @property
-    def attention(self) -> Attention | None:
-        """The attention list after its expansion; None where it cannot be expanded: `attention_refusal` is the exception then."""
-        if not self.expanded:
-            written, layers = self.config.argument("attention_config"), self.config.argument("num_layers")
-            try:
-                self.expanded.append((expand([[["global"], layers]] if written is None else written, layers), None))
-            except Exception as error:
-                self.expanded.append((None, f"{type(error).__name__}: {error}"))
-        return self.expanded[0][0]
-
-    @property
-    def attention_refusal(self) -> str | None:
-        return self.expanded[0][1] if self.attention is None else None
-
-    def held(self, name: str) -> Operand:
-        config = self.config
-        if name not in DERIVED:
-            return config.argument(name)
-        if name == "precision":
-            return self.precision
-        if name in BATCH:
-            sizes = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
-            return None if name == "batch_size" or any(config.argument(size) is None for size in sizes) else config.argument(name)
-        if name == "model_parallel_size":
-            return self.tensor
-        if name == "zero_stage":
-            stage = self.zero_stage
-            return stage if stage is not None else config.argument(name)
-        if name in COPIES:
-            return self.zero.get(COPIES[name])
-        if name == "lr":
-            return self.lr
-        if name == "optimizer_type":
-            return self.optimizer_type
-        if name == "fp16" and self.precision == "fp16" and not isinstance(config.argument(name), dict):
-            return {"enabled": True}
-        return None if name in EMPTIED else config.argument(name)
+def derive(config: NeoXConfig) -> Derived:
+    argument = config.argument
+    pipe, tensor, named, zero = map(argument, ("pipe_parallel_size", "model_parallel_size", "precision", "zero_optimization"))
+    tensor = (tensor if tensor >= 1 else 1) if is_number(tensor) else None
+    sections = [name for name in ("fp16", "bf16") if switched_on(argument(name))]
+    if named is None and sections:
+        named = {"fp16": "fp16", "bf16": "bfloat16"}[sections[0]]
+    precision = named if named in ("fp16", "bfloat16") else "fp32"  # also for another spelling of these (A:966-1011)
+    zero, extra = {"stage": 0} if zero is None else mapping(zero), mapping(argument("deepspeed_extra_args"))
+    stage = stage_of(zero)
+    optimizer = mapping(argument("optimizer") or {"type": "Adam", "params": {"lr": 0.001}})
+    params, kind = mapping(optimizer.get("params")), optimizer.get("type", "Adam")
+    rate = params.get("lr", 0.001)  # the top-level `lr` is never used
+    layers, pattern = argument("num_layers"), argument("attention_config")
+    attention, refusal = None, None
+    try:
+        attention = expand([[["global"], layers]] if pattern is None else pattern, layers)
+    except Exception as error:
+        refusal = f"{type(error).__name__}: {error}"
+    sizes = {name: argument(name) for name in SIZES}
+    held = {
+        **dict.fromkeys(EMPTIED),
+        **(dict.fromkeys(SIZES) if None in sizes.values() else sizes),
+        **{name: zero.get(key) for name, key in COPIES.items()},
+        "precision": precision,
+        "model_parallel_size": tensor,
+        "zero_stage": argument("zero_stage") if stage is None else stage,
+        "lr": rate,
+        "optimizer_type": kind,
+        "fp16": {"enabled": True} if precision == "fp16" and not isinstance(argument("fp16"), dict) else argument("fp16"),
+    }
+    return Derived(
+        pipe if is_number(pipe) else None,
+        tensor,
+        sections,
+        precision,
+        zero,
+        stage,
+        extra,
+        stage_of(mapping(extra["zero_optimization"])) if "zero_optimization" in extra else stage,
+        params,
+        kind,
+        kind.lower() if isinstance(kind, str) else "",
+        rate,
+        attention,
+        refusal,
+        held,
+    )
 
 
 def mapping(value: Operand) -> ConfigTable:
@@ -349,7 +309,7 @@ class NeoXConfig(Config):
     @property
     def derived(self) -> Derived:
         if self._derived is None:
-            self._derived = Derived(self)
+            self._derived = derive(self)
         return self._derived
 
 

@@ -12,7 +12,7 @@ from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import spelled
 from cfglint.frameworks.neox._tables import FIELDS
 from cfglint.frameworks.neox._tables import REMOVED as REMOVED_FIELDS
-from cfglint.frameworks.neox.config import COPIES, DERIVED, NeoXConfig
+from cfglint.frameworks.neox.config import COPIES, NeoXConfig
 from cfglint.frameworks.neox.fields import describe, raised
 from cfglint.frameworks.remedies import choice, remove, rename, replace
 from cfglint.source.annotations import ConfigValue, Iterator, Operand
@@ -137,14 +137,14 @@ def _refused(config: NeoXConfig) -> list[tuple[str, Path, ConfigValue, str]]:
     """(argument, its path in the files, value, exception of the type check) for the values from the files that the check rejects."""
     if config.refused is not None:
         return config.refused
-    names = (name for name in config.values if name not in REPLACED and name not in HOMES)
+    derived, names = config.derived, (name for name in config.values if name not in REPLACED and name not in HOMES)
     places: dict[str, Path] = {
-        name: (name,) for name in names if name in DERIVED or config.check_of(name).expected != type(config.values[name]).__name__
+        name: (name,) for name in names if name in derived.held or config.check_of(name).expected != type(config.values[name]).__name__
     }
     places.update((name, path) for name, path in HOMES.items() if path[0] in config.values and config.has(*path))
-    derived, refused = config.derived, list[tuple[str, Path, ConfigValue, str]]()
+    refused = list[tuple[str, Path, ConfigValue, str]]()
     for name, path in places.items():
-        value = derived.held(name) if name in FIELDS else None
+        value = derived.held.get(name, config.values.get(name)) if name in FIELDS else None
         exception = config.check_of(name).refusal(value)
         if exception:
             refused.append((name, path, value, exception))
