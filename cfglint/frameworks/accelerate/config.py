@@ -49,6 +49,19 @@ class AccelerateConfig(Config):
         if isinstance(self.root, dict):
             values = self.root if trainer is not None or not facts.overrides else self.launched_with(self.root)
             self.values = self.laid_over(values, facts.launch.flags)
+        self.local = bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")  # not on SageMaker
+        self.distributed: Operand = self.get("distributed_type")  # an unquoted NO is the boolean false
+        self.uses_deepspeed = bool(self.distributed == "DEEPSPEED")
+        self.spawns = self.distributed in ENGINES or self.distributed in spawning(self.version)
+        self.precision_named = self.get("mixed_precision") is not None or bool(self.get("fp16"))
+        # The total over all machines, 1 by default where the type is NO, else -1 for "not set".
+        self.processes: Operand = self.get("num_processes", default=1 if self.distributed == "NO" else -1)
+        self.machines: Operand = self.get("num_machines", default=1)
+        self.per_machine = None if self.spawns else 1  # processes that each machine starts, as far as the file determines it
+        if self.spawns and type(self.processes) is int and type(self.machines) is int and self.machines >= 1:
+            self.per_machine = self.processes // self.machines
+        starts = (self.per_machine or 0) >= 1 and self.local and not self.load_problems and self.values
+        self.started = (self.per_machine or 0) * (self.machines if self.spawns else 1) if starts else None
 
     def may_build_own_trainer(self) -> bool:
         """Whether the program may build no `Accelerator`, which reads what the launcher passes on."""
@@ -68,51 +81,12 @@ class AccelerateConfig(Config):
         except ValueError:
             return text
 
-    @property
-    def local(self) -> bool:
-        """Whether the launch is on the user's own machines, not on SageMaker, whose configs have other keys."""
-        return bool(self.get("compute_environment", default="LOCAL_MACHINE") == "LOCAL_MACHINE")
-
-    @property
-    def distributed(self) -> Operand:
-        """`distributed_type` as loaded: an unquoted NO is the boolean false."""
-        return self.get("distributed_type")
-
-    @property
-    def spawns(self) -> bool:
-        return self.distributed in ENGINES or self.distributed in spawning(self.version)
-
     def release_has(self, key: str, section: str = "") -> bool:
         return key in HISTORY.fields(section, self.version)
 
     def reads(self, key: str) -> bool:
         """Whether a key has an effect: `num_processes` does only where several processes start."""
         return key != "num_processes" or self.spawns
-
-    @property
-    def processes(self) -> Operand:
-        """`num_processes`: the total over all machines, 1 by default where the type is NO, else -1 for "not set"."""
-        return self.get("num_processes", default=1 if self.distributed == "NO" else -1)
-
-    @property
-    def machines(self) -> Operand:
-        return self.get("num_machines", default=1)
-
-    @property
-    def per_machine(self) -> int | None:
-        """Processes that each machine starts, by integer division. None where the file does not determine it."""
-        if not self.spawns:
-            return 1
-        if type(self.processes) is not int or type(self.machines) is not int or self.machines < 1:
-            return None
-        return self.processes // self.machines if self.machines > 1 else self.processes
-
-    @property
-    def started(self) -> int | None:
-        each = self.per_machine
-        if each is None or each < 1 or not self.local or self.load_problems or not self.values:
-            return None
-        return each * self.machines if self.spawns and self.machines > 1 else each
 
     @property
     def stated_size(self) -> Size | None:
@@ -122,10 +96,6 @@ class AccelerateConfig(Config):
     def section(self, name: str) -> ConfigMapping:
         value = self.get(name)
         return value if isinstance(value, dict) else {}
-
-    @property
-    def uses_deepspeed(self) -> bool:
-        return bool(self.distributed == "DEEPSPEED")
 
     @property
     def fsdp_version(self) -> str:
@@ -142,10 +112,6 @@ class AccelerateConfig(Config):
         if not self.section("deepspeed_config").get("deepspeed_config_file"):
             return None
         return next((document for document, kind in self.other_files if kind == "deepspeed"), None)
-
-    @property
-    def precision_named(self) -> bool:
-        return self.get("mixed_precision") is not None or bool(self.get("fp16"))
 
     @property
     def precision(self) -> str | None:

@@ -40,14 +40,14 @@ NORM = ("optimizer", "params", "max_grad_norm")
 WRITER = "writer contains invalid value"
 
 
-def plan(release: Version) -> Plan:
-    if release not in _plans:
+def plan(release: Version, has_experts: bool) -> Plan:
+    if (release, has_experts) not in _plans:
         keys, sanity, experts = (table_of(FRAMEWORK.kind).rows(stage, CONSTRUCTOR, release) for stage in ("keys", "sanity", "experts"))
-        _plans[release] = Plan({"config": [*keys, *sanity], "init": experts})
-    return _plans[release]
+        _plans[release, has_experts] = Plan({"config": [*keys, *sanity], "init": experts if has_experts else []})
+    return _plans[release, has_experts]
 
 
-_plans: dict[Version, Plan] = {}
+_plans: dict[tuple[Version, bool], Plan] = {}
 
 
 def refusals(config: DeepSpeedConfig) -> list[Refusal]:
@@ -57,7 +57,7 @@ def refusals(config: DeepSpeedConfig) -> list[Refusal]:
         section = config.section(name)
         refused = {str(fault.path[0]): unknown_field(name) for fault in section.faults if fault.path}
         (written if config.section_key(name) in written else defaults)[name] = {**section.values, **refused}
-    check = Check(plan(config.version), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
+    check = Check(plan(config.version, "expert_parallel" in written), written, defaults, (), lambda *_: None, pages_of(FRAMEWORK.kind))
     return [refusal for refusal in check.refusals(Words(KEPT, {(WORLD,): ""}, lambda key: True, PLACES)) if is_worded(config, refusal)]
 
 

@@ -74,6 +74,7 @@ class DeepSpeedConfig(Config):
         self.filled = filled or {}
         self.assumed = assumed
         self.trainer = trainer
+        self.open = not facts.complete and trainer is None and facts.launch.passed is None  # a trainer may still resolve "auto"
         self.world_size = facts.gpus if world_size is None else world_size
         self.root: Operand = values
         self.readable = True
@@ -200,11 +201,6 @@ class DeepSpeedConfig(Config):
         return not self.open or "auto" not in switches
 
     # ---- the run
-
-    @property
-    def open(self) -> bool:
-        """Whether a trainer may still resolve "auto": the file may be only a part of the run."""
-        return not self.facts.complete and self.trainer is None and self.facts.launch.passed is None
 
     def passes(self, name: str) -> bool:
         """Whether the program passes an object to `deepspeed.initialize`, in the place of what the file has."""

@@ -21,7 +21,7 @@ MOST_GPUS = 100_000  # the search has a limit
 MOST_SIZES = 50
 
 
-def refused(raises: str, message: str, key: str = "") -> Refusal:
+def refused(message: str, key: str = "", raises: str = "ElasticityConfigError") -> Refusal:
     return Refusal("elasticity", [f"elasticity.{key}" if key else "elasticity"], f"elastic training: {message}", f"{raises}: {message}")
 
 
@@ -35,41 +35,37 @@ class Elasticity:
     def __init__(self, section: ConfigTable) -> None:
         for key in ("max_train_batch_size", "micro_batch_sizes"):
             if key not in section:
-                raise config_error(f"Elasticity config missing {key}")
+                raise refused(f"Elasticity config missing {key}")
         self.largest_batch = section["max_train_batch_size"]
         self.micro_batches = section["micro_batch_sizes"]
         if not isinstance(self.micro_batches, list):
-            raise config_error("Elasticity expected value of micro_batch_sizes to be a list of micro batches", "micro_batch_sizes")
+            raise refused("Elasticity expected value of micro_batch_sizes to be a list of micro batches", "micro_batch_sizes")
         if not all(isinstance(size, int) for size in self.micro_batches):
-            raise config_error("Elasticity expected micro_batch_sizes to only contain a list of integers", "micro_batch_sizes")
+            raise refused("Elasticity expected micro_batch_sizes to only contain a list of integers", "micro_batch_sizes")
         if not all(size > 0 for size in self.micro_batches):
-            raise config_error("Elasticity expected micro_batch_sizes to only contain positive integers", "micro_batch_sizes")
+            raise refused("Elasticity expected micro_batch_sizes to only contain positive integers", "micro_batch_sizes")
         self.min_gpus = section.get("min_gpus", 1)
         self.max_gpus = section.get("max_gpus", 10000)
         if self.min_gpus < 1 or self.max_gpus < 1:
-            raise config_error("Elasticity min/max gpus must be > 0", "min_gpus" if self.min_gpus < 1 else "max_gpus")
+            raise refused("Elasticity min/max gpus must be > 0", "min_gpus" if self.min_gpus < 1 else "max_gpus")
         if self.max_gpus < self.min_gpus:
-            raise config_error("Elasticity min_gpus cannot be greater than max_gpus", "min_gpus")
+            raise refused("Elasticity min_gpus cannot be greater than max_gpus", "min_gpus")
         self.model_parallel = section.get("model_parallel_size", 1)
         if self.model_parallel < 1:
-            raise config_error("Model-Parallel size cannot be less than 1", "model_parallel_size")
+            raise refused("Model-Parallel size cannot be less than 1", "model_parallel_size")
         self.per_node = section.get("num_gpus_per_node", 1)
         if self.per_node < 1:
-            raise config_error("Number of GPUs per node cannot be less than 1", "num_gpus_per_node")
+            raise refused("Number of GPUs per node cannot be less than 1", "num_gpus_per_node")
         if section.get("min_time", 0) < 0:
-            raise config_error("Elasticity min time needs to be >= 0", "min_time")
+            raise refused("Elasticity min time needs to be >= 0", "min_time")
         self.version = float(section.get("version", NEWEST_VERSION))
         self.prefer_larger = section.get("prefer_larger_batch", True)
         if self.model_parallel > 1 and self.version != NEWEST_VERSION:
-            raise config_error(f"Elasticity V{self.version} does not support model-parallel training", "model_parallel_size")
+            raise refused(f"Elasticity V{self.version} does not support model-parallel training", "model_parallel_size")
         if self.version > NEWEST_VERSION:
-            raise config_error(f"elasticity version {self.version} but runtime only supports up to {NEWEST_VERSION}", "version")
+            raise refused(f"elasticity version {self.version} but runtime only supports up to {NEWEST_VERSION}", "version")
         if self.version not in (0.1, NEWEST_VERSION):
-            raise refused("NotImplementedError", f"Unable to find elastic logic for version: {self.version}", "version")
-
-
-def config_error(message: str, key: str = "") -> Refusal:
-    return refused("ElasticityConfigError", message, key)
+            raise refused(f"Unable to find elastic logic for version: {self.version}", "version", "NotImplementedError")
 
 
 def plan(section: ConfigTable, ranks: object) -> tuple[int, int, int]:
@@ -84,10 +80,10 @@ def plan(section: ConfigTable, ranks: object) -> tuple[int, int, int]:
     total = int(total)
     if counts is None or ranks not in counts:
         text = f"World size ({ranks}) is not valid with the current list of valid GPU counts: {counts}"
-        raise refused("ElasticityIncompatibleWorldSize", text)
+        raise refused(text, "", "ElasticityIncompatibleWorldSize")
     micro = next((size for size in sorted(elastic.micro_batches, reverse=True) if total // ranks % size == 0), None)
     if micro is None:
-        raise refused("AssertionError", "Unable to find divisible micro batch size", "micro_batch_sizes")
+        raise refused("Unable to find divisible micro batch size", "micro_batch_sizes", "AssertionError")
     return total, micro, total // (micro * ranks)
 
 
@@ -96,7 +92,7 @@ def best(elastic: Elasticity, largest_batch: object, min_gpus: int, max_gpus: in
     min_gpus = min_gpus or 1
     max_gpus = max_gpus or largest_batch // min(sizes)
     if not all(size <= largest_batch for size in sizes):
-        raise refused("ValueError", "All micro batches must be less than or equal to max_acceptable_batch_size", "micro_batch_sizes")
+        raise refused("All micro batches must be less than or equal to max_acceptable_batch_size", "micro_batch_sizes", "ValueError")
     if len(sizes) > MOST_SIZES:
         raise TooLarge
     candidates = {candidate(base, largest_batch) for base in (*sizes, lcm(*sizes))}
@@ -135,12 +131,12 @@ def by_nodes(elastic: Elasticity, gpus: object) -> tuple[ConfigValue, list[int]]
     """The batch size and the numbers of data-parallel ranks in version 0.2, which counts complete nodes."""
     if elastic.per_node % elastic.model_parallel != 0:
         text = f"number of GPUs per node:{elastic.per_node} should be divisible by model parallel size {elastic.model_parallel}"
-        raise refused("ElasticityError", f"In Elasticity v0.2, {text}", "num_gpus_per_node")
+        raise refused(f"In Elasticity v0.2, {text}", "num_gpus_per_node", "ElasticityError")
     ranks_per_node = elastic.per_node // elastic.model_parallel
     limits = (int(elastic.min_gpus / elastic.per_node), int(elastic.max_gpus / elastic.per_node))
     total, nodes = best(elastic, int(elastic.largest_batch / ranks_per_node), *limits)
     if nodes is None:
-        raise refused("TypeError", "'NoneType' object is not iterable")
+        raise refused("'NoneType' object is not iterable", "", "TypeError")
     counts = [count * ranks_per_node for count in nodes]
     if gpus // elastic.model_parallel in counts:
         return total * ranks_per_node, counts

@@ -93,7 +93,7 @@ def resolve_layout(config: NeoXConfig) -> tuple[Layout, BatchProblem | None]:
     if error:
         text = f"`global_num_gpus` is {describe(count)}, not an integer"
         return Layout(None), BatchProblem("type", config.setting("global_num_gpus"), text, error)
-    layout = Layout(count, rounded(tensor), rounded(pipe))
+    layout = Layout(count, *(int(size) if isinstance(size, (int, float)) and size % 1 == 0 else size for size in (tensor, pipe)))
     if count is None or data_parallel_size(layout) is not None or not (config.facts.complete or has_sizes(config)):
         return layout, None
     name = "model_parallel_size" if tensor != 1 else "pipe_parallel_size"
@@ -141,7 +141,8 @@ def infer(config: NeoXConfig, layout: Layout, data_parallel: Operand, written: T
         text = f"`{setting.name}` is {describe(setting.value)}; it must be positive"
         return written, BatchProblem("not-positive", setting, text, exception)
     problem = check(config, float(data_parallel), written, resolved)
-    if problem is not None and not certain(config) and not (problem.reason == "not-positive" and problem.setting.value in resolved):
+    certain = config.facts.complete or (has_sizes(config) and all(name in config.values for name in names))
+    if problem is not None and not certain and not (problem.reason == "not-positive" and problem.setting.value in resolved):
         # Whether no accumulation makes the written batch fit, whatever another file of the run gives.
         known = has_sizes(config) and TOTAL in config.values and MICRO in config.values and type(total) is int and type(micro) is int
         problem = problem if known and micro * data_parallel and total % (micro * data_parallel) else None
@@ -180,15 +181,5 @@ def culprit(config: NeoXConfig, name: str) -> Setting:
     return config.setting(name)
 
 
-def certain(config: NeoXConfig) -> bool:
-    if config.facts.complete:
-        return True
-    return has_sizes(config) and all(name in config.values for name in (TOTAL, MICRO, ACCUMULATION))
-
-
 def has_sizes(config: NeoXConfig) -> bool:
     return all(name in config.values for name in ("pipe_parallel_size", "model_parallel_size"))
-
-
-def rounded(value: object) -> Operand:
-    return int(value) if isinstance(value, (int, float)) and value % 1 == 0 else value
