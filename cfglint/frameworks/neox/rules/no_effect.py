@@ -10,7 +10,7 @@ from cfglint.frameworks.neox._tables import FIELDS, UNUSED
 from cfglint.frameworks.neox.config import COPIES, NeoXConfig
 from cfglint.frameworks.neox.fields import choices, default, describe
 from cfglint.frameworks.neox.steps import decay_steps, total_steps, warmup
-from cfglint.frameworks.remedies import insert, remove, rename, replace
+from cfglint.frameworks.remedies import insert, raised_by, remove, rename, replace
 from cfglint.source.annotations import Iterator, Operand
 from cfglint.source.numbers import is_number
 
@@ -183,7 +183,7 @@ def number_parsed_as_string(config: NeoXConfig) -> Iterator[Finding]:
     for name, value in config.values.items():
         if isinstance(value, (dict, list)) and name not in STRICT_SECTIONS:
             for path, text in _strings(value, (name,)):
-                if not looks_numeric(text):
+                if not NUMBERED.issuperset(text) or "e" not in text.lower() or raised_by(float, text):
                     continue
                 setting = config.setting(*path)
                 if setting.node is not None and not setting.node.style and path not in CHECKED:
@@ -199,17 +199,6 @@ def _strings(value: Operand, path: tuple[str | int, ...]) -> Iterator[tuple[tupl
             yield (*path, key), inner
         elif isinstance(inner, (dict, list)) and len(path) < 20:
             yield from _strings(inner, (*path, key))
-
-
-def looks_numeric(text: str) -> bool:
-    """Whether a string looks like a number with an exponent but is a string in YAML 1.1."""
-    if not text or not NUMBERED.issuperset(text) or "e" not in text.lower():
-        return False
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 @rule("TYP304")
