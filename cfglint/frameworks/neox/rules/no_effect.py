@@ -120,8 +120,8 @@ def overwritten_argument(config: NeoXConfig) -> Iterator[Finding]:
             "batch_size": config.batch.micro_batch.value,
         }
         value, real = config.values[name], derived.zero.get(COPIES[name], default(name)) if name in COPIES else finals.get(name)
-        one, other = (each.lower() if isinstance(value, str) and isinstance(real, str) else each for each in (value, real))
-        if value is None or (real is not None and bool(one == other)):
+        is_same = value.lower() == real.lower() if isinstance(value, str) and isinstance(real, str) else value == real
+        if value is None or (real is not None and is_same):
             continue
         setting = config.setting(name)
         instead = f" ({spelled(real)})" if real is not None else ""
