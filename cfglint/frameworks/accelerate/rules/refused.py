@@ -100,7 +100,7 @@ def finding(config: AccelerateConfig, refusal: Refusal) -> Finding:
     key, fix, remedy, trainer = first.path[-1], None, refusal.help_for(config.values), config.trainer
     if refusal.kind in OF_ARGUMENTS.values() and first.value is False:
         refusal.message = f"`{key}` is {first.spelled}, which is the boolean false in YAML, not a string"
-        fix = replace(first, "no", "quote it", safe=True)
+        fix = replace(first, "no", "quote it")
     elif "invalid truth value" in refusal.exception:
         refusal.message, remedy = f"`{key}` is {first.spelled}, not a boolean", set_one(first.name, ("true", "false"))
     own = SECTIONS.get(str(first.path[0]))

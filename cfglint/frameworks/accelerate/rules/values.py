@@ -32,7 +32,7 @@ def invalid_distributed_type(config: AccelerateConfig) -> Iterator[Finding]:
         setting = config.setting("distributed_type")
         meant = config.distributed.upper().replace("-", "_")
         text = f"ValueError: {config.distributed!r} is not a valid DistributedType"
-        fix = replace(setting, meant, f"write {meant}", safe=True) if meant in known else None
+        fix = replace(setting, meant, f"write {meant}") if meant in known else None
         message = f"`distributed_type` is {setting.spelled}, which is not a valid choice"
         choices = None if fix else choice("distributed_type", config.distributed, known)
         yield Finding(setting, message, exception=text, fix=fix, help=choices)
@@ -85,7 +85,7 @@ def string_for_port(config: AccelerateConfig) -> Iterator[Finding]:
     if not isinstance(value, str) or not config.local or not config.spawns:
         return
     setting = config.setting("main_process_port")
-    fix = replace(setting, int(value), "remove the quotes", safe=True) if value.isdecimal() and len(value) < 6 else None
+    fix = replace(setting, int(value), "remove the quotes") if value.isdecimal() and len(value) < 6 else None
     yield Finding(setting, f"`main_process_port` is the string {setting.spelled}, not an integer", fix=fix)
 
 

@@ -57,7 +57,7 @@ def removed_key(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path, (since, raised) in REMOVED.items():
         if config.version >= since and config.has(*path):
             setting = config.setting(*path)
-            text, fix = f"`{setting.name}` was removed in DeepSpeed {dotted(since)}", remove(setting, f"remove `{setting.name}`", safe=True)
+            text, fix = f"`{setting.name}` was removed in DeepSpeed {dotted(since)}", remove(setting, f"remove `{setting.name}`")
             yield Finding(setting, text, exception=raised, fix=fix, on_key=True)
 
 
@@ -112,7 +112,7 @@ def unknown(config: DeepSpeedConfig, name: str, setting: Setting, fault: Invalid
         upgrade = (remove_key(setting.name) | f"use DeepSpeed {known.since} or later") if known is not None and known.since else None
         return Finding(setting, text, exception=fault.exception, help=upgrade, on_key=True)
     if fault.kind == TWICE:
-        fix = remove(setting, f"remove `{setting.path[-1]}`", safe=True)
+        fix = remove(setting, f"remove `{setting.path[-1]}`")
         return Finding(setting, set_twice(setting), exception=fault.exception, fix=fix, on_key=True)
     hint, fix = nearest(config, setting)
     section = ".".join(str(step) for step in setting.path[:-1]) or name
@@ -152,7 +152,7 @@ def nearest(config: DeepSpeedConfig, setting: Setting) -> tuple[str, Fix | None]
     if meant != setting.path[-1]:
         return f"; did you mean `{candidate.name}`?", None
     where = f"into `{'.'.join(home)}`" if home else "to the top level"
-    return f"; move it {where}", move(config, setting, candidate.path, f"move it {where}", safe=True) if config.has(*home) else None
+    return f"; move it {where}", move(config, setting, candidate.path, f"move it {where}") if config.has(*home) else None
 
 
 @rule("KEY103")
@@ -162,7 +162,7 @@ def deprecated_with_replacement(config: DeepSpeedConfig) -> Iterator[Finding]:
             setting = config.at("zero_optimization", old)
             text = f"deprecated `{old}` is set together with its replacement `{new}`"
             raised = f"AssertionError: Cannot provide deprecated parameter '{old}' and replacing parameter '{new}' together"
-            yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`", safe=True), on_key=True)
+            yield Finding(setting, text, exception=raised, fix=remove(setting, f"remove `{old}`"), on_key=True)
 
 
 @rule("KEY104")
@@ -174,12 +174,12 @@ def deprecated_key(config: DeepSpeedConfig) -> Iterator[Finding]:
         setting, severity, note = config.at("zero_optimization", old), None, "it still works"
         if not new:
             advice = "remove it, it has no effect; `pin_memory` in `offload_optimizer` and `offload_param` has"
-            fix, severity, note = remove(setting, advice, safe=True), WARNING, "it has no effect"
+            fix, severity, note = remove(setting, advice), WARNING, "it has no effect"
         elif old == "stage3_gather_fp16_weights_on_model_save":
-            fix = rename(setting, f"stage3_{new}", f"rename it to `stage3_{new}`", safe=True)
+            fix = rename(setting, f"stage3_{new}", f"rename it to `stage3_{new}`")
         else:  # a switch that offloads
             is_off = config.zero[old] in (False, None)
-            fix = remove(setting, "remove it, nothing is offloaded by default", safe=True) if is_off else None
+            fix = remove(setting, "remove it, nothing is offloaded by default") if is_off else None
         remedy = "" if fix else f'use `"{new}": {{"device": "cpu"}}`'
         yield Finding(setting, f"`{old}` is deprecated", help=remedy, fix=fix, on_key=True, note=note, severity=severity)
 

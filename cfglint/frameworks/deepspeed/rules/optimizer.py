@@ -41,7 +41,7 @@ def unknown_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         raised, remedy = "TypeError: 'module' object is not callable", set_key("optimizer.type", "AdamW") | "another optimizer"
     elif meant:
         text += ", which is unknown: names of torch.optim are case-sensitive"
-        fix = replace(setting, meant, f"write {meant}", safe=True)
+        fix = replace(setting, meant, f"write {meant}")
     elif optimizer.name.lower() in ONE_BIT:
         text += f", which was removed in DeepSpeed {dotted(ONE_BIT_REMOVED)}"
         remedy = set_key("optimizer.type", "AdamW")
@@ -60,9 +60,9 @@ def max_grad_norm_in_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     setting = config.setting("optimizer", "params", "max_grad_norm")
     if "gradient_clipping" in config.values:
-        fix = remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}", safe=True)
+        fix = remove(setting, f"remove it, `gradient_clipping` is {config.setting('gradient_clipping').spelled}")
     else:
-        fix = move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`", safe=True)
+        fix = move(config, setting, ("gradient_clipping",), "move it to top-level `gradient_clipping`")
     raised = "ValueError: 'max_grad_norm' is not supported as an optimizer parameter"
     text = "`max_grad_norm` is not an optimizer parameter; DeepSpeed clips by top-level `gradient_clipping`"
     yield Finding(setting, text, exception=raised, fix=fix, on_key=True, depends_on=config.rest)
@@ -181,7 +181,7 @@ def unknown_scheduler(config: DeepSpeedConfig) -> Iterator[Finding]:
         text = f"`scheduler.type` is {spelled(name)}, which neither DeepSpeed nor torch has"
         yield Finding(setting, text, exception=raised, help=choice("scheduler.type", name, own))
         return
-    fix = replace(setting, meant, f"write {meant}", safe=True)
+    fix = replace(setting, meant, f"write {meant}")
     yield Finding(setting, f"`scheduler.type` is {spelled(name)}, which is unknown: names are case-sensitive", exception=raised, fix=fix)
 
 

@@ -62,7 +62,7 @@ def breakdown_not_boolean(config: DeepSpeedConfig) -> Iterator[Finding]:
     for path, value in zip(paths, values, strict=True):
         if not isinstance(value, int):
             setting, word = config.setting(*path), value.lower() if isinstance(value, str) else ""
-            fix = replace(setting, word == "true", f"write {word}", safe=True) if word in ("true", "false") else None
+            fix = replace(setting, word == "true", f"write {word}") if word in ("true", "false") else None
             yield Finding(setting, f"`{setting.name}` is {spelled(value)}; it must be true or false", exception=raised, fix=fix)
 
 
@@ -110,7 +110,7 @@ def unquoted(config: DeepSpeedConfig, *path: str) -> Fix | None:
         return None
     number = float(setting.value)
     integer = number.is_integer() and "." not in setting.value
-    return replace(setting, int(number) if integer else number, "remove the quotes", safe=True)
+    return replace(setting, int(number) if integer else number, "remove the quotes")
 
 
 @rule("DSP081")
@@ -315,7 +315,7 @@ def invalid_parameter_dtype(config: DeepSpeedConfig) -> Iterator[Finding]:
         elif key == "param_dtype" and found != config.precision and config.knows_precision:
             raised = f"AssertionError: data_types.param_dtype='{value}' conflicts with the enabled precision mode"
             text = f"`data_types.param_dtype` is {value}, but `fp16` and `bf16` make the model {config.precision}"
-            yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`", safe=True))
+            yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `param_dtype`"))
 
 
 @rule("PRC105")

@@ -46,7 +46,7 @@ def untested_zero_optimizer(config: DeepSpeedConfig) -> Iterator[Finding]:
         return
     if optimizer.class_name not in TESTED_WITH_ZERO and not config.values.get("zero_allow_untested_optimizer", False):
         raised = "AssertionError: You are using an untested ZeRO Optimizer."
-        fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true", safe=True)
+        fix = insert(config, ("zero_allow_untested_optimizer",), True, "set `zero_allow_untested_optimizer` to true")
         text = f"`optimizer.type` is {spelled(optimizer.name)}, which requires `zero_allow_untested_optimizer` with ZeRO"
         yield Finding(config.setting("optimizer", "type"), text, exception=raised, fix=fix, depends_on=config.rest)
 
@@ -57,7 +57,7 @@ def removed_legacy_stage1(config: DeepSpeedConfig) -> Iterator[Finding]:
         setting = config.at("zero_optimization", "legacy_stage1")
         raised = "Exception: The deprecated version of ZeRO Stage 1 is not supported in deepspeed >= 0.5.9."
         text = "`legacy_stage1` was removed in DeepSpeed 0.5.9"
-        yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `legacy_stage1`", safe=True))
+        yield Finding(setting, text, exception=raised, fix=remove(setting, "remove `legacy_stage1`"))
 
 
 @rule("DSP014")
