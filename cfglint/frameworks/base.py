@@ -68,9 +68,6 @@ class Config:
     batch_keys: dict[str, str] = {}  # micro_batch, accumulation, global_batch, gpus -> the framework's key, dotted in a section
 
     def __init__(self, documents: list[Document], facts: LaunchFacts, kinds: Sequence[str] = ()) -> None:
-        self.kind: Kind = self.framework.kind
-        self.package = self.framework.package
-        self.parts = self.framework.parts  # the functions that compute something from the config, by what they compute
         self.documents = documents
         self.facts = facts
         self.kinds = kinds
@@ -85,6 +82,19 @@ class Config:
         self._resumption: list[Resumption | None] = []  # cached: the only one
         self._refusals: list[Refusal] | None = None
         self._for_fork: bool | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return self.framework.kind
+
+    @property
+    def package(self) -> str:
+        return self.framework.package
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The functions that compute something from the config, by what they compute; see `Framework.parts`."""
+        return self.framework.parts
 
     @property
     def asked_packages(self) -> Collection[str]:
