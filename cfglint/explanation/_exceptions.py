@@ -30,7 +30,7 @@ DSP062 KeyError: 'schedule_config'
 DSP062 KeyError: 'schedule_type'
 DSP062 NotImplementedError
 DSP073 ValueError: comm_max_tokens_per_rank must be a positive integer when comm_backend='deepep'
-DSP073 ValueError: expert_parallel.autoep_size * expert_parallel.expert_tensor_parallel_size (3 * 1 = 3) must divide the stage size (world_size=8)
+DSP073 ValueError: expert_parallel.autoep_size * expert_parallel.expert_tensor_parallel_size (3 * 1 = 3) must divide the stage size (world_size=8 / pp_size=1 = 8). Computed edp would be non-integral. Valid expert-width values: [1, 2, 4, 8]
 DSP073 ValueError: score_func must be one of ('auto', 'softmax', 'sigmoid')
 DSP083 TypeError: multi_tensor_adam(): incompatible function arguments.
 DSP119 AssertionError: MoQ (quantize in optimization step) weight quantization is only supported for FP16
