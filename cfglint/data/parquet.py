@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cfglint.source.annotations import BinaryFile
+from cfglint.source.record import Record
 
 MAGIC = b"PAR1"
 LARGEST_FOOTER = 64_000_000
@@ -26,12 +27,11 @@ def rows(file: BinaryFile) -> int:
     return found
 
 
-class Footer:
+class Footer(Record):
     """A reader of a structure."""
 
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.place = 0
+    data: bytes
+    place: int = 0
 
     def number(self, wanted: int) -> int | None:
         """The integer in a field of the structure; None if it has none."""

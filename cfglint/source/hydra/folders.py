@@ -10,6 +10,7 @@ from cfglint.source.annotations import Callable, ConfigValue, Sequence
 from cfglint.source.document import Document
 from cfglint.source.hydra.defaults_list import CompositionError, Source
 from cfglint.source.project_files import Project
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,22 +29,21 @@ PREFIXES = ("override ", "optional ")
 LOADED = "yaml.scanner.ScannerError"
 
 
-class ConfigFolder:
+class ConfigFolder(Record):
     """The config files below a folder of the project. `read` and `names` take paths relative to the working directory.
 
     `documents` are the files that were loaded, by their paths.
     """
 
-    def __init__(self, top: str, read: Callable[[str], str | None], names: Callable[[str], list[str]]) -> None:
-        self.documents: dict[str, Document] = {}
-        self._top = top
-        self._read = read
-        self._names = names
+    top: str
+    read: Callable[[str], str | None]
+    names: Callable[[str], list[str]]
+    documents: dict[str, Document] = {}
 
     def load(self, path: str) -> Source | None:
         """The file at a path; raises CompositionError if it cannot be loaded."""
         place = self._place(path.removesuffix(SUFFIX) + SUFFIX)
-        text = self._read(place)
+        text = self.read(place)
         if text is None:
             return None
         source, self.documents[place], exception = parsed(place, text)
@@ -52,35 +52,34 @@ class ConfigFolder:
         return source
 
     def is_group(self, path: str) -> bool:
-        return self._has(path) and bool(self._names(self._place(path)))
+        return self._has(path) and bool(self.names(self._place(path)))
 
     def options(self, group: str) -> list[str]:
-        names = self._names(self._place(group)) if self._has(group) else []
+        names = self.names(self._place(group)) if self._has(group) else []
         return sorted(name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
 
     def _place(self, path: str) -> str:
-        return os.path.normpath(os.path.join(self._top, path))
+        return os.path.normpath(os.path.join(self.top, path))
 
     def _has(self, path: str) -> bool:
         """Whether the folder above has this name: only then the folder itself is looked at."""
-        return posixpath.basename(path) in self._names(self._place(posixpath.dirname(path)))
+        return posixpath.basename(path) in self.names(self._place(posixpath.dirname(path)))
 
 
-class SearchPath:
+class SearchPath(Record):
     """The repository of a composition: the first of several that has a file provides it."""
 
-    def __init__(self, repositories: Sequence[Repository]) -> None:
-        self._repositories = repositories
+    repositories: Sequence[Repository]
 
     def load(self, path: str) -> Source | None:
         """The file at a path; None if no repository has it."""
-        return next((source for repository in self._repositories if (source := repository.load(path)) is not None), None)
+        return next((source for repository in self.repositories if (source := repository.load(path)) is not None), None)
 
     def is_group(self, path: str) -> bool:
-        return any(repository.is_group(path) for repository in self._repositories)
+        return any(repository.is_group(path) for repository in self.repositories)
 
     def options(self, group: str) -> list[str]:
-        return sorted({name for repository in self._repositories for name in repository.options(group)})
+        return sorted({name for repository in self.repositories for name in repository.options(group)})
 
 
 @lru_cache(MOST_CACHED)
@@ -121,12 +120,11 @@ def further_folders(primary: Source) -> list[str]:
     return [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
 
 
-class ConfigGroups:
+class ConfigGroups(Record):
     """The groups that the defaults lists of a project name: files of them are parts of a composition. Each folder is looked at once."""
 
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._named: dict[str, set[str]] = {}
+    project: Project
+    named: dict[str, set[str]] = {}
 
     def has_option(self, path: str) -> bool:
         """Whether a config in one of the folders above a file has a defaults list that names the folder of the file as a group."""
@@ -136,10 +134,10 @@ class ConfigGroups:
             if name in ("", ".", ".."):
                 return False
             folder, group = posixpath.dirname(folder), posixpath.join(name, group) if group else name
-            if folder not in self._named:
-                found = [posixpath.join(folder, each) for each in self._project.names(folder or ".") if each.endswith(SUFFIXES)]
-                self._named[folder] = {named for file in found[:MOST_FILES] for named in groups_of(file, self._project.read(file) or "")}
-            if group in self._named[folder]:
+            if folder not in self.named:
+                found = [posixpath.join(folder, each) for each in self.project.names(folder or ".") if each.endswith(SUFFIXES)]
+                self.named[folder] = {named for file in found[:MOST_FILES] for named in groups_of(file, self.project.read(file) or "")}
+            if group in self.named[folder]:
                 return True
         return False
 

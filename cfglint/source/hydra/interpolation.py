@@ -10,6 +10,7 @@ import re
 from cfglint.evaluate import Reason, Unknown
 from cfglint.source.annotations import Any, ConfigMapping, ConfigValue
 from cfglint.source.hydra.overrides import GrammarError, ValueParser, tokens
+from cfglint.source.record import Record
 
 MISSING = "???"
 RELATIVE = re.compile(r"\.*")
@@ -22,13 +23,12 @@ class ResolutionError(Exception):
     """An interpolation that cannot be resolved; the argument is the exception that OmegaConf raises."""
 
 
-class Resolver:
+class Resolver(Record):
     """Resolves the interpolations of a tree; what is outside of it is unknown: an environment variable, a resolver of the program."""
 
-    def __init__(self, root: ConfigMapping) -> None:
-        self._root = root
-        self._active: set[tuple[Any, ...]] = set()
-        self._steps = 0
+    root: ConfigMapping
+    active: set[tuple[Any, ...]] = set()
+    steps: int = 0
 
     def get(self, path: tuple[Any, ...], default: ConfigValue = None) -> ConfigValue:
         """The resolved value at a path; the default if there is none. Raises ResolutionError."""
@@ -46,19 +46,19 @@ class Resolver:
             return [self.value(item, (*path, index)) for index, item in enumerate(value)]
         if not isinstance(value, str) or "${" not in value:
             return value
-        if path in self._active:
+        if path in self.active:
             raise ResolutionError(f"omegaconf.errors.InterpolationResolutionError: Recursive interpolation detected in '{value}'")
-        self._steps += 1
-        if self._steps > MOST_STEPS:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
             return Unknown(Reason("budget", "the number of interpolations"))
-        self._active.add(path)
+        self.active.add(path)
         try:
             return self._string(value, path)
         finally:
-            self._active.discard(path)
+            self.active.discard(path)
 
     def _look_up(self, path: tuple[Any, ...]) -> tuple[ConfigValue, bool]:
-        value: ConfigValue = self._root
+        value: ConfigValue = self.root
         for index, step in enumerate(path):
             if isinstance(value, str) and "${" in value:
                 value = self.value(value, path[:index])

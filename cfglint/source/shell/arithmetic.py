@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.source.annotations import Callable
+from cfglint.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,13 +45,12 @@ def assigned(text: str) -> set[str]:
     return {name for before, name, after in CHANGES(text) if before or after}
 
 
-class _Parser:
-    def __init__(self, found: list[str], read: Read, write: Write | None) -> None:
-        self.tokens = found
-        self.at = 0
-        self.read = read
-        self.write = write
-        self.depth = 0
+class _Parser(Record):
+    tokens: list[str]
+    read: Read
+    write: Write | None
+    at: int = 0
+    depth: int = 0
 
     def peek(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""

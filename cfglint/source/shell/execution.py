@@ -57,7 +57,6 @@ class UndecidedFolder(Exception):
     """The effect of a script depends on the folder that it is started from; within each of `groups` it may be the same."""
 
     def __init__(self, groups: list[list[str]]) -> None:
-        super().__init__()
         self.groups = groups
 
 
@@ -77,7 +76,6 @@ class ShellReturn(EarlyEnd):
     """Raised where a function or sourced file ends."""
 
     def __init__(self, status: Truth = UNCLEAR) -> None:
-        super().__init__()
         self.status = status
 
 
@@ -85,7 +83,6 @@ class Leave(EarlyEnd):
     """Raised for `break` or `continue`: of the innermost loop, or of one that is further out."""
 
     def __init__(self, continues: bool, levels: int = 1) -> None:
-        super().__init__()
         self.continues = continues
         self.levels = levels
 

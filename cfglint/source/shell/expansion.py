@@ -79,7 +79,6 @@ class Unknowable(Exception):
     """An unknown number; `reasons` are the causes."""
 
     def __init__(self, reasons: tuple[Reason, ...]) -> None:
-        super().__init__()
         self.reasons = reasons
 
 

@@ -64,21 +64,19 @@ def escaped_blanks(words: list[Text]) -> list[Text]:
     return [word for word in escaped if len(word) == 1 or word.string[1] == COMMENT]
 
 
-class Runner:
+class Runner(Record):
     """A command that runs a string as a script: `eval STRING`, `bash -c STRING`."""
 
-    def __init__(self, script: Script, node: SyntaxNode) -> None:
-        self.script = script
-        self.start: int = node.start_byte
-        self.end: int = node.end_byte
+    script: Script
+    node: SyntaxNode
 
     def line(self, place: Place | None) -> int:
         """The line of a command in the string: its own if it is written in the runner's arguments, else that of the runner."""
         if place is not None and place[0] == self.script.path and self.script.verbatim:
             inside = place[1] - self.script.offset
-            if self.start <= inside < self.end:
+            if self.node.start_byte <= inside < self.node.end_byte:
                 return self.script.line(inside)
-        return self.script.line(self.start)
+        return self.script.line(self.node.start_byte)
 
 
 def begins(script: Script, node: SyntaxNode) -> int:
