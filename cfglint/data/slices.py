@@ -9,14 +9,6 @@ WHOLE = 100  # percent
 PART = re.compile(r"(\w+(?:\.\w+)*)(?:\[(?:(-?\d{1,15})(%)?)?:(?:(-?\d{1,15})(%)?)?\])?").fullmatch
 
 
-def parts_of(split: str) -> list[tuple[str, str]] | None:
-    """The (name, part) of each split that is taken; None for a form that is not understood."""
-    parts = [part.strip() for part in split.split("+")] if len(split) <= LONGEST else []
-    if not parts or not all(map(PART, parts)):
-        return None
-    return [(part.partition("[")[0], part) for part in parts]
-
-
 def rows_in(part: str, rows: int) -> int | None:
     """The rows of a part of a split with so many; None for a form that is not understood."""
     match = PART(part)
@@ -41,8 +33,8 @@ def rows_of_split(split: object, rows: int, name: str = "train") -> int | None:
     """The rows of a split whose only data are those of one name; None if it takes others."""
     if not isinstance(split, str):
         return None
-    parts = parts_of(split)
-    if parts is None or any(of != name for of, _ in parts):
+    parts = [part.strip() for part in split.split("+")] if len(split) <= LONGEST else []
+    if not parts or not all(map(PART, parts)) or any(part.partition("[")[0] != name for part in parts):
         return None
-    counts = [rows_in(part, rows) for _, part in parts]
+    counts = [rows_in(part, rows) for part in parts]
     return sum(count for count in counts if count is not None) if None not in counts else None

@@ -109,7 +109,11 @@ class Rule:
         self.by_version = by_version
         self.old_names = old_names
         self.own_releases = bool(releases)
-        self.releases = spans(releases or found_releases) if releases or found_releases else ()
+        self.releases: tuple[Releases, ...] = ()
+        if releases or found_releases:
+            from cfglint.findings.releases import Releases
+
+            self.releases = tuple(Releases(*row) for row in releases or found_releases)
         self.on_construction = on_construction
         self.checks = checks
 
@@ -196,15 +200,3 @@ def pages_of_checks(kind: str) -> dict[str, tuple[str, ...]]:
     """The pages of a kind that speak of the framework's own checks: their codes, with the names of the checks."""
     of_kind = {code: dict(further) for code, (*_, kinds, _, further) in HEADS.items() if further and kinds[:1] == (kind,)}
     return {code: further["checks"] for code, further in of_kind.items() if "checks" in further}
-
-
-def spans(rows: tuple[Span, ...]) -> tuple[Releases, ...]:
-    """The releases of rows of a page's head."""
-    from cfglint.findings.releases import Releases
-
-    return tuple(Releases(*row) for row in rows)
-
-
-def names_of(code: str) -> tuple[str, ...]:
-    """The current and the old names of the rule with a code; empty if its rule is not loaded."""
-    return next((each.names for each in BY_CODE.get(code, ())), ())

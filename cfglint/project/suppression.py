@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cfglint.findings.diagnostic import COMMENT, INTERNAL, UNUSED_IGNORE, Diagnostic, Ignore, Outcome
-from cfglint.findings.rule import names_of
+from cfglint.findings.rule import BY_CODE
 from cfglint.source.document import SEQUENCE, Document, child
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ def suppress(run: CheckableRun, found: list[Diagnostic]) -> list[Diagnostic]:
         if code != INTERNAL and by_line.get(path):
             # Those on the line of its place or of its key, on the first one for no key.
             lines = {diagnostic.place.line, key_line(documents[path], diagnostic.key) or 1}.intersection(by_line[path])
-            names = [*(code[:end] for end in range(1, len(code) + 1)), *names_of(code)]
+            names = [*(code[:end] for end in range(1, len(code) + 1)), *(name for each in BY_CODE.get(code, ())[:1] for name in each.names)]
             hits = {(path, line, name) for line in lines for name in names if name in by_line[path][line]}
             used |= hits
             diagnostic.suppressed = COMMENT if hits else diagnostic.suppressed
