@@ -7,7 +7,7 @@ from cfglint.findings.setting import DEFAULT, WRITTEN, Setting
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.huggingface import FRAMEWORK
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, Collection
+from cfglint.source.annotations import Any, Callable, Collection
 from cfglint.source.document import Part
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ class TrainerConfig(TrainerFiles):
     _deepspeed: HfDeepSpeedConfig | None = None
     _refusals: list[Refusal] | None = None
     _argument_refusals: list[Refusal] | None = None
+    adapters: list[Any] | None = None  # cached for the rules about adapters
 
     @property
     def refusals(self) -> list[Refusal]:

@@ -21,11 +21,13 @@ FSDP2_BY_DEFAULT = (5, 10)
 
 
 def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
-    program = config.facts.launch.code
-    calls = program.adapters if program is not None else ()
-    places = [place_of(config, call, call.adapter) for call in calls if call.adapter is not None]
-    places += config.part("adapters", [])
-    return [(place, outcome(place, config.facts)) for place in places]
+    if config.adapters is None:
+        program = config.facts.launch.code
+        calls = program.adapters if program is not None else ()
+        places = [place_of(config, call, call.adapter) for call in calls if call.adapter is not None]
+        places += config.part("adapters", [])
+        config.adapters = [(place, outcome(place, config.facts)) for place in places]
+    return config.adapters
 
 
 def place_of(config: TrainerConfig, call: AdapterCall, document: CallDocument) -> Place:
