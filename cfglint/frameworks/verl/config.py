@@ -1,4 +1,6 @@
-"""The config of a verl launch line: the package's files and the overrides of the line, composed by Hydra's rules."""
+"""The config of a verl launch line: the package's files and the overrides of the line, composed by Hydra's rules; a copy of verl in the
+project has its version and checks.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from cfglint.findings.setting import DEFAULT, DERIVED, OVERRIDE, WRITTEN, Settin
 from cfglint.frameworks.base import FORK_KEYS, Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.refusal import Refusal
+from cfglint.frameworks.releases.versions import Version, is_version, parse_version
 from cfglint.frameworks.verl import FRAMEWORK
-from cfglint.frameworks.verl.own_copy import ENGINE_WORKERS, OF_ENGINE_WORKERS, OwnCopy
 from cfglint.frameworks.verl.search_path import (
     RELEASES_OF_PROGRAMS,
     Location,
@@ -27,7 +29,7 @@ from cfglint.frameworks.verl.search_path import (
     program_of,
 )
 from cfglint.frameworks.verl.sizes import ComposedConfig, Sizes
-from cfglint.source.annotations import Any, Collection, ConfigMapping, ConfigValue, Operand, Sequence
+from cfglint.source.annotations import Any, Callable, Collection, ConfigMapping, ConfigValue, Operand, Sequence
 from cfglint.source.document import Document, Node
 from cfglint.source.hydra import command_line
 from cfglint.source.hydra.composition import compose
@@ -40,12 +42,65 @@ from cfglint.source.shell.command import CommandDocument, is_all_of_caller, stan
 from cfglint.source.shell.placed_text import UNKNOWN, Text, unknown_value
 from cfglint.source.shell.reasons import PLACEHOLDER as OPEN_PLACEHOLDER
 
+ENGINE_WORKERS = "workers/engine_workers.py"
+OF_ENGINE_WORKERS = (("VRL018", "AssertionError"), ("VRL025", "AssertionError"))  # their checks, which have no message
+# The files of verl that raise what cfglint predicts, in any release.
+CHECKING = (
+    """
+    protocol.py trainer/main_ppo.py trainer/ppo/core_algos.py trainer/ppo/ray_trainer.py trainer/ppo/reward.py
+    trainer/ppo/v1/trainer_base.py utils/config.py utils/tensordict_utils.py workers/config/actor.py workers/config/critic.py
+    workers/config/optimizer.py workers/config/rollout.py workers/engine/utils.py workers/engine_workers.py workers/fsdp_workers.py
+    """
+).split()
+EXCEPTION = re.compile(r".*\.\.\.: |\b[\w.]*(?:Error|Exception)\b[:(]?")
+VARIABLE = re.compile(r"[0-9(){}\[\]'\"=%]+")
+JOINED = re.compile(r"[\"']\s*\n\s*f?[\"']")  # a string that continues on the next line
 OWN_COPY, OWN_FILES = "of the project", "with further files"  # why the release is not that of a modelled one
 OLDEST_CHECKED = (0, 2)  # the first release whose workers compute and check the batch as those of the first modelled one
 CHOICES = "VRL011"  # the checks of a value among those that verl accepts
 PLACEHOLDER = re.compile(r"=.*(\{[A-Za-z]\w*\}|<[A-Za-z][\w .:-]*>)").search  # what a reader of the page writes a value for
 MODE, OUTPUT = "trainer.resume_mode", "trainer.default_local_dir"
 MOST_REFUSED = 50  # overrides that are left out one after the other
+
+
+class OwnCopy:
+    """The folder of a copy of verl, that of its `trainer`, `workers` and `version`."""
+
+    def __init__(self, folder: str, read: Callable[[str], str | None]) -> None:
+        self.folder = folder
+        self._read = read
+
+    @property
+    def release(self) -> Version | None:
+        """The release that its version file names; None without one."""
+        text = (self._read(os.path.join(self.folder, "version/version")) or "").strip()
+        return parse_version(text) if is_version(text) and "." in text else None
+
+    def raises(self, exception: str) -> bool | None:
+        """Whether its code has the message of an exception; None for an exception without one."""
+        if exception.startswith("omegaconf."):
+            return True
+        words = fixed_words(exception) if not exception.startswith(("ZeroDivisionError", "TypeError")) else ""
+        return words in self._source if words else None
+
+    def has(self, file: str) -> bool:
+        return self._read(os.path.join(self.folder, file)) is not None
+
+    def names(self, value: str) -> bool:
+        """Whether its code has a string, so that it may accept it as a choice."""
+        return f'"{value}"' in self._source or f"'{value}'" in self._source
+
+    @functools.cached_property
+    def _source(self) -> str:
+        texts = (self._read(os.path.join(self.folder, name)) for name in CHECKING)
+        return JOINED.sub("", "\n".join(text for text in texts if text))
+
+
+def fixed_words(exception: str) -> str:
+    """The longest part of a message that has no values in it; empty if there is none."""
+    parts = (part.strip() for part in VARIABLE.split(EXCEPTION.sub("", exception)))
+    longest = max(parts, key=len)
+    return longest if len(longest) >= 10 else ""  # characters by which a message is recognised
 
 
 class RefusedWord(Record):

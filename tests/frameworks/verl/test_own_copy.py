@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases import each_case
-from cfglint.frameworks.verl.own_copy import fixed_words
+from cfglint.frameworks.verl.config import fixed_words
 
 
 @each_case(
