@@ -33,11 +33,7 @@ COMPARED = f"{CHECKED[:-1]}{STATED}'"
 EACH_HOOK = (
     ("cfglint-fix", "fix --skip-unrecognized", CHECKED),
     ("cfglint", "check --skip-unrecognized --fail-on warning", CHECKED),
-    (
-        "cfglint-review",
-        "review --state staged --base HEAD --fail-on warning",
-        f"{COMPARED}\n        pass_filenames: false",
-    ),
+    ("cfglint-review", "review --state staged --base HEAD --fail-on warning", f"{COMPARED}\n        pass_filenames: false"),
 )
 INSTALLED = """\
 repos:
