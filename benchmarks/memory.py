@@ -16,7 +16,8 @@ import csv
 import statistics
 import sys
 
-from cfglint.batch.memory import Fsdp, Lora, Settings, estimate
+from cfglint.batch.memory.estimate import estimate
+from cfglint.batch.memory.settings import Fsdp, Lora, Settings
 from cfglint.batch.memory.settings import LOSS_COPY, LOSS_FUSED, LOSS_IN_PLACE, NF4_DOUBLE, NONE
 from cfglint.batch.shapes import known_name, shape_of
 

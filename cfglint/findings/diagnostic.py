@@ -274,13 +274,19 @@ class Outcome(Record):
 
     def entry(self) -> RunEntry:
         """The entry of `runs`, without the findings."""
+        nodes = self.nodes
+        if nodes is None and self.launch is None and self.gpus is not None and self.gpus > 0:
+            from cfglint.batch.nodes import GPUS_OF_NODE, fewest_nodes
+
+            size = fewest_nodes(self.gpus, GPUS_OF_NODE)  # None if the GPUs fill no whole nodes
+            nodes = size.nodes if size is not None else None
         entry: RunEntry = {
             "files": self.files,
             "kinds": self.kinds,
             "target": self.target,
             "target_from": self.target_from,
             "gpus": self.gpus,
-            "nodes": self.nodes if self.nodes is not None or self.launch is not None else fewest(self.gpus),
+            "nodes": nodes,
             "verdict": self.verdict,
             "fails_at": self.fails_at,
             "resolved": self.resolved,
@@ -295,14 +301,6 @@ class Outcome(Record):
         if self.samples is not None:
             entry["num_examples_from"] = self.samples
         return entry
-
-
-def fewest(gpus: int | None) -> int | None:
-    """The nodes that hold the GPUs of a run without a launch; None if they fill no whole nodes."""
-    from cfglint.batch.nodes import GPUS_OF_NODE, fewest_nodes
-
-    size = fewest_nodes(gpus, GPUS_OF_NODE) if gpus is not None and gpus > 0 else None
-    return size.nodes if size is not None else None
 
 
 def drop_repeated_findings(found: list[Outcome]) -> None:

@@ -33,7 +33,7 @@ def said_without_finding(run: CheckableRun) -> str:
 
 @rule("MEM001")
 def does_not_fit(run: CheckableRun) -> Iterator[Finding]:
-    from cfglint.batch.memory import DOES_NOT_FIT
+    from cfglint.batch.memory.estimate import DOES_NOT_FIT
 
     config = run.configs[0]
     memory = None if config.load_problems else run.memory

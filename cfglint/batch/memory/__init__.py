@@ -4,26 +4,3 @@ The peak is the maximum over the moments of a step: `moments.py` defines which t
 `loss.py`, `optimizer.py` and `sharding.py` compute the terms, `estimate.py` the uncertainty. All figures are bytes on one rank, as
 `torch.cuda.max_memory_allocated` counts them.
 """
-
-from cfglint.batch.memory.estimate import CLOSE, DOES_NOT_FIT, FITS, GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
-from cfglint.batch.memory.settings import Fsdp, Lora, Settings, Zero
-from cfglint.batch.memory.shape import Shape, UnknownShape, of_config
-
-__all__ = [
-    "CLOSE",
-    "DOES_NOT_FIT",
-    "FITS",
-    "GIB",
-    "Estimate",
-    "Fsdp",
-    "Lora",
-    "Settings",
-    "Shape",
-    "UnknownShape",
-    "Zero",
-    "estimate",
-    "largest_micro_batch",
-    "longest_row",
-    "of_config",
-    "verdict",
-]

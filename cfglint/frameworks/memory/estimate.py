@@ -6,18 +6,23 @@ This module is imported only if a model or a card is known.
 from __future__ import annotations
 
 from cfglint.batch.cards import SIZES, Memory
-from cfglint.batch.memory import GIB, Estimate, estimate, largest_micro_batch, longest_row, verdict
 from cfglint.batch.memory.estimate import (
     CLASS_C,
     CLOSE,
     DOES_NOT_FIT,
     FITS,
+    GIB,
     PROBABLY_NOT,
+    Estimate,
+    estimate,
     in_words,
     largest_in_words,
+    largest_micro_batch,
+    longest_row,
     on_cards,
     possible,
     smallest_card,
+    verdict,
 )
 from cfglint.batch.memory.settings import FSDP, ZERO
 from cfglint.frameworks.base import Config

@@ -6,7 +6,8 @@ from cfglint.source.record import Record, changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from cfglint.batch.memory import Settings, Shape
+    from cfglint.batch.memory.settings import Settings
+    from cfglint.batch.memory.shape import Shape
 
 
 class Model(Record):

@@ -4,10 +4,11 @@ import pytest
 
 from cases import each_case
 from cfglint.batch.cards import cards, offered
-from cfglint.batch.memory import Lora, Settings, UnknownShape, Zero, estimate, largest_micro_batch, of_config, verdict
-from cfglint.batch.memory.estimate import largest, on_cards, possible
+from cfglint.batch.memory.estimate import estimate, largest, largest_micro_batch, on_cards, possible, verdict
 from cfglint.batch.memory.loss import implementation
 from cfglint.batch.memory.optimizer import default_name, kind_of, step_bytes
+from cfglint.batch.memory.settings import Lora, Settings, Zero
+from cfglint.batch.memory.shape import UnknownShape, of_config
 from cfglint.batch.shapes import config_of, shape_of
 from cfglint.source.record import changed
 

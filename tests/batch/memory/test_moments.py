@@ -8,8 +8,9 @@ import pytest
 
 from cases import each_case
 from cfglint.batch._shapes import MODELS
-from cfglint.batch.memory import Fsdp, Lora, Settings, Zero, estimate
+from cfglint.batch.memory.estimate import estimate
 from cfglint.batch.memory.moments import TERMS, TrainingStep
+from cfglint.batch.memory.settings import Fsdp, Lora, Settings, Zero
 from cfglint.batch.shapes import shape_of
 from cfglint.source.record import changed
 

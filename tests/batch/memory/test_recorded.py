@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cfglint.batch.memory import Fsdp, Lora, Settings, Zero, estimate
-from cfglint.batch.memory.estimate import CLOSE, DOES_NOT_FIT, FITS, GIB, verdict
+from cfglint.batch.memory.estimate import CLOSE, DOES_NOT_FIT, FITS, GIB, estimate, verdict
 from cfglint.batch.memory.savings import savings
-from cfglint.batch.memory.settings import ALL_LINEAR
+from cfglint.batch.memory.settings import ALL_LINEAR, Fsdp, Lora, Settings, Zero
 from cfglint.batch.memory.shape import ARCHITECTURES, UnknownShape, of_config
 from cfglint.batch.shapes import config_of, shape_of
 from records import check_parts

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cfglint.batch.memory import Fsdp, Lora, Settings, Shape, Zero
+from cfglint.batch.memory.settings import Fsdp, Lora, Settings, Zero
+from cfglint.batch.memory.shape import Shape
 from cfglint.frameworks.memory.named_models import model_of
 from examples import check_answers, launch_of
 
