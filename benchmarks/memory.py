@@ -17,8 +17,7 @@ import statistics
 import sys
 
 from cfglint.batch.memory.estimate import estimate
-from cfglint.batch.memory.settings import Fsdp, Lora, Settings
-from cfglint.batch.memory.settings import LOSS_COPY, LOSS_FUSED, LOSS_IN_PLACE, NF4_DOUBLE, NONE
+from cfglint.batch.memory.settings import LOSS_COPY, LOSS_FUSED, LOSS_IN_PLACE, NF4_DOUBLE, NONE, Fsdp, Lora, Settings
 from cfglint.batch.shapes import known_name, shape_of
 
 TYPE_CHECKING = False
