@@ -22,10 +22,7 @@ from cfglint.source.file_source import FileSource
 from cfglint.source.project_files import Project
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_all_of_caller
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from cfglint.source.shell.placed_text import Text
+from cfglint.source.shell.placed_text import Text
 
 MOST = 24  # launches of one script that are checked; loops are unrolled up to this number
 MOST_SCRIPTS = 64  # scripts whose launch lines are kept

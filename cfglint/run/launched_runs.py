@@ -20,7 +20,7 @@ from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.overrides import ARGS, FLAG, Override
 from cfglint.launch.program import OF_LAUNCHER, ProgramCall, ProgramFacts
-from cfglint.launch.programs.context import with_texts
+from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.reader import ScriptEvaluations
 from cfglint.launch.scripts import Scripts, read_found, refuse_sourced, same_line
 from cfglint.run.consumer import choose_consumer, has_own_arguments, is_strict, parses_command, program_kind, unread
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from cfglint.batch.nodes import Size
     from cfglint.findings.entries import AlternativeEntry
     from cfglint.launch.programs.built_arguments import BuiltArguments
-    from cfglint.launch.programs.context import Context
 
 CONFIG_OPTION = "--config"
 ENGINE_CALL = "initialize"  # what builds the engine

@@ -36,6 +36,7 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.scopes import FUNCTIONS, Scope, dotted
+from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.launch.programs.training_loops import TrainingLoops
 from cfglint.source.annotations import Any
 from cfglint.source.budget import Budget, Exhausted
@@ -93,10 +94,14 @@ class MadeCall(Record):
 
 
 class ProgramEvaluation(TrainingLoops):
-    """The evaluation of a program under a context: the words of its launch line, its environment, its GPUs."""
+    """The evaluation of a program under a context: the words of its launch line, its environment, its GPUs.
 
-    def __init__(self, modules: Modules, budget: Any, context: Context) -> None:
+    `shares`: the modules that it imports may be those of other programs; what it changes of them raises SharedChanged.
+    """
+
+    def __init__(self, modules: Modules, budget: Any, context: Context, shares: bool = False) -> None:
         super().__init__(modules, budget, context)
+        self.shares = shares
         self.made: dict[ast.Call, MadeCall] = {}  # of arguments of trainers
         self.trainers: dict[ast.Call, MadeCall] = {}
         self.engines: dict[ast.Call, MadeCall] = {}
@@ -104,6 +109,11 @@ class ProgramEvaluation(TrainingLoops):
         self.others: dict[ast.Call, MadeCall] = {}  # of further objects of training loops
         self.parts: dict[ast.Call, MadeCall] = {}  # of models: they, and the configs of their quantization and adapters
         self.attached: dict[ast.Call, MadeCall] = {}  # of adapters that are put on models
+
+    def module_frame(self, module: ProgramModule) -> Frame:
+        is_known = not self.shares or module.path in self.frames
+        has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
+        return super().module_frame(module) if is_known or has_state else SHARED.frame(self, module)
 
     def alone(self, call: ast.Call, name: str, scope: Scope, budget: Budget) -> MadeCall:
         """A call that the program does not reach, as its function makes it by itself: with unknown parameters, and whatever it raises."""

@@ -57,7 +57,6 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
-from cfglint.launch.programs.shared_modules import SHARED
 from cfglint.source.annotations import Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
@@ -99,9 +98,6 @@ class Interpreter(Branches):
         self.context = context
         self.frames: dict[str, Frame] = {}  # of the modules, by their paths
         self.entered: list[str] = []  # the modules that are imported again
-        self.shares = (
-            False  # whether the modules that it imports may be those of other programs; what it changes of them raises SharedChanged
-        )
         self.imports: list[Import] = []  # of packages
         self.guards = 0  # how many `try` statements, and branches that import the module, are around what is evaluated
         self.importing: list[ast.AST] = []  # the conditions under which the module itself is imported
@@ -169,8 +165,7 @@ class Interpreter(Branches):
         if module.path in self.frames:
             self.entered.append(module.path)
             return self.frames[module.path]
-        has_state = self.conditions or self.importing or self.guards or self.trial or self.active or self.environment.slots
-        return self.evaluated_module(module) if not self.shares or has_state else SHARED.frame(self, module)
+        return self.evaluated_module(module)
 
     def evaluated_module(self, module: ProgramModule) -> Frame:
         frame = self.frames[module.path] = self._frame(module, module.path)

@@ -110,8 +110,7 @@ def evaluated(
     """The evaluation of a program, and whether it came to the end; `shares`: it may have modules in common with other programs."""
     before, files = (budget.left, budget.spent) if budget is not None else (0, 0), len(context.files)
     try:
-        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-        evaluation.shares = shares
+        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context, shares)
         complete = evaluation.run_main(main, entry)
         for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
             if complete or evaluation.costly is None or evaluation.made:
@@ -122,9 +121,7 @@ def evaluated(
             complete = evaluation.run_main(main, entry)
         if 0 < len(evaluation.commands) <= MOST_COMMANDS:
             lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
-            others = [ProgramEvaluation(modules, Budget(STEPS, budget), line) for line in lines]
-            for other in others:
-                other.shares = shares
+            others = [ProgramEvaluation(modules, Budget(STEPS, budget), line, shares) for line in lines]
             others = [other for other in others if other.run_main(main, entry)]
             for which in ("made", "trainers", "engines", "accelerators"):  # any of the commands may be the one that a line names
                 found: dict[ast.Call, MadeCall] = {}

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 
 from cfglint.evaluate import Choice, Unknown
-from cfglint.launch.programs.context import Context, Watched
+from cfglint.launch.programs.context import Watched
+from cfglint.launch.programs.interpreter import Import, Interpreter
 from cfglint.launch.programs.modules import MOST_KEPT, MOST_MODULES, External, ProgramModule
 from cfglint.launch.programs.objects import (
     PLAIN,
@@ -27,32 +28,8 @@ from cfglint.launch.programs.objects import (
     Slots,
     Value,
 )
-from cfglint.source.annotations import Any
 from cfglint.source.budget import Budget
 from cfglint.source.record import Record
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    from cfglint.launch.programs.modules import Modules
-
-    class Evaluation(Protocol):
-        """The evaluation of a program, as far as modules matter; `cfglint.launch.programs.interpreter.Interpreter` is one."""
-
-        modules: Modules
-        budget: Budget
-        context: Context
-        environment: Mapping
-        frames: dict[str, Frame]
-        entered: list[str]
-        imports: list[Any]
-        stores: set[ast.AST]
-        journal: list[tuple[Slots, Any, Any]]
-
-        def evaluated_module(self, module: ProgramModule) -> Frame:
-            """The names of a module, evaluated now."""
-
 
 MOST_OWN = 256  # modules of which is remembered that they are not shared
 MOST_VARIANTS = 4  # of one module, whose imports differ
@@ -65,12 +42,12 @@ class SharedModule(Record):
     frames: dict[str, Frame]
     needs: dict[str, Frame]
     named: dict[str, ProgramModule | None]
-    imports: list[Any]
+    imports: list[Import]
     stores: set[ast.AST]
     steps: int
     count: int
 
-    def holds_in(self, run: Evaluation) -> bool:
+    def holds_in(self, run: Interpreter) -> bool:
         modules = run.modules
         budget: Budget | None = run.budget
         while budget is not None:
@@ -92,7 +69,7 @@ class SharedModules:
         self._size = 0  # characters of these modules
         self._own: dict[ProgramModule, None] = {}  # those whose objects a program has changed
 
-    def frame(self, run: Evaluation, module: ProgramModule) -> Frame:
+    def frame(self, run: Interpreter, module: ProgramModule) -> Frame:
         known = self._known.get(module, [])
         shared = next((shared_module for shared_module in known if shared_module.holds_in(run)), None)
         if shared is None:
@@ -104,7 +81,7 @@ class SharedModules:
         run.entered += shared.needs
         return run.frames[module.path]
 
-    def _recorded(self, run: Evaluation, module: ProgramModule) -> Frame:
+    def _recorded(self, run: Interpreter, module: ProgramModule) -> Frame:
         """The names of a module, evaluated, and kept if they depend on nothing else."""
         frames, others = {**run.frames}, state_of(run)
         entered, named, imports, changes = len(run.entered), len(run.modules.asked), len(run.imports), len(run.journal)
@@ -153,7 +130,7 @@ class SharedModules:
 SHARED = SharedModules()
 
 
-def state_of(run: Evaluation) -> dict[str, object]:
+def state_of(run: Interpreter) -> dict[str, object]:
     """What an evaluation has recorded, without what each module adds to."""
     every = ((name, value) for name, value in vars(run).items() if name not in OF_MODULES and name not in ("stores", "context"))
     return {name: len(value) if isinstance(value, (list, dict, set)) else id(value) for name, value in every}
