@@ -7,8 +7,7 @@ from itertools import pairwise
 
 from cfglint.evaluate import Reason
 from cfglint.launch import findings
-from cfglint.launch.arguments import behind_dashes, read_arguments
-from cfglint.launch.command import SURE, TRAINER_NAMES
+from cfglint.launch.command import SURE, TRAINER_NAMES, behind_dashes, read_arguments
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
 from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile

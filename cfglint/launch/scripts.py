@@ -8,8 +8,7 @@ import os
 from functools import cache, partial
 from itertools import chain
 
-from cfglint.launch.arguments import further_arguments, known_words
-from cfglint.launch.command import WITHOUT_EFFECT
+from cfglint.launch.command import WITHOUT_EFFECT, further_arguments, known_words
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.machine import Machine
 from cfglint.launch.program import ProgramFacts

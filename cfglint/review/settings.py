@@ -9,8 +9,7 @@ from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
-from cfglint.launch.arguments import override_arguments
-from cfglint.launch.command import readable
+from cfglint.launch.command import override_arguments, readable
 from cfglint.launch.kinds import LAUNCH, is_trainer
 from cfglint.launch.slurm import options_in
 from cfglint.review.effects import has_effect

@@ -97,7 +97,7 @@ class CheckedRun(LoadedRun):
         line = self.launch.line
         if line is None or not (line.call.lost or line.call.blanks):
             return kept
-        from cfglint.run.cut_lines import without_consequences
+        from cfglint.launch.findings import without_consequences
 
         return without_consequences(line, kept)
 

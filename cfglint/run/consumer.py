@@ -9,8 +9,7 @@ from cfglint.frameworks import fed_by, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
 from cfglint.launch import Launch
-from cfglint.launch.arguments import hidden_options
-from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_NAMES, TRAINER_ONLY, readable
+from cfglint.launch.command import ANYBODYS, ASSUMED, COMMON_NAMES, SURE, TRAINER_NAMES, TRAINER_ONLY, hidden_options, readable
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, is_trainer, kind_of_class
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import LAUNCHER_CONFIGS, LaunchLine, NamedFile

@@ -11,8 +11,7 @@ from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch import Launch
-from cfglint.launch.arguments import further_arguments
-from cfglint.launch.command import command_document, not_known, summary
+from cfglint.launch.command import command_document, further_arguments, not_known, summary
 from cfglint.launch.findings import missing_file, offered_gpus, refused_by_parser
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of

@@ -12,7 +12,6 @@ from cfglint.launch.kinds import LAUNCH, base_fields, kind_of_class, trainer_of_
 from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
 from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields
-from cfglint.launch.programs.constructors import SPREADING, Constructor, imports_unsloth
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.programs.data_sets import recipe_of
 from cfglint.launch.programs.documents import (
@@ -41,6 +40,7 @@ from cfglint.launch.programs.objects import (
 )
 from cfglint.launch.programs.own_loops import own_loop
 from cfglint.launch.programs.parsers import constructions, unread_at, unread_call
+from cfglint.launch.programs.reading import SPREADING, Constructor, imports_unsloth
 from cfglint.launch.programs.runs_of_program import Evaluated, evaluation_of, scope_around
 from cfglint.launch.programs.scopes import COMPUTED, AcceleratorCall, EngineConfig, is_caught, literal
 from cfglint.source.annotations import Callable, Iterator, Mapping

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from cfglint.findings.releases import Releases
 from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
-from cfglint.launch.arguments import behind_dashes, further_arguments, read_arguments
+from cfglint.launch.command import behind_dashes, further_arguments, read_arguments
 from cfglint.launch.findings import NEEDS_VALUE, is_stray, joined_at, refuse, severity_of
 from cfglint.launch.kinds import TRAINER, base_fields, fields_of_class, kind_named, parsed_type
 from cfglint.launch.launcher import launcher_of

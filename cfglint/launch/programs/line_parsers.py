@@ -10,7 +10,7 @@ import ast
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.argparse_types import converted
-from cfglint.launch.arguments import END_OF_OPTIONS
+from cfglint.launch.command import END_OF_OPTIONS
 from cfglint.launch.kinds import kind_of_class, parsed_type
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.classes import known_fields, text_annotation, type_of

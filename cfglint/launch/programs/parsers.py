@@ -384,13 +384,3 @@ def added_field(scope: Scope, call: ast.Call) -> Field:
         value = converted(typed, default)
         default = COMPUTED if value is None else value
     return Field(typed, default, *place, takes, choices)
-
-
-def engine_values(scope: Scope) -> Iterator[tuple[ast.Call, ast.expr]]:
-    """The calls of `deepspeed.initialize` in a scope that are given a config, each with it."""
-    for call in scope.calls():
-        named = scope.resolve(call.func)
-        if isinstance(named, External) and named.name == "deepspeed.initialize":
-            node = keyword(call, "config") or keyword(call, "config_params")
-            if node is not None:
-                yield call, node

@@ -1,62 +1,93 @@
-"""Extracts the facts about a program from its source."""
+"""Extracts the facts about a program from its source: the arguments that its parser fills, and the calls that build a trainer or its
+arguments in code: `TrainingArguments(...)`, `SFTConfig(...)` and their subclasses, `Trainer(...)`.
+
+Source: transformers 5.23.0 training_args.py (a dataclass: every field is a parameter of `__init__`, `output_dir` the first one),
+trl 1.16.0 trainer/*_config.py; unsloth 2025.2.15 to 2026.10.9 models/rl.py (_patch_trl_rl_trainers), trainer.py
+(_backwards_compatible_trainer): importing unsloth replaces the classes of TRL by some with other defaults, further parameters and other
+checks; its trainers accept `tokenizer` and the parameters that TRL has moved to its configs.
+"""
 
 from __future__ import annotations
 
 import ast
 import os
 
-from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class
+from cfglint.evaluate import Unknown
+from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class, trainer_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.calls import ProgramEvaluation
-from cfglint.launch.programs.classes import SEQ2SEQ, known_fields, linearized, read_class
-from cfglint.launch.programs.constructors import (
-    MOST,
-    PACKAGE_OF_NAMES,
-    REPLACED,
-    Constructor,
-    accelerators,
-    changed_fields,
-    constructor,
-    constructors,
-    spread_over_gpus,
-    trainers,
-)
+from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.context import Context
-from cfglint.launch.programs.documents import given_mapping, trains
-from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule
-from cfglint.launch.programs.objects import PROJECT
+from cfglint.launch.programs.documents import given_mapping, set_later, trains
+from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, targets_of
+from cfglint.launch.programs.objects import PROJECT, plain
 from cfglint.launch.programs.parsers import (
     FROM_FILE,
     Construction,
     Flags,
     constructions,
-    engine_values,
     is_strict,
     result_names,
+    unread_at,
+    unread_call,
     unread_parsers,
 )
-from cfglint.launch.programs.runs_of_program import Evaluations, scope_around
+from cfglint.launch.programs.runs_of_program import Evaluated, Evaluations, scope_around
 from cfglint.launch.programs.scopes import (
     FUNCTIONS,
     MOST_SCOPES,
+    AcceleratorCall,
     BuiltCall,
     EngineConfig,
     Scope,
     called,
     code_of,
     dotted,
+    keyword,
     named_in,
     reachable,
     value_of,
 )
-from cfglint.source.annotations import Callable
+from cfglint.launch.programs.training_loops import ENGINE_CALL
+from cfglint.source.annotations import Any, Callable, Collection, Container, Iterator, Mapping
 from cfglint.source.budget import Budget
 from cfglint.source.record import changed
+from cfglint.source.shell.tables import names
 
 SEARCHED = "sys.path."  # what a program changes if it imports from further folders
 MOST_OF_PATHS = 2000  # steps of the statements that may compute such a folder
+MOST = 24  # calls of one program that become runs
+OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables whose attributes are not arguments
+MODULES = frozenset(("model", "module", "parent", "tokenizer"))  # variables whose attributes a program replaces by name
+PACKAGE_OF_NAMES = "trl"  # in place of that of a class of arguments, whose name alone counts
+OWN_INIT = ("__init__", "__new__")
+COPIES = ("replace", "copy.replace", "dataclasses.replace")
+SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
+# Methods of the Trainer that checks of its first step, or of its batch, rely on.
+REPLACED = names(
+    "__init__ train _inner_training_loop training_step get_train_dataloader create_optimizer create_scheduler"
+    " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
+)
+UNSLOTH = "unsloth"
+# Fields of a config of TRL with another default in some release, or filled from the model where the code does not set them.
+DEFAULTS_OF_UNSLOTH = names(
+    "auto_find_batch_size beta bf16 dataset_num_proc epsilon_high eval_accumulation_steps fp16 generation_kwargs"
+    " gradient_accumulation_steps learning_rate logging_steps loss_type mask_truncated_completions max_length max_seq_length"
+    " num_generations optim output_dir padding_free per_device_eval_batch_size per_device_train_batch_size report_to seed top_k"
+    " torch_empty_cache_steps vllm_mode warmup_ratio warmup_steps weight_decay"
+)
+# Parameters that its classes add, and former names whose values it moves to the new ones (rl.py, rl_config_compat.py); it drops any other.
+TAKEN_BY_UNSLOTH = names(
+    "max_seq_length per_gpu_eval_batch_size per_gpu_train_batch_size push_to_hub_token unsloth_grpo_mini_batch"
+    " unsloth_logit_chunk_multiplier unsloth_num_chunks use_liger_loss vllm_guided_decoding_regex vllm_sampling_params"
+    " wandb_log_unique_prompts warmup_ratio"
+)
+OF_TRANSFORMERS = ("TrainingArguments", "Seq2SeqTrainingArguments")  # which unsloth does not replace
+MICRO, COMPLETIONS = "per_device_train_batch_size", "num_generations"
 UNASKED = ("__init__", "__post_init__", "__new__")  # run for each object that is made
+
+NamedCall = tuple[Scope, ast.Call, Definition | External | None]  # with what it calls
 
 
 def read_program(path: str, package: str, folders: list[str], read: Callable[[str], str | None], entry: str = "") -> ProgramFacts | None:
@@ -71,49 +102,49 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     if not scopes:
         return None
     made = constructions(scopes)
-    if not any(construction.kind in HF_PARSERS for construction in made) and not constructors(scopes, made):
+    calls: list[BuiltCall] = [*constructors(scopes, made)]
+    if not any(construction.kind in HF_PARSERS for construction in made) and not calls:
         scopes = with_methods(modules, scopes) or scopes
         made = constructions(scopes)
-    built, methods = trainers(scopes)
-    facts = ProgramFacts(path, trainer=next(iter(built)) if len(built) == 1 else "")
-    facts.own_trainer, facts.own_methods = not built or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
-    facts.spreads = spread_over_gpus(scopes)
+        calls = [*constructors(scopes, made)]
+    named = [(scope, call, scope.resolve(call.func)) for scope in scopes for call in scope.calls()]
+    facts = ProgramFacts(path)
+    add_trainers(facts, named)
     if len(made) == 1 and made[0].kind in HF_PARSERS:
         fill(facts, made[0], scopes)
     elif (line_parser := parser_of_line(made)) is not None:
         flags = Flags(line_parser)
-        facts.parser, facts.fields = ARGPARSE, flags.fields
-        facts.complete, facts.refuses = flags.complete, flags.refuses
+        facts.parser, facts.fields, facts.complete, facts.refuses = ARGPARSE, flags.fields, flags.complete, flags.refuses
     facts.not_read = unread_parsers(facts, made)
     parsers = {construction.scope for construction in made if construction.kind}
     facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(parsers)
-    given_to_engines = [(call, scope, config) for scope in scopes for call, config in engine_values(scope)]
-    names = [value_of(config, scope) for _, scope, config in given_to_engines]
-    files = dict.fromkeys(name for name in names if isinstance(name, str) and name.endswith((".json", ".hjson")))
+    initialized = ((call, scope) for scope, call, found in named if isinstance(found, External) and found.name == ENGINE_CALL)
+    configs = ((call, scope, keyword(call, "config") or keyword(call, "config_params")) for call, scope in initialized)
+    given_to_engines = [(call, scope, config) for call, scope, config in configs if config is not None]
+    values = [value_of(config, scope) for _, scope, config in given_to_engines]
+    files = dict.fromkeys(value for value in values if isinstance(value, str) and value.endswith((".json", ".hjson")))
     default = facts.fields["deepspeed_config"].default if facts.parser == ARGPARSE and "deepspeed_config" in facts.fields else None
     facts.config_files = tuple(files) or ((default,) if isinstance(default, str) and default.endswith(".json") else ())
     facts.scopes = tuple(scopes)
     facts.evaluations = Evaluations(modules, scopes[0].module, entry)
-    calls: list[BuiltCall] = [*constructors(scopes, made)]
     bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
-    named = ((call, scope.resolve(call.func)) for scope in scopes for call in scope.calls() if not calls and dotted(call.func)[-1:])
-    instantiating = {call for call, function in named if isinstance(function, External) and function.name in config_files.INSTANTIATING}
-    for call in facts.evaluations.under(bare).made.values() if instantiating else ():
+    instantiating = {call for _, call, found in named if isinstance(found, External) and found.name in config_files.INSTANTIATING}
+    for call in facts.evaluations.under(bare).made.values() if instantiating and not calls else ():
         if call.node in instantiating:
             cls = read_class(modules, External(f"{PACKAGE_OF_NAMES}.{call.name}"))
             calls.append(Constructor(call.name, cls, call.node, scope_around(call.node, call.module, modules)))
-    engines = [EngineConfig("deepspeed.initialize", *given) for given in given_to_engines] if not calls else []
+    engines = [EngineConfig(ENGINE_CALL, *given) for given in given_to_engines] if not calls else []
     if not calls and (engines or any(module.may_build for module in modules.known())):
         evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
         for call in evaluated.made.values():
             calls += constructor(scope_around(call.node, call.module, modules), call.node)
         trained = [engine for engine in engines if trains(evaluated.call(engine))]
-        engines = trained if trained or accelerators(scopes) else engines
+        engines = trained if trained or accelerators(named) else engines
         if not calls:
             under_bare = facts.evaluations.under
             calls += [each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(under_bare(bare).call(each))]
     facts.engines = tuple(engines)
-    calls = calls or ([*accelerators(scopes)] if not facts.arguments else [])
+    calls = calls or ([*accelerators(named)] if not facts.arguments else [])
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
 
@@ -229,3 +260,170 @@ def methods_of(made: Definition, modules: Modules) -> list[tuple[str, Definition
         supers = {method for method in nodes if any(isinstance(node, ast.Name) and node.id == "super" for node in ast.walk(method))}
         overridden.update(method.name for method in nodes if method not in supers)
     return methods
+
+
+class Constructor(BuiltCall):
+    """A call that builds arguments: `name` is the framework's class, `own` the fields that a subclass adds."""
+
+    def __init__(self, name: str, own: Dataclass, call: ast.Call, scope: Scope) -> None:
+        super().__init__(name, call, scope)
+        self.own = own
+        self.complete = own.complete
+        self.kind = kind_of_class(name)
+        self.trainer = trainer_of_class(name)
+        self.known = known_fields(name)
+        self.settable = {*self.known, *own.own}
+
+    def facts(self, program: ProgramFacts, evaluated: Evaluated) -> ProgramFacts:
+        """The facts of the program with this call in place of a parser, as an evaluation of the program leaves it."""
+        scopes: list[Scope] = list(program.scopes)
+        known = self.known
+        own = self.own.own
+        call = evaluated.call(self)
+        if call.name != self.name:  # another class that Hydra makes an object of
+            call.every = False
+        later = set(self._changed(scopes, evaluated.stores if self.call in evaluated.made else frozenset()))
+        later |= {name for name, value in set_later(call).items() if isinstance(plain(value), Unknown)}
+        later |= known if any(result.is_open for result in call.results) else set()
+        every = call.every and not self._is_copied(scopes)
+        open_fields = later & known if every else known - {*call.arguments} | (later & known)
+        is_patched = self.name not in OF_TRANSFORMERS and imports_unsloth(self.scope.modules)
+        if is_patched:
+            open_fields |= changed_by_unsloth({name: value for name, (_, value) in call.arguments.items()} if call is not None else {})
+        exact = self.complete and not is_patched
+        not_read = unread_call(self.name, call, program, evaluated.complete)
+        if not not_read and not every:
+            not_read = (unread_at(self.name, call, "the program changes them all at once"),)
+        fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
+        fields.update((name, field) for name, field in own.items() if name not in known)
+        defaults = {name: field for name, field in own.items() if name in known}
+        facts = changed(program, arguments=self.name, classes=(), fields=fields, defaults=defaults, not_read=not_read)
+        facts.complete = facts.refuses = facts.refuses_in_file = facts.exact = exact
+        facts.changed, facts.own_trainer = tuple(sorted(open_fields & known)), program.own_trainer or is_patched
+        facts.taken = tuple(sorted(TAKEN_BY_UNSLOTH)) if is_patched else ()
+        return facts
+
+    def _changed(self, scopes: list[Scope], evaluated: Collection[ast.AST]) -> Iterator[str]:
+        names = self.names
+        for scope in scopes:
+            for node in scope.nodes:
+                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node not in evaluated:
+                    for owner in dotted(node.value)[-1:]:  # which may be these arguments: `args.bf16 = True`, `self.args.bf16 = True`
+                        if is_arguments(owner, names) or (not names and owner not in OTHER_OBJECTS):
+                            yield node.attr
+            for call in scope.calls():
+                is_set = dotted(call.func) == ["setattr"] and len(call.args) > 1 and call not in evaluated
+                if is_set and not MODULES.intersection(dotted(call.args[0])[-1:]):
+                    name = value_of(call.args[1], scope)
+                    yield from [name] if isinstance(name, str) else self.known
+        for cls in linearized(self.scope.modules, self.scope.resolve(self.call.func)):
+            if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef):
+                yield from assigned_fields(cls.node)
+
+    @property
+    def names(self) -> set[str]:
+        """The names and attributes that the result is assigned to."""
+        return {part for target in targets_of(self.scope.module.parent(self.call)) for part in dotted(target)[-1:]}
+
+    def _is_copied(self, scopes: list[Scope]) -> bool:
+        names = self.names
+        for call in (call for scope in scopes for call in scope.calls()):
+            path, first = dotted(call.func), call.args[0] if call.args else None
+            if ".".join(path) in COPIES and isinstance(first, ast.Name) and first.id in names:
+                return True
+            if len(path) == 2 and path[0] in names and path[1].startswith("set_"):
+                return True
+            if path[-1:] == ["update"] and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(call.func)):
+                return True
+        return False
+
+
+def accelerators(named: list[NamedCall]) -> list[AcceleratorCall]:
+    """The single call of `Accelerator` in a program; empty if there are several, or if its arguments are unknown."""
+    calls: list[AcceleratorCall] = []
+    for scope, call, found in named:
+        is_own = isinstance(found, External) and found.name.partition(".")[0] == "accelerate"
+        if is_own and dotted(call.func)[-1:] == ["Accelerator"]:
+            calls.append(AcceleratorCall("Accelerator", call, scope))
+    return calls if len(calls) == 1 and not calls[0].call.args and not calls[0].is_conditional else []
+
+
+def constructors(scopes: list[Scope], parsers: list[Construction]) -> list[Constructor]:
+    """The calls of a program that build its trainer's arguments; empty if a parser may fill them.
+
+    One whose result nothing keeps does not count beside others, such as a first `TrainingArguments(".")` that only sets up the processes.
+    """
+    for parser in parsers:
+        types, scope = parser.types() if parser.kind in HF_PARSERS else [], parser.scope
+        if types is None or any(kind_of_class(read_class(scope.modules, scope.resolve(node)).base) for node in types):
+            return []
+    calls = ((scope, call) for scope in scopes for call in scope.calls() if dotted(call.func)[-1:])
+    found = [made for scope, call in calls for made in constructor(scope, call)]
+    kept = [made for made in found if made.names != {"_"} and not isinstance(made.scope.module.parent(made.call), ast.Expr)]
+    return kept or found
+
+
+def constructor(scope: Scope, call: ast.Call) -> Iterator[Constructor]:
+    resolved = scope.resolve(call.func)
+    if resolved is None or isinstance(getattr(resolved, "node", None), FUNCTIONS):
+        return
+    dataclass = read_class(scope.modules, resolved)
+    if kind_of_class(dataclass.base) and len(call.args) < 2 and not any(isinstance(node, ast.Starred) for node in call.args):
+        made = Constructor(dataclass.base, dataclass, call, scope)
+        classes = [cls.node for cls in linearized(scope.modules, resolved) if isinstance(cls, Definition)]
+        lines = (line for cls in classes if isinstance(cls, ast.ClassDef) for line in cls.body)
+        made.complete = dataclass.complete and not any(isinstance(line, FUNCTIONS) and line.name in OWN_INIT for line in lines)
+        yield made
+
+
+def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
+    """Add the framework's class of the trainer that a program builds, the methods of its subclasses, and the `device_map`, as it is
+    written, with which it loads a model over all GPUs of a process.
+    """
+    found: set[str] = set()
+    methods: set[str] = set()
+    for scope, call, resolved in named:
+        is_class = isinstance(resolved, Definition) and isinstance(resolved.node, ast.ClassDef)
+        line = linearized(scope.modules, resolved) if is_class else [resolved]
+        names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in ("transformers", "trl")]
+        trainer = next((name.rpartition(".")[2] for name in reversed(names) if name.endswith("Trainer")), None)
+        if trainer is not None:
+            found.add(trainer)
+            classes = [cls.node for cls in line if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef)]
+            methods.update(node.name for cls in classes for node in cls.body if isinstance(node, FUNCTIONS))
+        spread = keyword(call, "device_map") if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained" else None
+        if isinstance(spread, ast.Constant) and spread.value in SPREADING:
+            facts.spreads = facts.spreads or str(spread.value)
+    facts.trainer = next(iter(found)) if len(found) == 1 else ""
+    facts.own_trainer, facts.own_methods = not found or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+
+
+def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:
+    """The fields of parsed arguments that code sets: `training_args.bf16 = True`, `setattr(args, ...)`, `args.set_training(...)`."""
+    for scope in scopes:
+        for node in scope.nodes:
+            if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+                continue
+            if isinstance(node.ctx, ast.Store) and is_arguments(node.value.id, names):
+                yield node.attr
+
+
+def is_arguments(name: str, names: Container[str]) -> bool:
+    return name in names or name in ("args", "training_args", "train_args") or name.endswith(("_args", "_arguments", "_config"))
+
+
+def imports_unsloth(modules: Modules) -> bool:
+    return any(UNSLOTH in program_module.imported_packages for program_module in modules.known())
+
+
+def changed_by_unsloth(given: Mapping[str, Any]) -> set[str]:
+    """The fields of a config of TRL whose values depend on the release of unsloth, by the values that the code sets.
+
+    A micro batch that `num_generations` does not divide becomes `num_generations`, in some releases; without a folder nothing may be saved.
+    """
+    found = set(DEFAULTS_OF_UNSLOTH - given.keys())
+    if "output_dir" not in given and "save_strategy" not in given:
+        found.add("save_strategy")
+    micro, completions = (plain(given[name]) if name in given else Unknown() for name in (MICRO, COMPLETIONS))
+    divides = type(micro) is int and type(completions) is int and completions > 0 and micro % completions == 0
+    return found if COMPLETIONS not in given or divides else {*found, MICRO}

@@ -13,10 +13,9 @@ import pytest
 
 from cfglint.evaluate import Unknown
 from cfglint.launch.program import MISSING
-from cfglint.launch.programs.constructors import Constructor
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import call_document
-from cfglint.launch.programs.reading import read_program
+from cfglint.launch.programs.reading import Constructor, read_program
 
 FILES = sorted((Path(__file__).parent / "recorded").glob("*.txt"))
 BOOLEANS = ("complete", "refuses", "refuses_in_file", "own_trainer", "exact")
