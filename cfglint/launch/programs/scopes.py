@@ -8,6 +8,7 @@ from itertools import takewhile
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, imported, targets_of
+from cfglint.launch.programs.objects import calculated
 from cfglint.source.annotations import Any, Collection, Iterable, Iterator
 
 MOST_SCOPES = 300
@@ -224,21 +225,13 @@ def literal(node: ast.expr | None) -> Any:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return arithmetic(node)
-    return COMPUTED if isinstance(value, (bytes, complex, set)) or value is ... else value
-
-
-def arithmetic(node: ast.expr) -> Any:
-    if not isinstance(node, ast.BinOp) or not isinstance(node.op, EXACT):
-        return COMPUTED
-    left, right = literal(node.left), literal(node.right)
-    if type(left) not in (int, float) or type(right) not in (int, float) or abs(left) > 1e15 or abs(right) > 1e15:
-        return COMPUTED
-    if isinstance(node.op, (ast.Div, ast.FloorDiv)):
-        if not right:
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, EXACT):
             return COMPUTED
-        return left / right if isinstance(node.op, ast.Div) else left // right
-    return left + right if isinstance(node.op, ast.Add) else left - right if isinstance(node.op, ast.Sub) else left * right
+        left, right = literal(node.left), literal(node.right)
+        numbers = type(left) in (int, float) and type(right) in (int, float)
+        result = calculated(node.op, left, right) if numbers else None
+        return result.data if result is not None and result.known else COMPUTED
+    return COMPUTED if isinstance(value, (bytes, complex, set)) or value is ... else value
 
 
 def value_of(node: ast.expr | None, scope: Scope) -> Any:
