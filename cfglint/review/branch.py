@@ -22,7 +22,7 @@ from cfglint.review.releases import ReleaseChange, changed_releases, stated_chan
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
-from cfglint.run.program_scan import has_marks, may_train
+from cfglint.run.quick_scan import has_marks, may_train
 from cfglint.run.readers import Readers
 from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files

@@ -127,7 +127,7 @@ class Discovery:
         """The files without those programs that were not named and build no arguments of a trainer, nor import a module of their project
         that does.
         """
-        from cfglint.run.program_scan import content_of, has_marks
+        from cfglint.run.quick_scan import content_of, has_marks
 
         programs = [path for path in paths if is_program(path) and path not in self.request.named] if self.request.are_named else []
         tools = [path for path in programs if not has_marks(content_of(path))]
@@ -289,7 +289,7 @@ class Discovery:
 
     def built_in(self, path: str) -> Iterator[CheckedRun]:
         """The runs whose arguments a program builds in code, or that a notebook starts; a program without any is not recognised."""
-        from cfglint.run.program_scan import calls_marks, content_of, has_marks, may_train
+        from cfglint.run.quick_scan import calls_marks, content_of, has_marks, may_train
 
         name, only = line_of(path)
         is_named = path in self.request.named

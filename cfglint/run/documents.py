@@ -114,7 +114,7 @@ class Recognition:
 
     def _is_of_own_program(self, path: str) -> bool:
         """Whether a program beside a file, or in a folder above it, loads it by its name, and trains without a trainer."""
-        from cfglint.run.program_scan import loads_itself
+        from cfglint.run.quick_scan import loads_itself
 
         root = self.source.root(path)
         folder, project = os.path.dirname(path) or os.curdir, self.source.project(path, root, self.request.named)

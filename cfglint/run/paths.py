@@ -169,7 +169,7 @@ class Walk:
     def is_looked_at(self, path: str) -> bool:
         """Whether a file of a folder may be a config or a script, by its name."""
         if path.endswith(PROGRAMS):
-            from cfglint.run.program_scan import content_of, may_train
+            from cfglint.run.quick_scan import content_of, may_train
 
             return self.request.kind is None and not self.request.section and may_train(content_of(path))
         return path.lower().endswith(EXTENSIONS) or (self.request.reads_lines and is_script(path))

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import accumulate
 
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script
-from cfglint.run.program_scan import content_of, has_marks
+from cfglint.run.quick_scan import content_of, has_marks
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.file_source import FileSource

@@ -12,7 +12,7 @@ from cfglint.project.settings_file import Configuration, ConfigurationError, Dec
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
 from cfglint.run.paths import EXTENSIONS, PROGRAMS, UnknownKindError, is_one_of, line_of
-from cfglint.run.program_scan import may_train
+from cfglint.run.quick_scan import may_train
 from cfglint.run.readers import Readers
 from cfglint.source.annotations import Callable, Collection, Iterable, TypeAlias
 from cfglint.source.document import Document

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from cases import each_case
 from cfglint.run.documents import may_write
-from cfglint.run.program_scan import has_marks, marks
+from cfglint.run.quick_scan import has_marks, marks
 
 PACKAGES = ("transformers", "trl", "deepspeed", "unsloth")
 CALLS = (
