@@ -326,7 +326,7 @@ def review_branch(
     original = locals()
     from cfglint.review.branch import STATES, Branch, DeclaredPair, base_of, compare, declared_runs, earlier, unused_releases
     from cfglint.review.left_out import left_out
-    from cfglint.run.scan_stats import ScanStats
+    from cfglint.run.paths import ScanStats
     from cfglint.source.git import GitRepository
 
     given = {"kind": None, "overrides": None, "strict_keys": False, **fact_keywords(original)}

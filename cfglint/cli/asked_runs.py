@@ -13,8 +13,7 @@ from cfglint.findings.wording import first_few
 from cfglint.project.settings_file import Configuration, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.paths import BY_HAND, HERE, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import BY_HAND, HERE, LaunchChoiceError, ScanStats, UnknownKindError, is_program, is_script, line_of
 from cfglint.source.annotations import Callable, Iterator, Mapping
 from cfglint.source.file_source import FileSource
 from cfglint.source.limits import MAX_SIZE

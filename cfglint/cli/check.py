@@ -26,7 +26,7 @@ from cfglint.project.selection import suppress
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS, render
 from cfglint.report.escapes import shown
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats
 from cfglint.source.files import FileProblem
 
 TYPE_CHECKING = False

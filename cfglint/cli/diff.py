@@ -32,8 +32,7 @@ from cfglint.review.pairing import paired, renamed
 from cfglint.review.releases import with_same_releases
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.paths import UnknownKindError, is_script, line_of
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats, UnknownKindError, is_script, line_of
 
 
 def add_arguments(parser: Parser) -> None:

@@ -29,8 +29,7 @@ from cfglint.rewrite.apply_fixes import Skipped, apply_fixes, writes_of
 from cfglint.rewrite.joint_targets import MOST_PLACES, Aimed, Target, reach, rebased
 from cfglint.rewrite.value_change import ValueChange
 from cfglint.run.checked import CheckedRun
-from cfglint.run.paths import line_of
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats, line_of
 from cfglint.source import writing
 from cfglint.source.annotations import Callable, Collection
 from cfglint.source.files import FileProblem

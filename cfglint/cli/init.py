@@ -16,7 +16,7 @@ from cfglint.frameworks import file_kinds
 from cfglint.project import baseline
 from cfglint.project.selection import Selection, suppress
 from cfglint.report.links import home
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats
 from cfglint.source import writing
 
 SETTINGS = "cfglint.toml"

@@ -12,8 +12,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, DeclaredRun, with_settings
-from cfglint.run.paths import is_program, is_script
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats, is_program, is_script
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, Collection
 

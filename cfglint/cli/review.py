@@ -27,7 +27,7 @@ from cfglint.review.branch import (
     unused_releases,
 )
 from cfglint.review.left_out import MOST_FILES, left_out
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats
 from cfglint.source.git import GitProblem, GitRepository
 
 OF_PATHS = ("to", "run", "kind", "section")  # options for OLD NEW

@@ -19,8 +19,7 @@ from cfglint.project.settings_file import Configuration
 from cfglint.report.escapes import shown, visible
 from cfglint.report.json import dumps
 from cfglint.run.checked import CheckedRun
-from cfglint.run.paths import is_one_of
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats, is_one_of
 from cfglint.source.annotations import Callable
 from cfglint.source.shell.reasons import PLACEHOLDER, is_unset
 

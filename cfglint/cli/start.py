@@ -13,7 +13,7 @@ from cfglint.cli.console import uses_colour, warn, warn_of, width_of
 from cfglint.cli.options import add_code_options, add_run_options, load_configuration, selection_of
 from cfglint.project.selection import suppress
 from cfglint.report import render
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats
 
 NOT_FOUND = 127  # the exit status of a shell for a command that does not exist
 NOT_EXECUTABLE = 126

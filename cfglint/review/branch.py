@@ -21,10 +21,9 @@ from cfglint.review.pairing import Pair, paired, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, UnknownKindError, is_program, is_script, line_of
+from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, ScanStats, UnknownKindError, is_program, is_script, line_of
 from cfglint.run.quick_scan import has_marks, may_train
 from cfglint.run.readers import Readers
-from cfglint.run.scan_stats import ScanStats
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.file_source import FileSource

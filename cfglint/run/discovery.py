@@ -11,8 +11,7 @@ from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
-from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, Walk, is_program, is_script, line_of
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, ScanStats, Walk, is_program, is_script, line_of
 from cfglint.source import CfglintError, files
 from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.document import Document, Part

@@ -28,8 +28,7 @@ from cfglint.cli.options import UsageError
 from cfglint.project.settings_file import Configuration
 from cfglint.report import FORMATS
 from cfglint.rewrite.apply_fixes import apply_fixes
-from cfglint.run.paths import UnknownKindError
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats, UnknownKindError
 from cfglint.source import edit
 from cfglint.source.change import DELETE, INSERT, RENAME, REPLACE, EditRefused
 from cfglint.source.document import MAPPING

@@ -12,7 +12,7 @@ import pytest
 from cfglint.cli import main
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.review.branch import COMMITTED, STAGED, WORKING, Branch, content
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats
 from cfglint.source.git import GitRepository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -12,7 +12,7 @@ from cases import each_case
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.run.broken import closest_kind
 from cfglint.run.discovery import Discovery
-from cfglint.run.scan_stats import ScanStats
+from cfglint.run.paths import ScanStats
 from cfglint.source import file_source, files
 
 DEEPSPEED = '{"train_micro_batch_size_per_gpu": 4, "zero_optimization": {"stage": 2}}\n'
