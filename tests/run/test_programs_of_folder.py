@@ -50,7 +50,7 @@ def test_a_module_that_another_program_uses(runs):
 
 
 def test_a_program_that_names_a_class_in_strings_and_comments_only(runs, monkeypatch):
-    monkeypatch.setattr("cfglint.launch.programs.runs_of_program.evaluated", None)
+    monkeypatch.setattr("cfglint.launch.programs.runs_of_program.Evaluations.evaluated", None)
     assert runs(v1__py="import transformers\nTEXT = 'TrainingArguments(output_dir)'\n# Trainer(\n") == []
 
 

@@ -34,8 +34,43 @@ class Evaluations:
             if len(self._known) >= MOST:
                 self._known.clear()
             equal = next((each for each in self._known.values() if each.holds_in(context)), None)
-            self._known[key] = Evaluated(self.modules, self.main, self.entry, context, self.budget, equal)
+            self._known[key] = Evaluated(self, context, equal)
         return self._known[key]
+
+    def evaluated(self, context: Context, budget: Budget | None, *, shares: bool = True) -> tuple[ProgramEvaluation, bool]:
+        """A fresh evaluation, and whether it came to the end; `shares`: it may have modules in common with other programs."""
+        modules, main, entry = self.modules, self.main, self.entry
+        before, files = (budget.left, budget.spent) if budget is not None else (0, 0), len(context.files)
+        try:
+            evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context, shares)
+            complete = evaluation.run_main(main, entry)
+            for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
+                if complete or evaluation.costly is None or evaluation.made:
+                    break
+                left_out = evaluation.left_out | {evaluation.costly}
+                evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
+                evaluation.left_out = left_out
+                complete = evaluation.run_main(main, entry)
+            if 0 < len(evaluation.commands) <= MOST_COMMANDS:
+                lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
+                others = [ProgramEvaluation(modules, Budget(STEPS, budget), line, shares) for line in lines]
+                others = [other for other in others if other.run_main(main, entry)]
+                for which in ("made", "trainers", "engines", "accelerators"):  # any of the commands may be the one that a line names
+                    found: dict[ast.Call, MadeCall] = {}
+                    for call, made in (pair for other in others for pair in getattr(other, which).items()):
+                        if found.setdefault(call, made) is not made:
+                            found[call].add(made)
+                    getattr(evaluation, which).update(found)
+                evaluation.stores.update(*(other.stores for other in others))
+            return evaluation, complete
+        except SharedChanged as changed:  # it changes an object that it shares
+            if not shares:
+                raise
+            SHARED.leave_out(changed.module)
+        del context.files[files:]
+        if budget is not None:
+            budget.left, budget.spent = before
+        return self.evaluated(context, budget, shares=False)
 
 
 class Evaluated:
@@ -43,11 +78,9 @@ class Evaluated:
     it has read. `equal` is one with the same results.
     """
 
-    def __init__(
-        self, modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget, equal: Evaluated | None = None
-    ) -> None:
-        self._budget = budget
-        self._repeated: Callable[[], ProgramEvaluation] = lambda: evaluated(modules, main, entry, context, None, shares=False)[0]
+    def __init__(self, of: Evaluations, context: Context, equal: Evaluated | None = None) -> None:
+        self._budget = budget = of.budget
+        self._repeated: Callable[[], ProgramEvaluation] = lambda: of.evaluated(context, None, shares=False)[0]
         self._alone: dict[ast.Call, MadeCall] = {}
         before, files = budget.spent, len(context.files)
         self._asked: Watched = equal._asked if equal is not None else Watched(context)
@@ -55,24 +88,18 @@ class Evaluated:
         self._evaluation: ProgramEvaluation
         self.complete: bool
         if equal is None:
-            self._evaluation, self.complete = evaluated(modules, main, entry, self._asked, budget)
+            self._evaluation, self.complete = of.evaluated(self._asked, budget)
         else:
             budget.spend(equal.steps)
             context.files += equal.read
             self._evaluation, self.complete, equal.is_shared = equal._evaluation, equal.complete, True
         self.steps: int = budget.spent - before
         self.read: list[str] = context.files[files:]
-        evaluation = self._evaluation
-        self.made = evaluation.made
-        self.trainers = evaluation.trainers
-        self.parts = evaluation.parts
-        self.attached = evaluation.attached
-        self.engines = evaluation.engines
-        self.accelerators = evaluation.accelerators
-        self.evaluation = evaluation
-        self.stores = evaluation.stores
-        self.imports = evaluation.imports
-        self.files = (*(module.path for module in modules.known()), *context.files)
+        self.evaluation = evaluation = self._evaluation
+        self.made, self.trainers = evaluation.made, evaluation.trainers
+        self.engines, self.accelerators = evaluation.engines, evaluation.accelerators
+        self.parts, self.attached, self.stores, self.imports = evaluation.parts, evaluation.attached, evaluation.stores, evaluation.imports
+        self.files = (*(module.path for module in of.modules.known()), *context.files)
 
     def holds_in(self, context: Context) -> bool:
         """Whether the program has the same results in other circumstances, and they can be taken over."""
@@ -102,45 +129,6 @@ def evaluation_of(program: ProgramFacts, context: Context) -> Evaluated:
     found = program.evaluations.under(context)
     assert isinstance(found, Evaluated)
     return found
-
-
-def evaluated(
-    modules: Modules, main: ProgramModule, entry: str, context: Context, budget: Budget | None, *, shares: bool = True
-) -> tuple[ProgramEvaluation, bool]:
-    """The evaluation of a program, and whether it came to the end; `shares`: it may have modules in common with other programs."""
-    before, files = (budget.left, budget.spent) if budget is not None else (0, 0), len(context.files)
-    try:
-        evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context, shares)
-        complete = evaluation.run_main(main, entry)
-        for _ in range(MOST_LEFT_OUT):  # such as those that make a data set: what they return is unknown
-            if complete or evaluation.costly is None or evaluation.made:
-                break
-            left_out = evaluation.left_out | {evaluation.costly}
-            evaluation = ProgramEvaluation(modules, Budget(STEPS, budget), context)
-            evaluation.left_out = left_out
-            complete = evaluation.run_main(main, entry)
-        if 0 < len(evaluation.commands) <= MOST_COMMANDS:
-            lines = (context.changed(words=(command,), spelled=(command,)) for command in evaluation.commands)
-            others = [ProgramEvaluation(modules, Budget(STEPS, budget), line, shares) for line in lines]
-            others = [other for other in others if other.run_main(main, entry)]
-            for which in ("made", "trainers", "engines", "accelerators"):  # any of the commands may be the one that a line names
-                found: dict[ast.Call, MadeCall] = {}
-                for call, made in (pair for other in others for pair in getattr(other, which).items()):
-                    if call in found:
-                        found[call].add(made)
-                    else:
-                        found[call] = made
-                getattr(evaluation, which).update(found)
-            evaluation.stores.update(*(other.stores for other in others))
-        return evaluation, complete
-    except SharedChanged as changed:  # it changes an object that it shares
-        if not shares:
-            raise
-        SHARED.leave_out(changed.module)
-    del context.files[files:]
-    if budget is not None:
-        budget.left, budget.spent = before
-    return evaluated(modules, main, entry, context, budget, shares=False)
 
 
 def scope_around(call: ast.AST, module: ProgramModule, modules: Modules) -> Scope:

@@ -8,7 +8,7 @@ from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.interpreter import Interpreter
 from cfglint.launch.programs.modules import Modules
 from cfglint.launch.programs.objects import plain
-from cfglint.launch.programs.runs_of_program import evaluated
+from cfglint.launch.programs.runs_of_program import Evaluations
 from cfglint.launch.programs.shared_modules import SHARED, SharedModules
 from cfglint.source.budget import Budget
 
@@ -38,7 +38,8 @@ def arguments(code, texts=PACKAGE, words=()):
     """The arguments that a program builds, and what it has spent."""
     texts = {**texts, "train.py": PROGRAM.format(code)}
     modules, budget = Modules(["."], texts.get), Budget()
-    evaluation, complete = evaluated(modules, modules.module_of("train.py"), "", Context(words, read=texts.get, folders=(".",)), budget)
+    context = Context(words, read=texts.get, folders=(".",))
+    evaluation, complete = Evaluations(modules, modules.module_of("train.py")).evaluated(context, budget)
     assert complete
     [made] = evaluation.made.values()
     return {name: plain(value) for name, (_, value) in made.arguments.items()}, budget.spent, len(evaluation.imports)
