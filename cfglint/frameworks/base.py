@@ -5,7 +5,7 @@ from __future__ import annotations
 from sys import modules
 
 from cfglint.evaluate import Reason, Unknown
-from cfglint.findings.rule import KEY, Finding, Rule
+from cfglint.findings.rule import BY_CODE, KEY, Finding, Rule, pages_of_checks, rule
 from cfglint.findings.setting import DEFAULT, OVERRIDE, WRITTEN, Setting
 from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.versions import Version, dotted
@@ -620,9 +620,15 @@ class Framework:
         return made
 
     def load_rules(self, further: Collection[str] = ()) -> None:
-        """Import the rules of this kind, which registers them; of those that only some runs need, the modules named."""
+        """Import the rules of this kind, which registers them; of those that only some runs need, the modules named.
+
+        What only rows refuse, of which a page has words of the messages, has no function: the part `refused` has the findings of a page.
+        """
         for name in [*self.rules.split(), *(each for each in self.further_rules.split() if each in further)]:
             __import__(f"cfglint.frameworks.{name if '.' in name else f'{self.kind}.rules.{name}'}")
+        pages = pages_of_checks(self.kind) if "refused" in self.parts else ()
+        for page in (page for page in pages if page not in BY_CODE):  # the others have a function for what is no row
+            rule(page)(lambda config, code=page: imported(self.parts["refused"])(config, code))
 
     def words(self, facts: LaunchFacts) -> Loader:
         from cfglint.source.shell.command import WORDS

@@ -21,40 +21,32 @@ ENOUGH = 5  # with this many keys, all of them fields of TrainingArguments, a fi
 ENOUGH_WITH_STRATEGY = 4  # if one of them is a strategy
 STRATEGIES = frozenset(("eval_strategy", "evaluation_strategy", "save_strategy", "logging_strategy"))
 OWN = frozenset(
-    """
-    per_device_train_batch_size per_device_eval_batch_size per_gpu_train_batch_size num_train_epochs lr_scheduler_type
-    lr_scheduler_kwargs load_best_model_at_end metric_for_best_model gradient_checkpointing_kwargs activation_checkpointing_kwargs
-    remove_unused_columns ddp_find_unused_parameters dataloader_num_workers dataloader_drop_last save_total_limit
-    overwrite_output_dir logging_first_step neftune_noise_alpha label_smoothing_factor adam_epsilon bf16_full_eval fp16_full_eval
-    accelerator_config hub_strategy hub_model_id
-    """.split()
+    "per_device_train_batch_size per_device_eval_batch_size per_gpu_train_batch_size num_train_epochs lr_scheduler_type"
+    " lr_scheduler_kwargs load_best_model_at_end metric_for_best_model gradient_checkpointing_kwargs activation_checkpointing_kwargs"
+    " remove_unused_columns ddp_find_unused_parameters dataloader_num_workers dataloader_drop_last save_total_limit"
+    " overwrite_output_dir logging_first_step neftune_noise_alpha label_smoothing_factor adam_epsilon bf16_full_eval fp16_full_eval"
+    " accelerator_config hub_strategy hub_model_id".split()
 )
 # Keys that other tools have too.
 SHARED = frozenset(
-    """
-    output_dir learning_rate gradient_accumulation_steps max_steps warmup_steps warmup_ratio weight_decay max_grad_norm adam_beta1
-    adam_beta2 optim seed bf16 fp16 tf32 eval_strategy evaluation_strategy save_strategy logging_strategy logging_steps logging_dir
-    save_steps eval_steps report_to run_name gradient_checkpointing do_train do_eval group_by_length deepspeed fsdp fsdp_config
-    push_to_hub torch_compile
-    """.split()
+    "output_dir learning_rate gradient_accumulation_steps max_steps warmup_steps warmup_ratio weight_decay max_grad_norm adam_beta1"
+    " adam_beta2 optim seed bf16 fp16 tf32 eval_strategy evaluation_strategy save_strategy logging_strategy logging_steps logging_dir"
+    " save_steps eval_steps report_to run_name gradient_checkpointing do_train do_eval group_by_length deepspeed fsdp fsdp_config"
+    " push_to_hub torch_compile".split()
 )
 # Keys of other files with some of the same names: a trainer's state, a model's config,
 # a DeepSpeed or GPT-NeoX file.
 FOREIGN = frozenset(
-    """
-    log_history trial_params architectures train_micro_batch_size_per_gpu train_batch_size num_layers pipe-parallel-size
-    pipe_parallel_size compute_environment services jobs apiVersion
-    """.split()
+    "log_history trial_params architectures train_micro_batch_size_per_gpu train_batch_size num_layers pipe-parallel-size"
+    " pipe_parallel_size compute_environment services jobs apiVersion".split()
 )
 LLAMA_FACTORY = frozenset(("finetuning_type", "dataset_dir", "cutoff_len", "lora_target", "stage", "template", "quantization_bit"))
 SWIFT = frozenset(("rlhf_type", "tuner_type", "train_type", "split_dataset_ratio"))  # ms-swift
 # Arguments of scripts with a training loop of their own (transformers' `*_no_trainer.py`, open-instruct), which have no TrainingArguments.
 OWN_LOOP = frozenset(("checkpointing_steps", "use_slow_tokenizer", "with_tracking"))
 AXOLOTL = frozenset(
-    """
-    base_model micro_batch_size sequence_len adapter sample_packing num_epochs val_set_size dataset_prepared_path datasets lora_r
-    load_in_8bit wandb_project
-    """.split()
+    "base_model micro_batch_size sequence_len adapter sample_packing num_epochs val_set_size dataset_prepared_path datasets lora_r"
+    " load_in_8bit wandb_project".split()
 )
 
 
@@ -70,7 +62,7 @@ class Trainer(Framework):
     reads_arguments = True
     rule_families = {"HFT": title}
     further_rules = "adapters card resuming program_code"
-    rules = "across arguments fsdp keys migrations no_effect optimizer schedule scheduler_arguments training value_types checks"
+    rules = "across arguments fsdp keys no_effect schedule training"
     file_match = ("training_args.yaml", "training_args.yml", "training_arguments.yaml", "*.trainer.yaml", "*.trainer.yml")
     telling_keys = OWN | SHARED | SWIFT | {"base_model"}
     history_tables = ("huggingface.fields.HISTORY",)
@@ -81,10 +73,11 @@ class Trainer(Framework):
         "refused_words": "huggingface.cli_arguments.refusals",
         "config": "huggingface.config.TrainerConfig",
         "batch": "huggingface.batch.resolve",
-        "numbers": "huggingface.batch.numbers",
+        "numbers": "huggingface.batch.step_numbers",
         "samples": "huggingface.samples.samples",
         "resumption": "huggingface.resumption.resumption",
         "argument_refusals": "huggingface.checks.refusals",
+        "refused": "huggingface.rules.refused",
         "operations": "huggingface.field_operations.OPERATIONS",
         "typed_words": "huggingface.cli_arguments.HfWords",
         "model": "memory.named_models.model_of_names",
@@ -120,12 +113,8 @@ class Trainer(Framework):
         return name if name in ("axolotl", "ms-swift") else None
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        found: list[tuple[Path, str, str]] = []
-        for key, kind in (("deepspeed", "deepspeed"), ("accelerator_config", KIND), ("fsdp_config", KIND)):
-            name = named_file(document, key)
-            if name:
-                found.append(((key,), name, kind))
-        return found
+        kinds = {"deepspeed": "deepspeed", "accelerator_config": KIND, "fsdp_config": KIND}
+        return [((key,), name, kind) for key, kind in kinds.items() if (name := named_file(document, key))]
 
     def argument_classes(self) -> dict[str, str]:
         return {"TrainingArguments": "", "Seq2SeqTrainingArguments": ""}

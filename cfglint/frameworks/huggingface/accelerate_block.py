@@ -1,8 +1,5 @@
-"""The DeepSpeed config that results from the `deepspeed_config` block of an accelerate config, under the Trainer.
-
-The launcher passes the block on in the environment. `TrainingArguments` creates a configuration from it (accelerate
-1.15.0 utils/dataclasses.py:1228-1337) with the precision of the launch, and the trainer then fills in and compares its own
-arguments, as with a DeepSpeed file (transformers 5.23.0 training_args.py:1716-1720, trainer.py:886).
+"""The DeepSpeed config that accelerate creates from the `deepspeed_config` block of its own, for a Trainer that then fills it in as a file
+(accelerate 1.15.0 utils/dataclasses.py:1228-1337, transformers 5.23.0 training_args.py:1716-1720, trainer.py:886).
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from cfglint.findings.setting import DEFAULT, OVERRIDE, Setting
 from cfglint.frameworks.accelerate.config import AccelerateConfig
 from cfglint.frameworks.huggingface.deepspeed_integration import AUTO, HfDeepSpeedConfig
 from cfglint.frameworks.huggingface.trainer_files import TrainerFiles
-from cfglint.source.annotations import Callable, ConfigTable, Operand
+from cfglint.source.annotations import Callable, ConfigTable
 from cfglint.source.limits import LONGEST_NUMBER
 
 TYPE_CHECKING = False
@@ -35,17 +32,16 @@ DEFAULT_STAGE = 2
 
 
 class BlockLaunch(HfDeepSpeedConfig):
-    """The DeepSpeed config that accelerate creates from a block of its own config, under a Trainer."""
-
     def __init__(self, trainer: TrainerFiles, launcher: AccelerateConfig) -> None:
         block = launcher.section(BLOCK)
         steps = str(AUTO if block.get("gradient_accumulation_steps") is None else block["gradient_accumulation_steps"])
+        stage = str(DEFAULT_STAGE if block.get("zero_stage") is None else block["zero_stage"])
         config: ConfigTable = {
             "train_batch_size": AUTO,
             "train_micro_batch_size_per_gpu": AUTO,
             "gradient_accumulation_steps": int(steps) if steps.isdecimal() and len(steps) < LONGEST_NUMBER else steps,
             "zero_optimization": {
-                "stage": stage(block.get("zero_stage")),
+                "stage": int(stage) if stage.removeprefix("-").isdecimal() and len(stage) < LONGEST_NUMBER else block["zero_stage"],
                 "offload_optimizer": offload(block.get("offload_optimizer_device")),
                 "offload_param": offload(block.get("offload_param_device")),
                 "stage3_gather_16bit_weights_on_model_save": str(block.get("zero3_save_16bit_model", False)).lower() == "true",
@@ -92,13 +88,6 @@ class BlockLaunch(HfDeepSpeedConfig):
             return super().precision
         named = self.launcher.precision or "no"
         return "bf16" if named == "fp8" else named
-
-
-def stage(value: object) -> Operand:
-    if value is None:
-        return DEFAULT_STAGE
-    text = str(value)
-    return int(text) if text.removeprefix("-").isdecimal() and len(text) < LONGEST_NUMBER else value
 
 
 def offload(value: object) -> ConfigTable:

@@ -10,16 +10,11 @@ from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.refusal import Refusal, Removal
 from cfglint.frameworks.remedies import choice
-from cfglint.source.annotations import Any, Callable
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import TypeAlias
-
-    Better: TypeAlias = Callable[[TrainerConfig, Refusal], None]
+from cfglint.source.annotations import Any
 
 WORDS = ("full_shard", "shard_grad_op", "no_shard", "hybrid_shard", "hybrid_shard_zero2", "offload", "auto_wrap")
 POLICIES = ("TRANSFORMER_BASED_WRAP", "SIZE_BASED_WRAP", "NO_WRAP")
+WARMUPS = {"of type int": "an integer >= 0", "either 0": "0 or an integer > 1"}  # words of the exception -> what is required
 
 
 def say(refusal: Refusal, message: str, *steps: Remedy | str | None, rests_on: tuple[str, ...] = ()) -> None:
@@ -28,23 +23,56 @@ def say(refusal: Refusal, message: str, *steps: Remedy | str | None, rests_on: t
     refusal.help = [step for step in steps if step]
 
 
-def step_interval(config: TrainerConfig, refusal: Refusal) -> None:
-    every = shown(config.arguments["logging_steps"])
-    refusal.paths = [("logging_steps",), (config.arguments.strategy_key,)]
-    if "evaluation" in refusal.exception:
-        message = f"`eval_strategy: steps` requires a positive `eval_steps` or `logging_steps`, but `logging_steps` is {every}"
-        say(refusal, message, "set `eval_steps` to a positive number")
-    else:
-        refusal.paths = refusal.paths[:1]
-        message = f"`logging_steps` is {every}; `logging_strategy: steps` requires a non-zero value"
-        say(refusal, message, "set a positive `logging_steps`", '`logging_strategy: "no"`')
-
-
-def whole_steps(config: TrainerConfig, refusal: Refusal) -> None:
-    name, value = refusal.key, value_of(config, refusal)
-    refusal.paths = refusal.paths[:1]
-    remedy = set_key(name, round(value)) if value < inf else None
-    say(refusal, f"`{name}` is {value}; a number of steps above 1 must be an integer", remedy)
+def improve(config: TrainerConfig, refusal: Refusal) -> None:
+    args, name = config.arguments, refusal.key
+    match refusal.kind:
+        case "HFT004" if "evaluation" in refusal.exception:
+            refusal.paths = [("logging_steps",), (args.strategy_key,)]
+            every = shown(args["logging_steps"])
+            message = f"`eval_strategy: steps` requires a positive `eval_steps` or `logging_steps`, but `logging_steps` is {every}"
+            say(refusal, message, "set `eval_steps` to a positive number")
+        case "HFT004":
+            refusal.paths = [("logging_steps",)]
+            message = f"`logging_steps` is {shown(args['logging_steps'])}; `logging_strategy: steps` requires a non-zero value"
+            say(refusal, message, "set a positive `logging_steps`", '`logging_strategy: "no"`')
+        case "HFT005":
+            refusal.paths, value = refusal.paths[:1], of(config, name).value
+            remedy = set_key(name, round(value)) if value < inf else None
+            say(refusal, f"`{name}` is {value}; a number of steps above 1 must be an integer", remedy)
+        case "HFT007":
+            multiple_steps(config, refusal)
+        case "HFT008":
+            refusal.paths = refusal.paths[:1]
+            message = f"`torch_empty_cache_steps` is {shown(of(config, name).value)}; it must be a positive integer"
+            say(refusal, message, remove_key("torch_empty_cache_steps", " to keep the cache"))
+        case "HFT009":
+            kind, key = args["lr_scheduler_type"], args.strategy_key
+            refusal.paths = [("lr_scheduler_type",)]
+            message = f'`lr_scheduler_type: {kind}` requires evaluations, but `{key}` is "no"'
+            say(refusal, message, set_key(key, "epoch"), "another `lr_scheduler_type`", rests_on=(key,))
+        case "HFT010":
+            refusal.paths = [("dataloader_prefetch_factor",)]
+            message = "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0"
+            steps = (set_key("dataloader_num_workers", 2), remove_key("dataloader_prefetch_factor"))
+            say(refusal, message, *steps, rests_on=("dataloader_num_workers",))
+        case "HFT020":
+            fsdp_option(config, refusal)
+        case "HFT021":
+            fsdp_section(config, refusal)
+        case "PRC200" | "PRC201":
+            first, second = refusal.keys[:2]
+            refusal.message = f"`{first}` is incompatible with `{second}`; enable only one of them"
+            refusal.help = [set_key(first, False), set_key(second, False)]
+        case "PRC202":
+            say(refusal, f"`{name}: apex` does not support bf16", remove_key(name), set_key("fp16", True) & set_key("bf16", False))
+        case "STP001":
+            setting = of(config, name)
+            required = next((required for part, required in WARMUPS.items() if part in refusal.exception), "a number >= 0")
+            message = f"`{setting.name}` is {shown(setting.value)}; it must be {required}"
+            say(refusal, message, set_key(setting.name, 0, " for no warm-up"))
+        case "STP002":
+            message = f"`warmup_ratio` is {shown(of(config, name).value)}; it must be between 0 and 1"
+            say(refusal, message, "set `warmup_ratio` to a fraction of the steps, such as 0.03")
 
 
 def multiple_steps(config: TrainerConfig, refusal: Refusal) -> None:
@@ -58,47 +86,6 @@ def multiple_steps(config: TrainerConfig, refusal: Refusal) -> None:
     message = f"`load_best_model_at_end` requires `save_steps` ({saved}) to be a multiple of `{source}` ({evaluated}){release}"
     nearest = set_key("save_steps", round(max(1, save // every) * every)) if 1 <= save < inf and 1 <= every < inf else None
     say(refusal, message, nearest, rests_on=("save_steps", source))
-
-
-def empty_cache(config: TrainerConfig, refusal: Refusal) -> None:
-    refusal.paths = refusal.paths[:1]
-    message = f"`torch_empty_cache_steps` is {shown(value_of(config, refusal))}; it must be a positive integer"
-    say(refusal, message, remove_key("torch_empty_cache_steps", " to keep the cache"))
-
-
-def without_evaluation(config: TrainerConfig, refusal: Refusal) -> None:
-    kind, key = config.arguments["lr_scheduler_type"], config.arguments.strategy_key
-    refusal.paths = [("lr_scheduler_type",)]
-    message = f'`lr_scheduler_type: {kind}` requires evaluations, but `{key}` is "no"'
-    say(refusal, message, set_key(key, "epoch"), "another `lr_scheduler_type`", rests_on=(key,))
-
-
-def prefetch(config: TrainerConfig, refusal: Refusal) -> None:
-    refusal.paths = [("dataloader_prefetch_factor",)]
-    message = "`dataloader_prefetch_factor` requires `dataloader_num_workers` > 0, but it is 0"
-    steps = (set_key("dataloader_num_workers", 2), remove_key("dataloader_prefetch_factor"))
-    say(refusal, message, *steps, rests_on=("dataloader_num_workers",))
-
-
-def both(config: TrainerConfig, refusal: Refusal) -> None:
-    first, second = refusal.keys[:2]
-    refusal.message = f"`{first}` is incompatible with `{second}`; enable only one of them"
-    refusal.help = [set_key(first, False), set_key(second, False)]
-
-
-def warmup(config: TrainerConfig, refusal: Refusal) -> None:
-    named = of(config, refusal.key).name
-    required = "a number >= 0"
-    if "of type int" in refusal.exception:
-        required = "an integer >= 0"
-    elif "either 0" in refusal.exception:
-        required = "0 or an integer > 1"
-    say(refusal, f"`{named}` is {shown(value_of(config, refusal))}; it must be {required}", set_key(named, 0, " for no warm-up"))
-
-
-def warmup_ratio(config: TrainerConfig, refusal: Refusal) -> None:
-    message = f"`warmup_ratio` is {shown(value_of(config, refusal))}; it must be between 0 and 1"
-    say(refusal, message, "set `warmup_ratio` to a fraction of the steps, such as 0.03")
 
 
 def fsdp_option(config: TrainerConfig, refusal: Refusal) -> None:
@@ -153,29 +140,3 @@ def fsdp_section(config: TrainerConfig, refusal: Refusal) -> None:
     elif "startswith" in said:
         say(refusal, "a key of `fsdp_config` is no string")
     refusal.paths = refusal.paths[: 2 if "Error: `" in said else 1]
-
-
-def apex(config: TrainerConfig, refusal: Refusal) -> None:
-    name = refusal.key
-    say(refusal, f"`{name}: apex` does not support bf16", remove_key(name), set_key("fp16", True) & set_key("bf16", False))
-
-
-def value_of(config: TrainerConfig, refusal: Refusal) -> Any:
-    return of(config, refusal.key).value
-
-
-BETTER: dict[str, Better] = {
-    "HFT004": step_interval,
-    "HFT005": whole_steps,
-    "HFT007": multiple_steps,
-    "HFT008": empty_cache,
-    "HFT009": without_evaluation,
-    "HFT010": prefetch,
-    "HFT020": fsdp_option,
-    "HFT021": fsdp_section,
-    "PRC200": both,
-    "PRC201": both,
-    "PRC202": apex,
-    "STP001": warmup,
-    "STP002": warmup_ratio,
-}

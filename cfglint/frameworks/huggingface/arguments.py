@@ -1,8 +1,4 @@
-"""`TrainingArguments` after `__post_init__`, as far as the files determine it.
-
-Values from a file are not converted, so a value here may be of any type; a property that needs
-another type returns None.
-"""
+"""`TrainingArguments` after `__post_init__`, as far as the files determine it: nothing is converted, so a value may be of any type."""
 
 from __future__ import annotations
 
@@ -14,10 +10,7 @@ from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, ConfigMapping, ConfigTable, Iterable, Operand
 
-CHECKPOINTING = (
-    ("gradient_checkpointing", "activation_checkpointing"),
-    ("gradient_checkpointing_kwargs", "activation_checkpointing_kwargs"),
-)
+CHECKPOINTING = tuple((f"gradient_checkpointing{part}", f"activation_checkpointing{part}") for part in ("", "_kwargs"))
 # transformers 5.23.0 training_args.py:761
 DICT_FIELDS = ("accelerator_config", "fsdp_config", "deepspeed", *reversed(CHECKPOINTING[1]), "lr_scheduler_kwargs")
 # What `__post_init__` sets that checks of other classes read; the name of the strategy depends on the release.
@@ -28,11 +21,9 @@ EVALUATES: list[dict[str, Any]] = [
 
 
 class Arguments:
-    """The values of a release's fields: `given` by the files, or the release's defaults.
+    """The values of a release's fields: `given` by the files, with inline JSON expanded, or the release's defaults.
 
-    `given` holds the keys that the release accepts; unknown keys are left out. Inline JSON is expanded. If an old
-    name is an alias of a new one in this release, `source` maps to the name that a file uses.
-    `redefined` are the fields to which a program's subclass gives its own default.
+    `source` maps the new name of a field to the alias that a file uses; `redefined` are the fields whose default a program's subclass sets.
     """
 
     dict_fields: tuple[str, ...] = DICT_FIELDS
@@ -197,11 +188,7 @@ class Arguments:
 
 
 def converted(value: object) -> Operand:
-    """Inline JSON whose strings are converted to booleans and numbers, as `_convert_str_dict` does.
-
-    Only digits and one point count as a number: `1e-6` stays a string (transformers 5.23.0
-    training_args.py:161-175).
-    """
+    """Inline JSON with its strings made booleans and numbers of digits and a point (transformers 5.23.0 training_args.py:161-175)."""
     if isinstance(value, dict):
         return {key: converted(each) for key, each in value.items()}
     if not isinstance(value, str):

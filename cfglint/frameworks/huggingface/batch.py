@@ -1,9 +1,4 @@
-"""The Trainer's batch and step arithmetic, from a configuration and the facts of its launch.
-
-`per_device_train_batch_size` x `gradient_accumulation_steps` x data-parallel size, where the data-parallel
-size is the number of processes, divided from 4.53.0 on by the tensor-parallel size and from
-5.0.0 on (context and sequence parallelism): transformers 5.23.0 trainer.py:2557-2573.
-"""
+"""The Trainer's batch and step arithmetic (transformers 5.23.0 trainer.py:2557-2573)."""
 
 from __future__ import annotations
 
@@ -36,7 +31,9 @@ ACCUMULATION = "gradient_accumulation_steps"
 
 def resolve(config: TrainerConfig) -> Batch:
     micro, accumulation, tensor = of(config, MICRO), accumulation_steps(config), tensor_parallel(config)
-    world, launch, replica = config.world_size, config.deepspeed, gpus_per_replica(config, tensor)
+    world, launch, replica = config.world_size, config.deepspeed, tensor if config.version >= TENSOR_DIVIDES else 1
+    if config.version >= ALL_DIVIDE:
+        replica *= axis(config, "cp") * axis(config, "sp")
     parallel = None if world is None else world // replica
     size = product(micro.value, accumulation.value, parallel)
     steps = 1 if launch is not None and launch.steps_every_micro_batch else accumulation.value
@@ -53,7 +50,6 @@ def resolve(config: TrainerConfig) -> Batch:
 
 
 def of(config: TrainerConfig, name: str) -> Setting:
-    """A field as a setting, under the key that the file uses for it."""
     if not config.arguments.known(name):
         return config.unknown(name)
     return config.setting(config.arguments.written(name), value=config.arguments[name])
@@ -78,12 +74,6 @@ def axis(config: TrainerConfig, name: str) -> int:
     if config.launcher is None or config.version < MESH_LAUNCHED:
         return 1
     return max(config.launcher.axis(name) or 1, 1)
-
-
-def gpus_per_replica(config: TrainerConfig, tensor: int) -> int:
-    if config.version < TENSOR_DIVIDES:
-        return 1
-    return tensor * axis(config, "cp") * axis(config, "sp") if config.version >= ALL_DIVIDE else tensor
 
 
 def product(*factors: object) -> Operand:
@@ -134,11 +124,9 @@ def problem_of(config: TrainerConfig, micro: Setting, accumulation: Setting) -> 
     world, whole = config.world_size, micro.integer
     if not world or world == 1 or not config.accelerator.get("split_batches") or whole is None:
         return None
-    at_once = config.micro_batches_at_once(whole)
-    if at_once is None:
-        return None
+    at_once: int | None = config.part("at_once", 1, whole)
     processes = shards(config, world, tensor_parallel(config))
-    return uneven_split(micro, processes, bool(config.accelerator.get("dispatch_batches")), at_once)
+    return uneven_split(micro, processes, bool(config.accelerator.get("dispatch_batches")), at_once) if at_once is not None else None
 
 
 def uneven_split(micro: Setting, processes: int, dispatched: bool, at_once: int = 1) -> BatchProblem | None:
@@ -147,41 +135,31 @@ def uneven_split(micro: Setting, processes: int, dispatched: bool, at_once: int 
     if size % processes == 0 or (size == 1 and dispatched):
         return None
     label = "`BatchSamplerShard`" if size == 1 else "a `DataLoader`"
-    text = (
-        f"ValueError: To use {label} in `split_batches` mode, the batch size ({size}) "
-        f"needs to be a round multiple of the number of processes ({processes})."
-    )
+    text = f"ValueError: To use {label} in `split_batches` mode, the batch size ({size})"
+    text += f" needs to be a round multiple of the number of processes ({processes})."
     amount = f"({micro.value})" if at_once == 1 else f"({micro.value}) x `steps_per_generation` ({at_once})"
     message = f"`{micro.name}` {amount} must be a multiple of the number of processes ({processes}) with `split_batches`"
     return BatchProblem("layout", micro, message, text, "init")
 
 
 class Steps(Record):
-    """The steps per epoch and of the entire run; an unknown number is None.
-
-    `batches` is the number of batches per process and epoch, `updates` the optimizer steps per epoch, `total` those
-    of the run, `warmup` those of the warm-up.
-    """
+    """The `batches` per process and epoch, the `updates` per epoch, and the steps of the run and its warm-up; None where unknown."""
 
     batches: int | None = None
     updates: int | None = None
     total: int | None = None
     warmup: int | None = None
 
-    def numbers(self) -> dict[str, int | None]:
-        """The numbers by their names in the report."""
-        return {"steps_per_epoch": self.updates, "total_steps": self.total, "warmup_steps": self.warmup}
-
 
 UNKNOWN = Steps()
 
 
-def numbers(config: TrainerConfig) -> dict[str, int | None]:
-    return steps(config).numbers()
+def step_numbers(config: TrainerConfig) -> dict[str, int | None]:
+    run = steps(config)
+    return {"steps_per_epoch": run.updates, "total_steps": run.total, "warmup_steps": run.warmup}
 
 
 def steps(config: TrainerConfig) -> Steps:
-    """The steps of the run, by the arithmetic of its release (cfglint.batch.steps)."""
     from cfglint.batch.steps import training_length
 
     args, batch = config.arguments, config.batch
@@ -260,13 +238,10 @@ def as_integer(value: object) -> int | None:
 
 
 def no_length(release: Version) -> str:
-    if release < INFERS_STEPS:
-        more = "max_steps has to be specified. The number of steps needs to be known in advance for the learning rate scheduler."
-    else:
-        more = (
-            "so the number of training steps cannot be inferred; max_steps has to be specified. The total number of steps must be known in"
-            " advance to bound the training loop and to configure the learning rate scheduler."
-        )
+    more = "max_steps has to be specified. The number of steps needs to be known in advance for the learning rate scheduler."
+    if release >= INFERS_STEPS:
+        more = "so the number of training steps cannot be inferred; max_steps has to be specified. The total number of steps must be known"
+        more += " in advance to bound the training loop and to configure the learning rate scheduler."
     return f"ValueError: The train_dataset does not implement __len__, {more}"
 
 

@@ -29,24 +29,12 @@ THERE = tuple(
 )
 NOT_THERE = ("is_kubeflow_available", *(f"is_torch_{name}_available" for name in ("xla", "tpu", "npu", "xpu", "hpu", "neuron", "mps")))
 # The keys at which findings are, where it is not the first one that the message names.
-PLACES = {
-    "PRC200": ("fp16",),
-    "PRC201": ("fp16_full_eval",),
-    "PRC202": ("half_precision_backend",),
-    "HFT006": ("load_best_model_at_end",),
-    "HFT007": ("save_steps",),
-    "HFT009": ("lr_scheduler_type",),
-}
+PLACES = {"PRC200": ("fp16",), "PRC201": ("fp16_full_eval",), "PRC202": ("half_precision_backend",)}
+PLACES |= {"HFT006": ("load_best_model_at_end",), "HFT007": ("save_steps",), "HFT009": ("lr_scheduler_type",)}
 # The pages for values on which Python fails.
 ORDER = "not supported between instances of"
 OF_FIELDS = {"fsdp": "HFT020", "fsdp_config": "HFT021", "accelerator_config": "KEY203", "torch_empty_cache_steps": "HFT008"}
 _plans: dict[Version, Plan] = {}
-
-
-def plan(release: Version) -> Plan:
-    if release not in _plans:
-        _plans[release] = Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, release)})
-    return _plans[release]
 
 
 def refusals(config: TrainerConfig) -> list[Refusal]:
@@ -57,7 +45,9 @@ def refusals(config: TrainerConfig) -> list[Refusal]:
             written[name] = unknown_field(name) if (section := config.section(name)) is None else section
     defaults = {**args.defaults, **{name: unknown_field(name) for name in args.unparsed}}
     words = Words((), {}, lambda key: args.kind_of(key) == "bool" if key in args.defaults else False, PLACES)
-    found = Check(plan(config.version), written, defaults, args.unknown, facts(config), pages_of(KIND)).refusals(words)
+    if config.version not in _plans:
+        _plans[config.version] = Plan({CONFIG: table_of(KIND).rows(CONFIG, CLASS, config.version)})
+    found = Check(_plans[config.version], written, defaults, args.unknown, facts(config), pages_of(KIND)).refusals(words)
     kept: dict[str, Refusal] = {}
     for number, refusal in enumerate(found):
         root = str(refusal.paths[0][0]) if refusal.paths else ""

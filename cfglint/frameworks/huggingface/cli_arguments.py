@@ -10,7 +10,6 @@ from cfglint.frameworks.releases.history import SINCE, TYPE, UNTIL
 from cfglint.frameworks.releases.versions import Version
 from cfglint.launch import Launch
 from cfglint.launch.argparse_types import NUMERIC, converted
-from cfglint.launch.program import Field
 from cfglint.source.annotations import ConfigTable, Operand
 from cfglint.source.document import Document
 from cfglint.source.shell.command import CommandDocument, Words
@@ -27,8 +26,7 @@ LIST_OF_CHOICES = "debug"  # several values of a choice: nargs "+" in the parser
 def cast(override: Override, version: Version) -> Operand:
     """The value of a field on the launch line by its type in a release; the unchanged string if the parser would reject it.
 
-    An argument without a value is true. Source: transformers 5.23.0
-    hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field).
+    Source: transformers 5.23.0 hf_argparser.py:39-55 (string_to_bool), 158-260 (the type of an argument is that of its field).
     """
     key, texts = override.key, override.texts
     if not texts:
@@ -51,10 +49,7 @@ def cast(override: Override, version: Version) -> Operand:
 
 
 class HfWords(Words):
-    """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings.
-
-    `fields` are the arguments that the program defines itself, `version` is the release that has the types of the others.
-    """
+    """Parses the words of a command as `HfArgumentParser` does: each value by the type of its field, unknown ones as strings."""
 
     name = "HfArgumentParser.parse_args_into_dataclasses"
 
@@ -70,25 +65,22 @@ class HfWords(Words):
         assert isinstance(document, CommandDocument)
         found: ConfigTable = {}
         for key, words in document.words.items():
-            positive = key.removeprefix("no_")
+            positive, kinds = key.removeprefix("no_"), FIELDS[key][0].split("|") if key in FIELDS else []
             if words is None:
                 found[key] = document.unknown.get(key, Unknown())
             elif positive != key and not words and defaults(self.version).get(positive) is True:
                 found[positive] = False
-            elif not words and is_number(key):  # which the parser refuses
+            elif not words and not {"int", "float"}.isdisjoint(kinds) and "bool" not in kinds:  # which the parser refuses
                 found[key] = Unknown(NO_VALUE)
-            elif key in self.fields:
-                found[key] = own_value(self.fields[key], words)
+            elif key in self.fields and words:
+                kind = self.fields[key].kind.removeprefix("list:")
+                values = [text if (value := converted(kind, text)) is None else value for text in words]
+                found[key] = values if self.fields[key].takes in ("+", "*") else values[0]
             elif self.refuses and words and any(self.version in releases for _, releases in refusals(key, words[0])):
                 found[key] = Unknown(REFUSED)
             else:
                 found[key] = cast(Override(key, words[:1] if takes_one(key, self.version) else words, ARGS), self.version)
         return found
-
-
-def is_number(key: str) -> bool:
-    kinds = FIELDS[key][0].split("|") if key in FIELDS else []
-    return not {"int", "float"}.isdisjoint(kinds) and "bool" not in kinds
 
 
 def refusals(key: str, text: str) -> list[tuple[str, Releases]]:
@@ -98,14 +90,6 @@ def refusals(key: str, text: str) -> list[tuple[str, Releases]]:
         if kind in NUMERIC and converted(kind, text) is None:
             found.append((kind, Releases(row[SINCE], row[UNTIL], package=PACKAGE)))
     return found
-
-
-def own_value(field: Field, words: list[str]) -> Operand:
-    if not words:
-        return True
-    kind = field.kind.removeprefix("list:")
-    values = [text if (value := converted(kind, text)) is None else value for text in words]
-    return values if field.takes in ("+", "*") else values[0]
 
 
 def takes_one(key: str, version: Version) -> bool:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 class TrainerConfig(TrainerFiles):
-    """The config of a `Trainer`, from its files."""
-
     evaluation_assumed = "an evaluation set is passed"
     unused_fields: Collection[str] = ()  # fields that this trainer does not use, unlike the Trainer of transformers
     checkpoint_arguments: Collection[str] = ()  # what this trainer itself takes out of the arguments of checkpointing, if it sets some
@@ -31,21 +29,18 @@ class TrainerConfig(TrainerFiles):
 
     @property
     def refusals(self) -> list[Refusal]:
-        """What the rows of the framework refuse."""
         if self._refusals is None:
             self._refusals = self.part("refusals", []) if self.parsed else []
         return self._refusals
 
     @property
     def argument_refusals(self) -> list[Refusal]:
-        """What `TrainingArguments` itself refuses."""
         if self._argument_refusals is None:
             refusals: Callable[[TrainerConfig], list[Refusal]] = FRAMEWORK.part("argument_refusals", lambda config: [])
             self._argument_refusals = refusals(self) if self.parsed else []
         return self._argument_refusals
 
     def sets(self, name: str) -> bool:
-        """Whether the files set a field, under any of its names."""
         return name in self.arguments or self.arguments.written(name) in self.values
 
     def unknown(self, name: str) -> Setting:
@@ -87,16 +82,17 @@ class TrainerConfig(TrainerFiles):
 
     def loaded(self) -> tuple[int | None, int | None]:
         """(samples per epoch, samples that one process takes from the loader at a time); None for an unknown number."""
-        return self.facts.num_examples, self.batch.micro_batch.integer
-
-    def micro_batches_at_once(self, micro: int) -> int | None:
-        """The number of micro batches that one process takes from the loader at a time; None if it is unknown."""
-        return 1
+        return self.part("loaded", (self.facts.num_examples, self.batch.micro_batch.integer))
 
     @property
     def own_sampler(self) -> bool:
         """Whether the trainer samples its data in another way than the Trainer of transformers."""
         return False
+
+    @property
+    def script_resumes(self) -> bool:
+        """Whether the script hands `resume_from_checkpoint` to the trainer, as far as is known."""
+        return True
 
     @property
     def packs(self) -> bool:
@@ -105,4 +101,4 @@ class TrainerConfig(TrainerFiles):
 
     def batches_because(self) -> str:
         """How samples become the batches of one process, if this trainer has a sampler of its own."""
-        return ""
+        return self.part("batches_because", "")

@@ -91,11 +91,9 @@ def open_what_is_filled(section: ConfigMapping, later: ConfigMapping) -> None:
 
 
 class HfDeepSpeedConfig:
-    """A DeepSpeed configuration under a trainer.
+    """A DeepSpeed configuration under a trainer: the `values` that the engine receives, and the `refusal` before it is built.
 
-    `values` are those that the engine receives; `filled` maps the dotted key of an `"auto"` to its value;
-    `mismatches` are raised together when training begins; `refusal` is the error that stops the trainer before
-    the engine is built.
+    `filled` has the values for each `"auto"`, by its dotted key; `mismatches` are raised together when training begins.
     """
 
     UNRESOLVED, PRECISION, VALUE = "unresolved auto", "precision", "value"  # the kinds of refusals
@@ -114,7 +112,6 @@ class HfDeepSpeedConfig:
 
     @property
     def known_hidden_size(self) -> int | None:
-        """The hidden size of the model that the run names, by a flag, a folder of the project or the name of a published model."""
         from cfglint.frameworks.memory.named_models import MODEL_KEYS, model_of
 
         model = model_of(self.trainer)
@@ -148,6 +145,12 @@ class HfDeepSpeedConfig:
         return size if isinstance(size, int) and size > 1 else 1
 
     @property
+    def stage(self) -> Operand:
+        """The ZeRO stage that the file has; None if it has none."""
+        section = self.written.get("zero_optimization")
+        return section.get("stage") if isinstance(section, dict) else None
+
+    @property
     def shares_samples(self) -> bool:
         """Whether accelerate reads `tensor_parallel.autotp_size` (1.6.0 accelerator.py:1823; 1.5.2 does not)."""
         return self.trainer.has_accelerate(SHARES_SAMPLES, WITH_SHARED_SAMPLES)
@@ -170,13 +173,11 @@ class HfDeepSpeedConfig:
         for step in steps:
             value = value.get(step) if isinstance(value, dict) else None
         where = (*self.prefix, *steps)
-        while where:
-            key, node = self.document.find(where)
+        for end in range(len(where), 0, -1):
+            key, node = self.document.find(where[:end])
             if node is not None:
-                origin = WRITTEN if len(where) == len(self.prefix) + len(steps) else DEFAULT
-                return Setting((*self.prefix, *steps), value, origin, self.document, node, key)
-            where = where[:-1]
-        return Setting((*self.prefix, *steps), value, DEFAULT, self.document)
+                return Setting(where, value, WRITTEN if end == len(where) else DEFAULT, self.document, node, key)
+        return Setting(where, value, DEFAULT, self.document)
 
     def accepts_auto(self, setting: Setting) -> bool:
         return True
@@ -223,7 +224,6 @@ class HfDeepSpeedConfig:
 
     @property
     def stages(self) -> tuple[tuple[Stage, Callable[[], None]], ...]:
-        """The steps between the file and the engine, each with its stage."""
         return (
             ("config", self._stage_and_offload),
             ("config", self._arguments),
@@ -323,15 +323,9 @@ class HfDeepSpeedConfig:
         self._at = "zero_optimization"
         if "zero_optimization" not in self.values:
             raise ValueError("Please specify the ZeRO optimization config in the DeepSpeed config.")
-        for path, value in (
-            ("zero_optimization.stage", 2),
-            ("zero_optimization.offload_optimizer.device", "none"),
-            ("zero_optimization.offload_param.device", "none"),
-            ("zero_optimization.offload_param.nvme_path", "none"),
-            ("zero_optimization.offload_optimizer.nvme_path", "none"),
-            ("zero_optimization.stage3_gather_16bit_weights_on_model_save", False),
-        ):
-            self.fill(path, value, "accelerate's default")
+        offloads = ("offload_optimizer.device", "offload_param.device", "offload_param.nvme_path", "offload_optimizer.nvme_path")
+        for key, value in {"stage": 2, **dict.fromkeys(offloads, "none"), "stage3_gather_16bit_weights_on_model_save": False}.items():
+            self.fill(f"zero_optimization.{key}", value, "accelerate's default")
         self._stage_and_offload()
         self.values["steps_per_print"] = float("inf")
 
@@ -427,7 +421,7 @@ class HfDeepSpeedConfig:
                 self.fill(path, known[path], "accelerate's default")
 
     def engine(self) -> Config | None:
-        """The DeepSpeed configuration that `deepspeed.initialize` receives, as a config of its own kind."""
+        """The config of its own kind that `deepspeed.initialize` receives."""
         from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
         document, written = self.document, dict[str, Setting]()
@@ -453,7 +447,7 @@ class HfDeepSpeedConfig:
 
     @property
     def disagrees_on_precision(self) -> bool:
-        """Whether the trainer fails because the file enables the other half-precision type; other findings about that are redundant."""
+        """Whether the trainer fails because the file enables the other half-precision type, so that other findings are redundant."""
         return self.refusal is not None and self.refusal.kind == self.PRECISION
 
 

@@ -1,14 +1,13 @@
 """The fields of `TrainingArguments` with their defaults, and the releases of transformers that have them.
 
-The rows in `_tables.py` are generated from the wheels; `schemas/huggingface.json` describes each field. The default optimizer is
-the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
+The default optimizer is the fused AdamW from 4.54.0 on if torch is 2.8 or newer.
 """
 
 from __future__ import annotations
 
 from cfglint.frameworks.huggingface._tables import CHOICE_HISTORY, CHOICES
 from cfglint.frameworks.huggingface._tables import FIELDS as ROWS
-from cfglint.frameworks.releases.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History
+from cfglint.frameworks.releases.history import DEFAULT, NAME, SINCE, TYPE, UNTIL, History, holds
 from cfglint.frameworks.releases.versions import Version
 from cfglint.source.annotations import Any, Callable, ConfigTable
 
@@ -16,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field", "within"]
+__all__ = ["CHOICES", "DTYPE_KEYS", "FIELDS", "OPTIMIZERS", "choices", "defaults", "has_field"]
 OPTIMIZERS = CHOICES["optim"]
 DTYPE_KEYS = ("dtype", "torch_dtype")  # arguments of programs: the type in which they load the weights
 # The types that HfArgumentParser derives from the annotations of TrainingArguments, if they differ from the type in `FIELDS`.
@@ -36,11 +35,6 @@ CLASSES = {  # the Enum classes that exceptions name
     "optim": "OptimizerNames",
     "debug": "DebugOption",
 }
-
-
-def within(since: Version, until: Version, version: Version) -> bool:
-    """Whether a release is in the half-open range between two releases, given as strings; an empty string is an open end."""
-    return version >= since and (not until or version < until)
 
 
 SECTION = "TrainingArguments"
@@ -101,7 +95,8 @@ def removed_in(name: object, version: Version) -> Version:
 def has_choice(name: str, value: str, version: Version) -> bool:
     if name in _learned_choices.get(version, ()):
         return value in _learned_choices[version][name]
-    return within(*CHOICE_HISTORY.get((name, value), ((), ())), version)
+    since, until = CHOICE_HISTORY.get((name, value), ((), ()))
+    return holds(since, until, version)
 
 
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:

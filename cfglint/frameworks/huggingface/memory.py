@@ -10,30 +10,10 @@ from __future__ import annotations
 import ast
 import re
 
+from cfglint.batch.memory import settings as modes
 from cfglint.batch.memory.loss import implementation
 from cfglint.batch.memory.optimizer import default_name, kind_of
-from cfglint.batch.memory.settings import (
-    ADAM_FUSED,
-    ALL_LINEAR,
-    BF16,
-    DDP,
-    DTYPES,
-    EAGER,
-    FP16,
-    FP32,
-    FSDP,
-    FUSED,
-    INT8,
-    LOSS_FUSED,
-    MASKED,
-    NF4,
-    NF4_DOUBLE,
-    NONE,
-    ZERO,
-    Fsdp,
-    Lora,
-    Settings,
-)
+from cfglint.batch.memory.settings import Fsdp, Lora, Settings
 from cfglint.evaluate import Unknown
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import DTYPE_KEYS
@@ -137,13 +117,11 @@ class TrainerMemory(Record):
         return calls[0] if len(calls) == 1 and calls[0].is_certain and not calls[0].is_open else None
 
     def first(self, *names: str) -> Operand:
-        """The first of some arguments that is not null."""
         return next((found for found in map(self.value, names) if found is not None), None)
 
     # ---- the settings
 
     def inputs(self) -> Inputs:
-        """All settings, and the alternatives that the files leave possible."""
         config, shape = self.config, self.model.shape
         sequence, micro = self.sequence(), config.batch.micro_batch.integer or 0
         accumulation, ranks = config.batch.accumulation.value, max(config.batch.data_parallel.integer or 0, 0)
@@ -155,7 +133,7 @@ class TrainerMemory(Record):
             checkpointing=bool(self.checkpointing()),
             attention=self.attention(),
             optimizer=self.optimizer(),
-            loss=LOSS_FUSED if self.liger() else implementation(config.version),
+            loss=modes.LOSS_FUSED if self.liger() else implementation(config.version),
             fused_kernels=self.liger(),
             accumulation=accumulation if type(accumulation) is int else 1,
             lora=self.lora(),
@@ -168,7 +146,7 @@ class TrainerMemory(Record):
         if not ranks:
             self.assumed.append(f"1 GPU ({GPUS_FLAG})")
         settings = self.sharded(settings)
-        if settings.sharded in (ZERO, FSDP) and not ranks:
+        if settings.sharded in (modes.ZERO, modes.FSDP) and not ranks:
             self.unread.append(f"1 GPU ({GPUS_FLAG})")
         self.unread += [*self.doubts(), *filter(None, (self.model.assumption,))]
         self.unread += ["the quantised checkpoint is like nf4"] if self.model.quantised else []
@@ -180,24 +158,20 @@ class TrainerMemory(Record):
         return Inputs(settings, tuple(others), assumed, sequence is not None, micro > 0, self.all_trained_assumed)
 
     def of_framework(self, settings: Settings) -> Settings:
-        """The settings with what a framework that extends the Trainer has otherwise."""
         return settings
 
     def alternatives(self, settings: Settings) -> list[Settings]:
-        """The alternatives that the files leave possible.
-
-        They are the dtype of the loaded weights if a script determines it, adapters of other layers, attention with padding.
-        """
+        """With another dtype of the loaded weights if a script determines it, adapters of other layers, attention with padding."""
         found, attention = [], self.value("attn_implementation")
         if not self.dtype_known:
-            found.append(changed(settings, loaded=BF16 if settings.loaded == FP32 else FP32))
+            found.append(changed(settings, loaded=modes.BF16 if settings.loaded == modes.FP32 else modes.FP32))
         if settings.lora is not None and self.lora_by_name:
-            found.append(changed(settings, lora=changed(settings.lora, targets=(ALL_LINEAR,))))
+            found.append(changed(settings, lora=changed(settings.lora, targets=(modes.ALL_LINEAR,))))
             found.extend(changed(each, checkpointing=True) for each in (settings, *found) if not settings.checkpointing)
-        if settings.attention == FUSED and attention is None and self.config.version < SDPA_BY_DEFAULT:
-            found.append(changed(settings, attention=EAGER))
-        if settings.attention == FUSED and settings.micro_batch > 1 and attention == "sdpa" and not self.packed:
-            found.append(changed(settings, attention=MASKED))
+        if settings.attention == modes.FUSED and attention is None and self.config.version < SDPA_BY_DEFAULT:
+            found.append(changed(settings, attention=modes.EAGER))
+        if settings.attention == modes.FUSED and settings.micro_batch > 1 and attention == "sdpa" and not self.packed:
+            found.append(changed(settings, attention=modes.MASKED))
         return found
 
     def sequence(self) -> int | None:
@@ -259,23 +233,22 @@ class TrainerMemory(Record):
         return self.written_dtype is not None or self.config.version >= CHECKPOINT_DTYPE
 
     def loaded(self) -> str:
-        """The dtype in which the model is loaded."""
         written = self.written_dtype
-        if isinstance(written, str) and written in DTYPES:
-            return DTYPES[written]
+        if isinstance(written, str) and written in modes.DTYPES:
+            return modes.DTYPES[written]
         if written is None and self.config.version < CHECKPOINT_DTYPE:
             self.assumed.append("fp32 load (the default before transformers 5)")
-            return FP32
-        checkpoint = self.model.checkpoint or BF16
+            return modes.FP32
+        checkpoint = self.model.checkpoint or modes.BF16
         self.assumed.append(f"{checkpoint} load (the checkpoint's dtype)")
         return checkpoint
 
     def autocast(self) -> str | None:
         """The dtype of mixed precision: that of the trainer, else that of the launcher."""
         launcher = self.config.launcher
-        own = next((name for name in (BF16, FP16) if self.value(name) is True), None)
+        own = next((name for name in (modes.BF16, modes.FP16) if self.value(name) is True), None)
         named = launcher.precision if launcher is not None else None
-        return own or {"bf16": BF16, "fp8": BF16, "fp16": FP16}.get(named or "")
+        return own or {"bf16": modes.BF16, "fp8": modes.BF16, "fp16": modes.FP16}.get(named or "")
 
     def checkpointing(self) -> ConfigValue:
         return self.config.arguments.checkpointing or self.fsdp_option("activation_checkpointing") in (True, "true")
@@ -283,20 +256,19 @@ class TrainerMemory(Record):
     def attention(self) -> str:
         named = self.value("attn_implementation")
         if named == "eager":
-            return EAGER
+            return modes.EAGER
         if not isinstance(named, str) or not named.startswith(FUSED_ATTENTION):
             self.assumed.append("flash or sdpa attention")
-        return FUSED
+        return modes.FUSED
 
     def optimizer(self) -> str:
-        """The kind of the optimizer's states."""
         arguments, torch = self.config.arguments, self.config.facts.version("torch", NEWEST_TORCH)
         written = "optim" in arguments or "adafactor" in arguments
         name = arguments.optimizer if written else default_name(self.config.version, torch)
         kind = kind_of(name, torch) if isinstance(name, str) else None
         if kind is None:
             self.unread.append(f"optimizer {name} like AdamW")
-        return kind or ADAM_FUSED
+        return kind or modes.ADAM_FUSED
 
     def liger(self) -> bool:
         return any(self.value(name) is True for name in LIGER_KEYS)
@@ -366,14 +338,14 @@ class TrainerMemory(Record):
         return TARGETS.get(self.model.shape.model_type, DEFAULT_TARGETS)
 
     def quantization(self) -> str:
-        """How the linear layers of the base model are stored."""
         if self.model.quantised and not self.value("load_in_8bit"):
-            return NF4
+            return modes.NF4
         bits = self.first(*BITS) if self.lora_by_name else None
         names = QUANTIZED_BY if self.lora_by_name else {4: ("load_in_4bit",), 8: ("load_in_8bit",)}
         if bits == 4 or any(self.value(name) is True for name in names[4]):
-            return NF4_DOUBLE if self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant", "double_quant") is True else NF4
-        return INT8 if bits == 8 or any(self.value(name) is True for name in names[8]) else NONE
+            is_double = self.first("use_bnb_nested_quant", "bnb_4bit_use_double_quant", "double_quant") is True
+            return modes.NF4_DOUBLE if is_double else modes.NF4
+        return modes.INT8 if bits == 8 or any(self.value(name) is True for name in names[8]) else modes.NONE
 
     def prepares_quantized(self) -> bool:
         """Whether `prepare_model_for_kbit_training` casts norms, embeddings and head to fp32; a program decides that itself."""
@@ -392,10 +364,7 @@ class TrainerMemory(Record):
         return next((value for value in written if value is not None), None)
 
     def sharded(self, settings: Settings) -> Settings:
-        """Add DeepSpeed, with each `"auto"` filled in by the trainer, FSDP or DDP to the settings.
-
-        FSDP is known by its names or numbers: `full_shard`, FULL_SHARD and 1 are equivalent.
-        """
+        """The settings with DeepSpeed, each `"auto"` filled in, FSDP (`full_shard`, FULL_SHARD and 1 are equivalent) or DDP."""
         config, launcher = self.config, self.config.launcher
         if config.uses_deepspeed:
             from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
@@ -405,26 +374,21 @@ class TrainerMemory(Record):
             if isinstance(engine, DeepSpeedConfig):
                 return with_engine(settings, engine, self.model)
             self.unread.append("ZeRO as its defaults are: the DeepSpeed file cannot be seen")
-            return changed(settings, strategy=ZERO)
-        if not config.uses_fsdp and not (launcher is not None and launcher.fsdp_version):
-            return changed(settings, strategy=DDP)
+            return changed(settings, strategy=modes.ZERO)
         written = self.value("fsdp")
         words = " ".join(map(str, written)) if isinstance(written, list) else str(written or "")
         names = {*words.lower().split(), str(self.fsdp_option("sharding_strategy") or "").lower()}
-        if names & {*NOT_SHARDED}:
-            return changed(settings, strategy=DDP)
+        if not (config.uses_fsdp or (launcher is not None and launcher.fsdp_version)) or names & {*NOT_SHARDED}:
+            return changed(settings, strategy=modes.DDP)
         gathered = bool(names & {*GRADIENTS_SHARDED}) or str(self.fsdp_option("reshard_after_forward")).lower() == "false"
         offload = "offload" in words or str(self.fsdp_option("offload_params") or self.fsdp_option("cpu_offload")).lower() == "true"
         if settings.lora is not None and settings.autocast is not None:
             self.assumed.append("the middle of a 16-bit and an fp32 residual stream")
-        return changed(settings, strategy=FSDP, fsdp=Fsdp(parameters_sharded=not gathered, offload=offload))
+        return changed(settings, strategy=modes.FSDP, fsdp=Fsdp(parameters_sharded=not gathered, offload=offload))
 
 
 def limits(values: ConfigMapping, program: ProgramFacts | None, understood: Collection[str]) -> Iterator[str]:
-    """The assumptions behind an estimate for all weights: the first argument, or the code, that may limit what is trained.
-
-    A boolean argument that is false switches off the defaults of the others, and the code behind it.
-    """
+    """The argument, or else the code, that may limit what is trained; one that is false switches off the code and other defaults."""
 
     def is_off(name: str, value: object) -> bool:
         return not isinstance(value, Unknown) and (value in OFF or ("bit" in name and value in WIDE))
@@ -446,9 +410,8 @@ def limits(values: ConfigMapping, program: ProgramFacts | None, understood: Coll
 
 def uses(program: ProgramFacts, names: Collection[str]) -> bool:
     nodes = (node for scope in program.scopes for node in ast.walk(scope.node))
-    return any(
-        (isinstance(node, ast.Name) and node.id in names) or (isinstance(node, ast.Attribute) and node.attr in names) for node in nodes
-    )
+    named = (node.id if isinstance(node, ast.Name) else node.attr for node in nodes if isinstance(node, ast.Name | ast.Attribute))
+    return not {*named}.isdisjoint(names)
 
 
 def inputs(config: TrainerConfig, model: Model) -> Inputs | None:

@@ -24,7 +24,7 @@ OF_OPTIMIZER = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "ad
 
 
 def resumption(config: TrainerConfig) -> Resumption | None:
-    return continued(config, given_checkpoint(config.facts) or named_in_config(config))
+    return continued(config, given_checkpoint(config.facts) or (named_in_config(config) if config.script_resumes else None))
 
 
 def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | None:
@@ -47,10 +47,7 @@ def continued(config: TrainerConfig, found: Resumption | None) -> Resumption | N
 
 
 def named_in_config(config: TrainerConfig) -> Resumption | None:
-    """The checkpoint that the run names, true for the last one of its output folder.
-
-    The Trainer itself never reads the argument: a program that was read hands it to `train`, or it has no effect.
-    """
+    """The checkpoint that the run names, true for the last one of its output folder; a program that was read hands it to `train`."""
     program, setting = config.facts.launch.program, of(config, KEY)
     value: ConfigValue = config.arguments[KEY] if config.arguments.known(KEY) else None
     is_passed = passes(config)

@@ -18,30 +18,14 @@ from cfglint.source.files import FileProblem, read_bytes
 
 FILTERED = "the program filters the rows"
 COUNT = ("rows",)  # the number of rows, in an expression of one
-OPERATIONS: dict[str, Any] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "int": int,
-    "round": round,
-    "ceil": math.ceil,
-    "floor": math.floor,
-    "min": min,
-    "max": max,
-}
+OPERATIONS: dict[str, Any] = {"int": int, "round": round, "ceil": math.ceil, "floor": math.floor, "min": min, "max": max}
+OPERATIONS |= {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv}
 
 
 def samples(config: TrainerConfig) -> Samples | None:
-    recipe = recipe_of(config)
-    return None if recipe is None else of_recipe(config, recipe)
-
-
-def recipe_of(config: TrainerConfig) -> DataRecipe | None:
     program = config.facts.launch.program
     calls = program.trainer_calls if program is not None else ()
-    return calls[0].data if len(calls) == 1 else None
+    return of_recipe(config, calls[0].data) if len(calls) == 1 and calls[0].data is not None else None
 
 
 def of_recipe(config: TrainerConfig, recipe: DataRecipe) -> Samples | None:

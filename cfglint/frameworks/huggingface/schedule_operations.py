@@ -36,6 +36,9 @@ class ScheduleRun(Record):
     def risen(self, step: int) -> float:
         return float(step) / float(max(1, self.warmup))
 
+    def progress(self, step: int) -> float:
+        return float(step - self.warmup) / float(max(1, self.total - self.warmup))
+
 
 def cosine(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     """The schedule of line 134, and with a minimum rate that of line 326, which `least` is."""
@@ -45,10 +48,7 @@ def cosine(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
         least = given["min_lr"] / run.rate
 
     def multiplier(step: int) -> ConfigValue:
-        if step < run.warmup:
-            return run.risen(step)
-        progress = float(step - run.warmup) / float(max(1, run.total - run.warmup))
-        factor = 0.5 * (1.0 + math.cos(math.pi * float(waves) * 2.0 * progress))
+        factor = 0.5 * (1.0 + math.cos(math.pi * float(waves) * 2.0 * run.progress(step)))
         return max(0, factor if least is None else factor * (1 - least) + least)
 
     return multiplier
@@ -59,9 +59,7 @@ def restarts(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     cycles = given.get("num_cycles", 1)
 
     def multiplier(step: int) -> ConfigValue:
-        if step < run.warmup:
-            return run.risen(step)
-        progress = float(step - run.warmup) / float(max(1, run.total - run.warmup))
+        progress = run.progress(step)
         return 0.0 if progress >= 1.0 else max(0.0, 0.5 * (1.0 + math.cos(math.pi * ((float(cycles) * progress) % 1.0))))
 
     return multiplier
@@ -72,8 +70,6 @@ def polynomial(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     end, power = given.get("lr_end", 1e-7), given.get("power", 1.0)
 
     def multiplier(step: int) -> Operand:
-        if step < run.warmup:
-            return run.risen(step)
         if step > run.total:
             return end / run.rate
         left = 1 - (step - run.warmup) / (run.total - run.warmup)
@@ -87,11 +83,7 @@ def inverse_root(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     scale: Operand = given.get("timescale")
     if scale is None:
         scale = run.warmup or 10_000
-
-    def multiplier(step: int) -> ConfigValue:
-        return run.risen(step) if step < run.warmup else 1.0 / math.sqrt((step + (scale - run.warmup)) / scale)
-
-    return multiplier
+    return lambda step: 1.0 / math.sqrt((step + (scale - run.warmup)) / scale)
 
 
 def cosine_from_rate(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
@@ -122,29 +114,27 @@ def stable_decay(run: ScheduleRun, given: Mapping[str, Operand]) -> Multiplier:
     if stable is None and modern:
         stable = run.total - run.warmup - decay
 
+    def shaped(shape: ConfigValue, left: float, waves: Operand = 0.5) -> Operand:
+        if shape == "cosine":
+            factor = 0.5 * (1.0 + math.cos(math.pi * float(waves) * 2.0 * left))
+        else:
+            factor = 1.0 - left if shape == "linear" else 1.0 - math.sqrt(left)
+        return max(0.0, factor * (1.0 - least) + least)
+
     def multiplier(step: int) -> Operand:
         if step < run.warmup:
-            shape, risen = given.get("warmup_type", "linear"), run.risen(step)
-            if shape == "cosine":
-                factor = 0.5 * (1.0 - math.cos(math.pi * risen))
-            else:
-                factor = risen if shape == "linear" else 1.0 - math.sqrt(1.0 - risen)
-            return max(0.0, factor * (1.0 - least) + least) if modern else risen
+            return shaped(given.get("warmup_type", "linear"), 1.0 - run.risen(step)) if modern else run.risen(step)
         if step < run.warmup + stable:
             return 1.0
         if step < run.warmup + stable + decay:
-            progress, shape = float(step - run.warmup - stable) / float(max(1, decay)), given.get("decay_type", "cosine")
-            if shape == "cosine":
-                factor = 0.5 * (1.0 + math.cos(math.pi * float(given.get("num_cycles", 0.5)) * 2.0 * progress))
-            else:
-                factor = 1.0 - progress if shape == "linear" else 1.0 - math.sqrt(progress)
-            return max(0.0, factor * (1.0 - least) + least)
+            part = float(step - run.warmup - stable) / float(max(1, decay))
+            return shaped(given.get("decay_type", "cosine"), part, given.get("num_cycles", 0.5))
         return least
 
     return multiplier
 
 
-BUILDS: dict[str, Build] = {
+BUILDS: dict[str, Build] = {  # what becomes of a step after the warm-up, or of each
     "cosine": cosine,
     "cosine_with_restarts": restarts,
     "polynomial": polynomial,
@@ -153,12 +143,18 @@ BUILDS: dict[str, Build] = {
     "cosine_warmup_with_min_lr": cosine_from_rate,
     "warmup_stable_decay": stable_decay,
 }
+OWN_WARMUP = ("cosine_warmup_with_min_lr", "warmup_stable_decay")
+
+
+def schedule(kind: str, given: Mapping[str, Operand], run: ScheduleRun) -> Multiplier:
+    built = BUILDS[kind](run, given)
+    return built if kind in OWN_WARMUP else lambda step: run.risen(step) if step < run.warmup else built(step)
 
 
 def failure(kind: str, given: Mapping[str, ConfigValue], run: ScheduleRun) -> tuple[Stage, Exception] | None:
     stage: Stage = "init"
     try:
-        multiplier = BUILDS[kind](run, given)
+        multiplier = schedule(kind, given, run)
         if given.get("last_epoch", FIRST_STEP) != FIRST_STEP:
             raise KeyError(NOT_TRAINED)
         _ = run.rate * multiplier(0)

@@ -89,22 +89,37 @@ def facts(tree: Tree) -> dict[str, Raw]:
     definition = module.class_named("TrainingArguments")
     fields: dict[str, Raw] = {}
     for name, statement in annotated(definition):
-        fields.update(field_of(module, statement, name))
+        options = field_options(module, statement)
+        if options is None:  # the field is not among the constructor's arguments
+            continue
+        try:
+            raw = accepted(module, statement.annotation)
+            values = listed(module, options.get("metadata"))
+            if values is not None:  # the choices, and what the annotation takes beside texts
+                names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
+                raw = {"enum": [*values, *([None] if "null" in names else []), *([True, False] if "boolean" in names else [])]}
+        except SourceError:
+            if not tree.lenient:
+                raise
+            raw = {"type": list(WORDS)}  # an annotation without a rule takes anything
+        fields[name], default = raw, options.get("default")
+        if isinstance(default, ast.IfExp) and "torch" in ast.unparse(default.test):
+            default = default.body  # with a new release of torch
+        if default is not None and ast.unparse(default) != OPTIMIZER:
+            raw["default"] = constant(module, default)
+        elif "default_factory" in options:
+            raw["default"] = made(module, options["default_factory"])
     if "optim" in fields:
-        named = [
-            statement.value
-            for statement in ast.walk(definition)
-            if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == OPTIMIZER
-        ]
+        assigned = (node for node in ast.walk(definition) if isinstance(node, ast.Assign))
+        named = [node.value for node in assigned if ast.unparse(node.targets[0]) == OPTIMIZER]
         fields["optim"].setdefault("default", str(ast.literal_eval(named[-1])))
     return fields
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, Fact], dict[str, tuple[str, ...]]]:
     found = facts(find(path, lenient=True, opens=opens))
-    return {name: fact(name, raw) for name, raw in found.items()}, {
-        name: tuple(of) for name, raw in found.items() if (of := choices(name, raw))
-    }
+    of_fields = {name: tuple(values) for name, raw in found.items() if (values := choices(name, raw))}
+    return {name: fact(name, raw) for name, raw in found.items()}, of_fields
 
 
 find = finder("transformers", "transformers", MODULE)
@@ -120,31 +135,6 @@ def choices(name: str, raw: Raw) -> list[str]:
         return []
     known = raw.get("enum") or raw.get("items", {}).get("enum", ())
     return [value for value in known if value is not None]
-
-
-def field_of(module: Module, statement: ast.AnnAssign, name: str) -> dict[str, Raw]:
-    """The field by its name, or nothing when it is not among the constructor's arguments."""
-    options = field_options(module, statement)
-    if options is None:
-        return {}
-    try:
-        raw = accepted(module, statement.annotation)
-        values = listed(module, options.get("metadata"))
-        if values is not None:  # the choices, and what the annotation takes beside texts
-            names = [raw["type"]] if isinstance(raw["type"], str) else raw["type"]
-            raw = {"enum": [*values, *([None] if "null" in names else []), *([True, False] if "boolean" in names else [])]}
-    except SourceError:
-        if not module.tree.lenient:
-            raise
-        raw = {"type": list(WORDS)}  # an annotation without a rule takes anything
-    default = options.get("default")
-    if isinstance(default, ast.IfExp) and "torch" in ast.unparse(default.test):
-        default = default.body  # with a new release of torch
-    if default is not None and ast.unparse(default) != OPTIMIZER:
-        raw["default"] = constant(module, default)
-    elif "default_factory" in options:
-        raw["default"] = made(module, options["default_factory"])
-    return {name: raw}
 
 
 def made(module: Module, factory: ast.expr) -> Operand:
@@ -170,7 +160,6 @@ def listed(module: Module, metadata: ast.expr | None) -> list[Operand] | None:
 
 
 def accepted(module: Module, annotation: ast.expr) -> Raw:
-    """What a file should hold by the annotation of a field."""
     types: list[str] = []
     values: list[ConfigValue] = []
     extra: Raw = {}

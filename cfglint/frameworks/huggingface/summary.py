@@ -26,17 +26,21 @@ def account(config: TrainerConfig) -> Summary:
             missing = " and ".join(flag for flag, value in ((GPUS, world), (EXAMPLES, config.facts.num_examples)) if value is None)
         length(config, summary, run, missing)
         occasions(config, summary, run, missing)
-        rate(config, summary)
+        engine = config.deepspeed.values if config.deepspeed is not None else {}  # which may have its own optimizer and schedule
+        optimizer = (("optimizer", "optim"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay"))
+        for label, name in (
+            *(optimizer if "optimizer" not in engine else ()),
+            *((("schedule", "lr_scheduler_type"),) if "scheduler" not in engine else ()),
+            *((("gradient clipping", "max_grad_norm"),) if config.deepspeed is None else ()),
+        ):
+            summary.add(RATE, label, of(config, name))
         precision(config, summary)
         filled(config, summary)
     loop = config.facts.launch.loop
     if loop is not None and loop.is_found:  # which reads the fields that it uses, and has no Trainer's defaults
-        summary.items = [
-            item
-            for item in summary.items
-            if (item.setting.origin not in (DEFAULT, DERIVED) or item.group not in (RATE, PRECISION))
-            and (item.label != "optimizer" or loop.optimizer is None)
-        ]
+        items = (item for item in summary.items if item.label != "optimizer" or loop.optimizer is None)
+        defaults = (DEFAULT, DERIVED)
+        summary.items = [item for item in items if item.setting.origin not in defaults or item.group not in (RATE, PRECISION)]
         add_loop(summary, loop, config.facts.launch, None)
     if world == 1 and not config.uses_deepspeed:
         summary.assumed.append("1 GPU means a plain start, without a launcher")
@@ -98,7 +102,6 @@ def length(config: TrainerConfig, summary: Summary, run: Steps, missing: str) ->
 
 
 def batches_because(config: TrainerConfig) -> str:
-    """How the batches of one process are computed from the samples."""
     own = config.batches_because()
     if own:
         return own
@@ -151,20 +154,7 @@ def occasions_by_steps(config: TrainerConfig, summary: Summary, name: str, every
     return arithmetic.evaluations(run.total, interval, config.version, delay)
 
 
-def rate(config: TrainerConfig, summary: Summary) -> None:
-    """Add optimizer and schedule, unless the DeepSpeed config has its own."""
-    engine = config.deepspeed.values if config.deepspeed is not None else {}
-    optimizer = (("optimizer", "optim"), ("learning rate", "learning_rate"), ("weight decay", "weight_decay"))
-    for label, name in (
-        *(optimizer if "optimizer" not in engine else ()),
-        *((("schedule", "lr_scheduler_type"),) if "scheduler" not in engine else ()),
-        *((("gradient clipping", "max_grad_norm"),) if config.deepspeed is None else ()),
-    ):
-        summary.add(RATE, label, of(config, name))
-
-
 def precision(config: TrainerConfig, summary: Summary) -> None:
-    """Add data type, sharding, gradient checkpointing."""
     args = config.arguments
     if config.deepspeed is None:
         chosen = next((name for name in ("bf16", "fp16") if args[name]), None)
@@ -178,11 +168,7 @@ def precision(config: TrainerConfig, summary: Summary) -> None:
 
 
 def without_switch(config: TrainerConfig) -> tuple[str | None, str]:
-    """(precision, its origin) if neither bf16 nor fp16 is known to be on: that of the launcher, else fp32; null if unknown, as for a model
-    whose weights the program loads in another type.
-
-    Source: transformers 5.23.0 training_args.py: ACCELERATE_MIXED_PRECISION of the launcher applies if neither is set.
-    """
+    """(precision, its origin) if neither bf16 nor fp16 is known to be on: that of the launcher, else fp32; None if it is not known."""
     undecided = [name for name in ("bf16", "fp16") if not config.arguments.known(name)]
     if undecided:
         return None, f"{undecided[0]} is not known"

@@ -24,11 +24,7 @@ OWN_NAMES = OWN_LOOP | set("lr optimizer scheduler epochs num_epochs n_epochs to
 
 
 class TrainerFiles(Config):
-    """The values that `HfArgumentParser` loads from a file.
-
-    `parsed` is false if the file is not a mapping or could not be loaded; `arguments` are then the defaults.
-    `files` maps a key that names a file to that file.
-    """
+    """The values of a file, without which `parsed` is false and `arguments` are the defaults; `files` are those that keys of it name."""
 
     framework: Framework = FRAMEWORK
     batch_keys = {"micro_batch": "per_device_train_batch_size", "accumulation": "gradient_accumulation_steps"}
@@ -57,10 +53,7 @@ class TrainerFiles(Config):
             self.section(name)
 
     def _accelerate_launch(self) -> AccelerateConfig | None:
-        """The accelerate launch of the run, with the DeepSpeed file that it may name; of its flags where no config file is named.
-
-        None if accelerate does not start several processes.
-        """
+        """The accelerate launch of the run, of its flags where no config file is named; None if it does not start several processes."""
         flags = self.facts.launch.flags
         if "accelerate" not in self.kinds and not any(flag.key == "distributed_type" for flag in flags):
             return None
@@ -73,15 +66,9 @@ class TrainerFiles(Config):
         return AccelerateConfig(documents, self.facts, ["accelerate", *("deepspeed" for _ in others)], self)
 
     def parsed_arguments(self) -> Arguments:
-        return Arguments(self.parsed_values, self.version, self.own_defaults)
-
-    @property
-    def parsed_values(self) -> ConfigMapping:
-        """The values, without the fields that the program itself sets after parsing."""
-        program = self.facts.launch.program
-        if program is None or not program.changed:
-            return self.values
-        return {name: value for name, value in self.values.items() if name not in program.changed}
+        changed = self.facts.launch.program.changed if self.facts.launch.program is not None else ()  # by the program, after parsing
+        values = {name: value for name, value in self.values.items() if name not in changed} if changed else self.values
+        return Arguments(values, self.version, self.own_defaults)
 
     @property
     def own_defaults(self) -> ConfigTable:
@@ -96,10 +83,7 @@ class TrainerFiles(Config):
         return {name: value for name, value in own.items() if value is not MISSING}
 
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
-        """The values of the file as the program's parser passes them on, overridden by those of the launch line.
-
-        A YAML parser of the program may cast strings, as for a launch line; `${...}` is resolved if the parser of the file may do so.
-        """
+        """The values as the program's parser passes them on, which may cast strings or resolve `${...}`, with those of the launch line."""
         document, program = self.documents[0], self.facts.launch.program
         if program is not None and program.opens_config and document.syntax == "yaml" and self.framework is FRAMEWORK:
             from cfglint.frameworks.huggingface.cli_arguments import cast
@@ -202,10 +186,7 @@ class TrainerFiles(Config):
         return (*(("accelerate",) if self.uses_deepspeed else ()), *checked)
 
     def has_accelerate(self, release: Version, like: Version = (0,)) -> bool:
-        """Whether accelerate is of a release or newer.
-
-        If it is not specified, it is assumed to be the newest, or as old as transformers if that is older than the release `like`.
-        """
+        """Whether accelerate is of a release or newer; unspecified, it is the newest, unless transformers is older than `like`."""
         if "accelerate" in self.facts.target:
             return self.facts.version("accelerate", "") >= release
         return self.version >= like
@@ -250,10 +231,7 @@ class TrainerFiles(Config):
 
 
 def attach(documents: list[Document], kinds: Sequence[str], framework: Framework) -> dict[str, Document]:
-    """The files of a run by the key of the trainer's file that names them, but for the launcher's file.
-
-    A DeepSpeed file that the trainer's file does not name is treated as if given on the launch line.
-    """
+    """The files by the key of the trainer's file that names them, without the launcher's; the launch line may have a DeepSpeed file."""
     if len(documents) == 1:
         return {}
     from os.path import basename

@@ -23,7 +23,6 @@ class LaunchFramework(LineFramework):
     }
 
     def title_of(self, document: Document) -> str:
-        """The title of a line, or of a program that no line starts."""
         return "training loop with Accelerator" if document.is_call else self.title
 
     def packages(self) -> dict[str, str]:

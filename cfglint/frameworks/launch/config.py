@@ -21,9 +21,7 @@ ACCELERATOR = "Accelerator"
 
 
 class LaunchConfig(Config):
-    """The launch line itself: its words, its sizes, and the refusals of its launcher. `accelerator` is the call of a program that has a
-    training loop of its own; `command` is None for such a program without a line.
-    """
+    """The launch line itself: its words, its sizes, the refusals of its launcher; `accelerator` is the call of a loop of its own."""
 
     framework = FRAMEWORK
 
@@ -42,7 +40,6 @@ class LaunchConfig(Config):
 
     @property
     def other_defaults(self) -> tuple[Reason, ...]:
-        """None: the options of a launcher do not depend on the program."""
         return ()
 
     def default(self, path: Path, missing: object) -> Operand:

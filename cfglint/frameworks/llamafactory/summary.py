@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cfglint.findings.setting import derived
-from cfglint.frameworks.huggingface.batch import steps
+from cfglint.frameworks.huggingface.batch import step_numbers
 from cfglint.frameworks.huggingface.summary import account as trainer_account
 from cfglint.frameworks.llamafactory.config import LlamaFactoryConfig
 from cfglint.frameworks.summary import LAUNCH, LENGTH, PRECISION, Item, Summary
@@ -36,4 +36,4 @@ def numbers(config: LlamaFactoryConfig) -> dict[str, int | None]:
     """
     length = config.own("cutoff_len") if config.packs else None
     shortened = config.stage == "pt" and bool(config.own("packing"))
-    return {**steps(config).numbers(), "seq_length": length - shortened if type(length) is int else None}
+    return {**step_numbers(config), "seq_length": length - shortened if type(length) is int else None}

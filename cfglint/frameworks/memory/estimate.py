@@ -1,7 +1,4 @@
-"""The memory of a run on each GPU: the model's shape, the memory settings that its framework derives from the files, and the estimate.
-
-This module is imported only if a model or a card is known.
-"""
+"""The memory of a run on each GPU, by its model and the settings of its files. Imported only if a model or a card is known."""
 
 from __future__ import annotations
 
@@ -57,14 +54,13 @@ class RunMemory(Record):
     inputs: Inputs
     estimate: Estimate
     available: float | None
-    verdict: Fit | None
-    surely: int | None
-    possibly: int | None
+    verdict: Fit | None = None
+    surely: int | None = None
+    possibly: int | None = None
     longest: int | None = None  # the tokens per row that surely fit, where these are unknown
 
     @property
     def line(self) -> str:
-        """One line for display: peak, card, band, verdict, terms, the largest micro batch, assumptions."""
         shape = f", shape of {self.model.name}" if self.model.name else ""
         assumed = f" (assumed: {', '.join(self.assumed)})" if self.assumed else ""
         return "; ".join([*self.peak(), *self.fitting(), CERTAINTY[self.estimate.classification] + shape]) + assumed
@@ -75,9 +71,7 @@ class RunMemory(Record):
         return "; ".join([self.peak()[0], *self.fitting(), CERTAINTY[self.estimate.classification], *self.assumed_of_card])
 
     def peak(self) -> list[str]:
-        """The peak with its band and verdict, then what it consists of; the memory without activations, or that of a micro batch of one
-        row, where the tokens of a micro batch are unknown.
-        """
+        """The peak with its band and verdict, then its terms; of one row or without activations, where the micro batch is unknown."""
         total, peak = self.estimate, self.estimate.peak
         terms = ", ".join(f"{name} {rounded(size)}" for name, size in peak.terms().items() if size >= SHOWN * GIB)
         if self.inputs.known:
@@ -90,9 +84,7 @@ class RunMemory(Record):
         return [f"{size}: {terms}" if terms else size, f"{unknown} is unknown"]
 
     def fitting(self) -> list[str]:
-        """What `nvidia-smi` shows, and without a card the cards that the run fits on, if the activations are known; then the largest micro
-        batch and the longest rows that fit, as far as they are known.
-        """
+        """What `nvidia-smi` shows and the cards that fit, if the activations are known, then the largest micro batch and longest rows."""
         total, parts = self.estimate, list[str]()
         if self.inputs.known:
             parts += [on_cards(total)] if self.available is None else []
@@ -127,7 +119,6 @@ class RunMemory(Record):
 
     @property
     def assumed(self) -> list[str]:
-        """What was assumed: of the card, and of the run."""
         return [*self.assumed_of_card, *self.inputs.assumed]
 
     @property
@@ -216,7 +207,6 @@ def rounded(size: float) -> str:
 
 
 def gib(size: float) -> float:
-    """Bytes in GiB with three decimals."""
     return round(size / GIB, 3)
 
 
@@ -231,15 +221,17 @@ def memory_of(config: Config) -> RunMemory | None:
         total = estimate(shape, *runs)
     except OverflowError:  # sizes that exceed a float
         return None
+    memory = RunMemory(model, inputs, total, available)
     if available is None:
-        return RunMemory(model, inputs, total, None, None, None, None)
+        return memory
     judged = verdict(total, available)
-    shown = judged if judged == DOES_NOT_FIT or inputs.known else None
-    if not inputs.rows_known:
-        longest = longest_row(shape, available, runs) if inputs.micro_known else None
-        return RunMemory(model, inputs, total, available, shown, None, None, longest)
-    largest, possibly = largest_micro_batch(shape, available, runs), largest_micro_batch(shape, available, runs, possible)
-    return RunMemory(model, inputs, total, available, shown, largest, possibly)
+    memory.verdict = judged if judged == DOES_NOT_FIT or inputs.known else None
+    if inputs.rows_known:
+        memory.surely = largest_micro_batch(shape, available, runs)
+        memory.possibly = largest_micro_batch(shape, available, runs, possible)
+    elif inputs.micro_known:
+        memory.longest = longest_row(shape, available, runs)
+    return memory
 
 
 class MicroBatchBound(Record):
@@ -252,7 +244,6 @@ class MicroBatchBound(Record):
 
     @property
     def reason(self) -> str:
-        """The remark on a micro batch of this size."""
         if self.fit == FITS:
             return f"micro batch at most {self.size}: more does not surely fit"
         if self.fit == CLOSE:

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 
 class Model(Record):
-    """The shape of a model, the dtype of its checkpoint if it is known, and their source.
+    """The shape of a model and the dtype of its checkpoint, with their source; `name` is that of a published shape.
 
-    `name` is that of a published shape; `assumption` is set where only a name says so that may mean another model; `quantised`: its
-    checkpoint has 4- or 8-bit weights.
+    `assumption` is set where it may be another model, `quantised`: its checkpoint has 4- or 8-bit weights.
     """
 
     shape: Shape
@@ -26,9 +25,8 @@ class Model(Record):
 
 
 class Inputs(Record):
-    """The inputs of an estimate: the settings, possible alternatives, and what was assumed.
+    """The settings, possible alternatives, and what was assumed: the micro batch or the rows that are not known are 1.
 
-    `micro_known` and `rows_known` are false where the micro batch or the tokens per row of the settings are placeholders, both 1.
     `all_trained_assumed`: an argument or the code may limit which weights are trained, in a way that is not modelled.
     """
 

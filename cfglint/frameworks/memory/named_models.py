@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.memory.inputs import Model
+from cfglint.frameworks.peft.checkpoints import CONFIG_FILE, path_in_project
 from cfglint.source.annotations import ConfigTable
 from cfglint.source.root import root_of
 
-CONFIG_FILE = "config.json"
 # The arguments and keys with which programs and frameworks receive their checkpoint.
 MODEL_KEYS = (
     *("model_name_or_path", "model_name", "base_model", "model", "model_id", "model_id_or_path", "model_path"),
@@ -22,9 +23,7 @@ class UnknownModel(Exception):
 
 
 def named_model(text: str) -> Model:
-    """The model that a flag or a declared run names: a config.json, its folder, or a published model. Raises UnknownModel for anything
-    else.
-    """
+    """The model that a flag or a declared run names: a config.json, its folder, or a published model. Raises UnknownModel."""
     path = os.path.join(text, CONFIG_FILE) if os.path.isdir(text) else text
     if os.path.isfile(path):
         return read_model(path, None)
@@ -68,20 +67,6 @@ def described_model(config: ConfigTable, path: str) -> Model:
     return Model(shape, DTYPES.get(written) if isinstance(written, str) else None, path)
 
 
-def model_in_project(name: object, origin: str) -> Model | None:
-    """The model of a folder that a file names, relative to that file or to the working directory; None outside the project."""
-    if not isinstance(name, str) or not name or os.path.isabs(name):
-        return None
-    for base in (os.path.dirname(origin), ""):
-        path = os.path.normpath(os.path.join(base, name, CONFIG_FILE))
-        if os.path.isfile(path):
-            try:
-                return read_model(path, root_of(origin))
-            except UnknownModel:
-                return None
-    return None
-
-
 def model_of_names(config: Config) -> Model | None:
     """The model that the run's own files, arguments or program name: a folder of the project, else a published model by its name."""
     origin, launch = config.documents[0].path, config.facts.launch
@@ -96,23 +81,24 @@ def model_of_names(config: Config) -> Model | None:
 
         loaded = checkpoints(launch.program)
         names += loaded if len(loaded) == 1 else []
-    for name in names:
-        if isinstance(name, str) and name:
-            model = model_in_project(name, origin) or (downloaded_model(name) if config.facts.here else None) or published_model(name)
-            if model is not None:
-                return model
-    return None
+    found = (model_named(name, origin, config.facts.here) for name in names if isinstance(name, str) and name)
+    return next((model for model in found if model is not None), None)
 
 
-def downloaded_model(name: str) -> Model | None:
-    """The model that this machine has in its Hugging Face cache; None if it has not, or if the config describes no known shape."""
-    from cfglint.data.hub_cache import config_of
+def model_named(name: str, origin: str, here: bool) -> Model | None:
+    """The model of a folder of the project, of this machine's Hugging Face cache if the run is here, else the published one."""
+    path = path_in_project(name, origin)
+    with suppress(UnknownModel):
+        if path:
+            return read_model(path, root_of(origin))
+    if here:
+        from cfglint.data.hub_cache import config_of
 
-    config = config_of(name)
-    try:
-        return described_model(config, name) if config is not None else None
-    except UnknownModel:
-        return None
+        config = config_of(name)
+        with suppress(UnknownModel):
+            if config is not None:
+                return described_model(config, name)
+    return published_model(name)
 
 
 def published_model(name: str) -> Model | None:

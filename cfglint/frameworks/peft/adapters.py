@@ -21,10 +21,12 @@ PACKAGE = "peft"
 OWN_CODE = "trust_remote_code"
 
 
-class Adapter(Record):
+class Place(Record):
     """The values of a `LoraConfig`, and the model: its class, or the one of transformers that chooses it, and its checkpoint.
 
-    `own_code`: the code of the checkpoint may build the model (`trust_remote_code`).
+    `own_code`: the code of the checkpoint may build the model (`trust_remote_code`). It is written in the document of its `call`, or in
+    the run's file, whose `keys` have other names than the fields. `depends_on` is what is not known of it, `bounds` the oldest and newest
+    PEFT that the framework requires.
     """
 
     values: ConfigTable
@@ -33,6 +35,10 @@ class Adapter(Record):
     origin: str
     transformers: Version
     own_code: bool = False
+    call: Any = None
+    keys: dict[str, str] = {}
+    depends_on: tuple[Reason, ...] = ()
+    bounds: tuple[Version, Version] | None = None
 
     def modules(self, here: bool = False) -> Modules | None:
         """The modules of the model; None if they are unknown. `here`: it is loaded on this machine, whose cache may have it."""
@@ -43,25 +49,11 @@ class Adapter(Record):
         """Whether nothing but the name of a published model tells its modules: a name without an owner may be a folder's elsewhere."""
         return not path_in_project(self.checkpoint, self.origin) and (self.own_code or ("/" not in self.checkpoint and not here))
 
-
-class Place(Adapter):
-    """An adapter with where it is written: the document of its call, or the names that the keys of the run's file have for its fields.
-
-    `depends_on` is what is not known of it, `bounds` the oldest and newest PEFT that the framework requires.
-    """
-
-    call: Any = None
-    keys: dict[str, str] = {}
-    depends_on: tuple[Reason, ...] = ()
-    bounds: tuple[Version, Version] | None = None
-
     def setting(self, config: Config, name: str) -> Setting:
-        """The place of a field, of the call that makes the adapter or of the file."""
         if self.call is None:
             return config.setting(self.keys.get(name, name), value=self.values.get(name))
         key, node = self.call.find((name,))
-        value = self.call.values.get(name)
-        return Setting((name,), value, WRITTEN, self.call, node if node is not None else self.call.roots[0], key)
+        return Setting((name,), self.call.values.get(name), WRITTEN, self.call, node or self.call.roots[0], key)
 
 
 class Outcome(Record):
@@ -88,17 +80,16 @@ def outcome(adapter: Place, facts: LaunchFacts) -> Outcome:
 
 def at(values: ConfigMapping, modules: Modules | None, peft: Version, transformers: Version, unknown: Collection[str] = ()) -> Outcome:
     """What one release of PEFT does, with other fields of `unknown` values; a refusal that the values alone decide names no modules."""
+    put_on = None
     try:
         lora.checked(values, peft, unknown)
-    except Refusal as refused:
-        return Outcome(None, None, refused.with_traceback(None))
-    try:
+        put_on = modules
         if modules is None:
             lora.layer_values(values, peft)
             return Outcome(None)
         return Outcome(modules, lora.attached(values, modules, peft, transformers))
     except Refusal as refused:
-        return Outcome(modules, None, refused.with_traceback(None))
+        return Outcome(put_on, None, refused.with_traceback(None))
 
 
 def releases_of(facts: LaunchFacts, bounds: tuple[Version, Version] | None = None) -> list[Version]:

@@ -6,11 +6,9 @@ from cfglint.frameworks.releases.versions import Version
 
 NEWEST = "0.21.2"
 RELEASES = (*"0.5.0 0.6.2 0.7.1 0.8.2 0.9.0 0.10.0 0.11.1 0.12.0 0.13.2 0.14.0 0.15.2 0.16.0 0.17.1 0.18.1 0.19.1 0.20.0".split(), NEWEST)
+FIRST = "r target_modules lora_alpha lora_dropout fan_in_fan_out bias modules_to_save init_lora_weights layers_to_transform layers_pattern"
 ADDED = {  # the fields by the release that added them
-    (
-        0,
-    ): "r target_modules lora_alpha lora_dropout fan_in_fan_out bias modules_to_save init_lora_weights layers_to_transform layers_pattern"
-    " task_type auto_mapping base_model_name_or_path revision inference_mode peft_type",
+    (0,): f"{FIRST} task_type auto_mapping base_model_name_or_path revision inference_mode peft_type",
     (0, 6): "rank_pattern alpha_pattern",
     (0, 7): "loftq_config megatron_core megatron_config",
     (0, 8): "use_rslora",

@@ -34,22 +34,16 @@ def model_refusal(key: str, message: str, exception: str = "", *steps: Remedy | 
 
 
 def config_refusal(key: str, message: str, exception: str, *steps: Remedy | str) -> Refusal:
-    """What the constructor of `LoraConfig` refuses."""
     return Refusal(PEFT, [key], message, exception, steps)
 
 
 class Attached(Record):
-    """The result: the modules with an adapter, the entries of `target_modules` and `modules_to_save` that fit nothing, and the patterns of
-    ranks that do not. `converted` are the targets that became parameters of the experts.
-    """
+    """The result: the modules with an adapter, and the entries of `target_modules` and `modules_to_save` that fit nothing."""
 
     modules: list[str]
-    parameters: list[str]
     without_module: list[str]
     without_saved: list[str]
-    without_pattern: list[str]
-    converted: list[str]
-    trains_all: bool = False
+    trains_all: bool
 
 
 def checked(values: ConfigMapping, peft: Version, unknown: Collection[str] = ()) -> None:
@@ -94,17 +88,11 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
     """What the layers of an adapter refuse of the other values, whatever the model is; raises Refusal."""
     for name in ("r", "lora_alpha", "lora_dropout"):
         value = values.get(name, 1)
-        whole = name == "r"
-        if type(value) not in ((int,) if whole else (int, float)):
-            raise model_refusal(
-                name, f"`{name}` is {shown(value)}, not {'an integer' if whole else 'a number'}", "TypeError: " + of_type(name, value)
-            )
-    rank, dropout, bias, start = (
-        values.get("r", 8),
-        values.get("lora_dropout", 0.0),
-        values.get("bias", "none"),
-        values.get("init_lora_weights"),
-    )
+        if type(value) not in ((int,) if name == "r" else (int, float)):
+            wanted = "an integer" if name == "r" else "a number"
+            raise model_refusal(name, f"`{name}` is {shown(value)}, not {wanted}", f"TypeError: {of_type(name, value)}")
+    rank, dropout = values.get("r", 8), values.get("lora_dropout", 0.0)
+    bias, start = values.get("bias", "none"), values.get("init_lora_weights")
     if rank <= 0:
         text = f"ValueError: `r` should be a positive integer value but the value passed is {rank}"
         raise model_refusal("r", f"`r` is {rank}, and must be positive", text, set_key("r", 16))
@@ -124,19 +112,18 @@ def layer_values(values: ConfigMapping, peft: Version) -> None:
         raise model_refusal("init_lora_weights", message, text, remove_key("init_lora_weights"))
     if start == "corda":
         text = "ValueError: `eigens` attribute not found for layer, please run `preprocess_corda` first."
-        raise model_refusal(
-            "init_lora_weights", "`init_lora_weights: corda` requires `preprocess_corda` before", text, remove_key("init_lora_weights")
-        )
+        message = "`init_lora_weights: corda` requires `preprocess_corda` before"
+        raise model_refusal("init_lora_weights", message, text, remove_key("init_lora_weights"))
 
 
 def of_type(name: str, value: object) -> str:
-    """Python's error for a value of the wrong type."""
+    kind = type(value).__name__
     if name == "r" and isinstance(value, (float, bool)):
-        return f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {type(value).__name__} at pos 0"
-    sign, other = ("<=", "int") if name == "r" else (">", "float") if name == "lora_dropout" else ("/", "int")
-    if sign == "/":
-        return f"unsupported operand type(s) for /: '{type(value).__name__}' and 'int'"
-    return f"'{sign}' not supported between instances of '{type(value).__name__}' and '{other}'"
+        return f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0"
+    if name == "lora_alpha":
+        return f"unsupported operand type(s) for /: '{kind}' and 'int'"
+    sign, other = ("<=", "int") if name == "r" else (">", "float")
+    return f"'{sign}' not supported between instances of '{kind}' and '{other}'"
 
 
 def shown(value: object) -> str:
@@ -164,56 +151,29 @@ def attached(values: ConfigMapping, modules: Modules, peft: Version, transformer
     found, excluded = matched(values, modules)
     for name in found:
         refuse_module(name, modules, peft)
-    parameters = (
-        [parameter for parameter in modules.parameters if ends(parameter, values.get(PARAMETERS) or ())]
-        if peft >= fields.HAS_PARAMETERS
-        else []
-    )
-    if not found and not parameters:
+    asked = values.get(PARAMETERS) or () if peft >= fields.HAS_PARAMETERS else ()
+    has_parameters = any(ends(parameter, asked) for parameter in modules.parameters)
+    if not found and not has_parameters:
         raise no_match(values, modules, value, bool(excluded), peft)
-    if found or parameters:
-        layer_values(values, peft)
-    if parameters:
+    layer_values(values, peft)
+    if has_parameters:
         refuse_for_parameters(values)
-    return Attached(
-        found,
-        parameters,
-        [] if isinstance(value, str) or value is None else [entry for entry in entries(value) if not is_hit(entry, found, converted)],
-        [entry for entry in entries(values.get(SAVED)) if not any(name.endswith(entry) for name in modules.kinds)],
-        [each for name in ("rank_pattern", "alpha_pattern") for each in values.get(name) or () if not fits(each, found)],
-        converted,
-        isinstance(values.get(SAVED), str) and bool(values[SAVED]),
-    )
+    without_module = [entry for entry in entries(value) if entry not in converted and not any(ends(name, (entry,)) for name in found)]
+    without_saved = [entry for entry in entries(values.get(SAVED)) if not any(name.endswith(entry) for name in modules.kinds)]
+    return Attached(found, without_module, without_saved, isinstance(values.get(SAVED), str) and bool(values[SAVED]))
 
 
 def entries(given: object) -> list[str]:
     return list(dict.fromkeys(each for each in given if isinstance(each, str))) if isinstance(given, (list, tuple, set)) else []
 
 
-def is_hit(entry: str, found: list[str], converted: list[str]) -> bool:
-    """Whether an entry of the list fits a module that has an adapter, or became a parameter of the experts."""
-    return entry in converted or any(name == entry or name.endswith(f".{entry}") for name in found)
-
-
-def fits(pattern: object, found: list[str]) -> bool:
-    """Whether a key of a pattern of ranks fits a module."""
-    try:
-        return any(re.match(rf"(.*\.)?({pattern})$", name) for name in found)
-    except re.error:
-        return True
-
-
 def own_targets(modules: Modules, peft: Version) -> ConfigTable | str | list[str]:
     """PEFT's own targets of the model; raises Refusal where it has none."""
     known, since = fields.DEFAULTS.get(modules.model_type, (None, ()))
     if known is None or since > peft:
-        text = (
-            "Please specify `target_modules` or `target_parameters`in `peft_config`"
-            if peft >= fields.HAS_PARAMETERS
-            else "Please specify `target_modules` in `peft_config`"
-        )
+        keys = "`target_modules` or `target_parameters`in" if peft >= fields.HAS_PARAMETERS else "`target_modules` in"
         message = f"`{TARGETS}` is not set, and PEFT has no targets of its own for {modules.model_type}"
-        raise model_refusal(TARGETS, message, f"ValueError: {text}", set_key(TARGETS, "all-linear"))
+        raise model_refusal(TARGETS, message, f"ValueError: Please specify {keys} `peft_config`", set_key(TARGETS, "all-linear"))
     return known if isinstance(known, str) else list(known)
 
 
@@ -265,11 +225,8 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
     """Raise Refusal for a module that no adapter can be put on."""
     last, kind = name.rpartition(".")[2], modules.kinds[name]
     if modules.model_type in fields.MAMBA_TYPES and last in fields.MAMBA_MODULES and peft >= fields.CHECKS_MAMBA:
-        text = (
-            f"ValueError: [PEFT:PeftType.LORA] Module '{last}' is incompatible with Mamba-based models "
-            f"(model_type='{modules.model_type}'). "
-            "Incompatible modules: {'out_proj', 'conv1d'}."
-        )
+        text = f"ValueError: [PEFT:PeftType.LORA] Module '{last}' is incompatible with Mamba-based models "
+        text += f"(model_type='{modules.model_type}'). Incompatible modules: {{'out_proj', 'conv1d'}}."
         others = [leave for leave in modules.leaves() if leave not in fields.MAMBA_MODULES]
         raise model_refusal(TARGETS, f"`{last}` of {modules.model_type} cannot have an adapter", text, set_key(TARGETS, [*others]))
     if kind not in SUPPORTED:
@@ -280,16 +237,11 @@ def refuse_module(name: str, modules: Modules, peft: Version) -> None:
 
 def refuse_for_parameters(values: ConfigMapping) -> None:
     """Raise Refusal for values that adapters on parameters do not support."""
-    for name, word in (
-        ("lora_dropout", "lora_dropout != 0"),
-        ("fan_in_fan_out", "fan_in_fan_out"),
-        ("lora_bias", "lora_bias=True"),
-        ("use_dora", "use_dora=True"),
-    ):
+    for name, more in (("lora_dropout", " != 0"), ("fan_in_fan_out", ""), ("lora_bias", "=True"), ("use_dora", "=True")):
         if values.get(name):
             off = "0.0" if name == "lora_dropout" else "false"
             message = f"`{name}` is {shown(values[name])}, and the targets contain experts, whose parameters do not support it"
-            raise model_refusal(name, message, f"ValueError: {NO_PARAMETERS} {word}.", set_key(name, off))
+            raise model_refusal(name, message, f"ValueError: {NO_PARAMETERS} {name}{more}.", set_key(name, off))
     start = values.get("init_lora_weights")
     if isinstance(start, str) and start.startswith(("pissa", "olora", "corda", "orthogonal", "loftq")):
         text = "AttributeError: experts object has no attribute 'weight'"
@@ -298,9 +250,7 @@ def refuse_for_parameters(values: ConfigMapping) -> None:
 
 
 def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool, peft: Version) -> Refusal:
-    """The refusal where no module matches."""
     targets = values.get(TARGETS)
-    what = "none of its entries is" if isinstance(given, (list, tuple)) and len(given) > 1 else "it does not match"
     if not targets and not excluded and peft >= (0, 17):
         text = "No `target_modules` passed but also no `target_parameters` found. Please check the values for these arguments."
         message = f"`{TARGETS}` leaves no module of {modules.model_type} with an adapter"
@@ -312,22 +262,16 @@ def no_match(values: ConfigMapping, modules: Modules, given: Any, excluded: bool
     names = "{" + ", ".join(map(repr, listed[:8])) + (", ..." if len(listed) > 8 else "") + "}" if isinstance(listed, list) else str(listed)
     text = f"ValueError: Target modules {names} not found in the base model. {AGAIN}"
     if values.get(LAYERS) is not None and any(is_target(name, targets, suffixes(targets), {}) for name in modules.kinds):
-        message = (
-            f"`{LAYERS}` and `{PATTERN}` leave no layer"
-            if values.get(PATTERN)
-            else f"`{LAYERS}` is {values[LAYERS]}, and there is no such layer"
-        )
+        message = f"`{LAYERS}` is {values[LAYERS]}, and there is no such layer"
+        if values.get(PATTERN):
+            message = f"`{LAYERS}` and `{PATTERN}` leave no layer"
         return model_refusal(LAYERS, message, f"{text} Note: You specified 'layers_to_transform'", remove_key(LAYERS))
-    if isinstance(given, str):
-        what = f'"{given}" is a pattern for the whole path of a module, and' if given.lower() != ALL_LINEAR else ""
-        message = f"`{TARGETS}`: {what} no module of {modules.model_type} matches".replace(":  ", ": ")
-    else:
-        message = (
-            f"`{TARGETS}`: {what} a module of {modules.model_type}"
-            if "entries" in what
-            else f"`{TARGETS}`: no module of {modules.model_type} matches"
-        )
-    return model_refusal(TARGETS, message, text, instead(modules))
+    message = f"no module of {modules.model_type} matches"
+    if isinstance(given, str) and given.lower() != ALL_LINEAR:
+        message = f'"{given}" is a pattern for the whole path of a module, and {message}'
+    elif isinstance(given, (list, tuple)) and len(given) > 1:
+        message = f"none of its entries is a module of {modules.model_type}"
+    return model_refusal(TARGETS, f"`{TARGETS}`: {message}", text, instead(modules))
 
 
 def instead(modules: Modules) -> str:

@@ -1,7 +1,6 @@
-"""The names of the modules of a model, from the `config.json` of its checkpoint; the table has those of transformers 4 and 5.
+"""The names of the modules of a model, from the `config.json` of its checkpoint; `tools/rebuild_modules.py` writes the table.
 
-`tools/rebuild_modules.py` builds every architecture and writes the table. Modules that only some layers have, or that depend on a key of
-the config, are in the table with their condition; where the config does not decide it, they are taken for present.
+Where the config does not decide the condition of a module in it, it is taken for present.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ DENSE, SPARSE = "dense", "sparse"
 
 
 class Modules(Record):
-    """The modules of a model: their paths with what each is, in the order of the model, the dimensions of its large parameters, and the
-    path of the output layer. `model_type` is that of the config.
-    """
+    """The paths of the modules with what each is, the dimensions of the large parameters, and the path of the `output` layer."""
 
     model_type: str
     kinds: dict[str, str]
@@ -138,11 +135,9 @@ def is_of_kind(label: str, index: int, config: ConfigTable) -> bool:
     """Whether a layer is of a kind: `full_attention`, `/sparse`, `linear_attention/dense`; true if the config does not decide it."""
     types, _, experts = label.partition("/")
     if types:
-        listed = next(
-            (config[name] for name in ("layer_types", "layers_block_type", "block_types") if isinstance(config.get(name), list)), None
-        )
-        if listed is None and isinstance(config.get("full_attention_interval"), int) and config["full_attention_interval"]:
-            interval = config["full_attention_interval"]
+        named = (config.get(name) for name in ("layer_types", "layers_block_type", "block_types"))
+        listed, interval = next((each for each in named if isinstance(each, list)), None), config.get("full_attention_interval")
+        if listed is None and isinstance(interval, int) and interval:
             listed = ["linear_attention" if (each + 1) % interval else "full_attention" for each in range(index + 1)]
         if listed is not None and index < len(listed) and listed[index] not in types.split("+"):
             return False

@@ -9,7 +9,6 @@ from __future__ import annotations
 from cfglint.findings.remedy import remove_key, set_key
 from cfglint.frameworks.peft.lora import SAVED, entries, model_refusal, shown
 from cfglint.frameworks.peft.modules import LINEAR, Modules
-from cfglint.frameworks.refusal import Refusal
 from cfglint.source.annotations import ConfigMapping
 
 BITS = ("load_in_4bit", "load_in_8bit")
@@ -22,11 +21,6 @@ START = "init_lora_weights"
 
 def is_quantised(values: ConfigMapping) -> bool:
     return any(values.get(each) is True for each in BITS)
-
-
-def lacks_storage(values: ConfigMapping) -> bool:
-    """Whether 4-bit weights are stored as integers."""
-    return values.get("load_in_4bit") is True and values.get(STORAGE) in (None, "uint8")
 
 
 def checked(values: ConfigMapping) -> None:
@@ -53,23 +47,22 @@ def checked(values: ConfigMapping) -> None:
 
 def attached(adapter: ConfigMapping, modules: Modules | None) -> None:
     """Put an adapter on a quantised model; raises Refusal."""
-    start = adapter.get(START)
+    start, text = adapter.get(START), ""
     if isinstance(start, str) and start.startswith("pissa"):
         text = "TypeError: Please initialize PiSSA under float32, float16, or bfloat16."
-        raise model_refusal(START, f"`{START}: {start}` requires a model that is not quantised", text, remove_key(START))
-    if start == "orthogonal":
+    elif start == "orthogonal":
         text = "RuntimeError: Only Tensors of floating point and complex dtype can require gradients"
+    if text:
         raise model_refusal(START, f"`{START}: {start}` requires a model that is not quantised", text, remove_key(START))
-    for each in entries(adapter.get(SAVED)) if modules is not None else ():
-        hit = [name for name, kind in modules.kinds.items() if name.endswith(each) and kind == LINEAR] if modules is not None else []
-        if hit and any(name != modules.output for name in hit if modules is not None):
+    quantised = [name for name, kind in modules.kinds.items() if kind == LINEAR and name != modules.output] if modules is not None else []
+    for each in entries(adapter.get(SAVED)):
+        if any(name.endswith(each) for name in quantised):
             text = "RuntimeError: only Tensors of floating point dtype can require gradients"
-            raise model_refusal(
-                SAVED, f"`{SAVED}` has {each}, which is quantised and cannot be trained in full", text, f"remove {each} from `{SAVED}`"
-            )
+            message = f"`{SAVED}` has {each}, which is quantised and cannot be trained in full"
+            raise model_refusal(SAVED, message, text, f"remove {each} from `{SAVED}`")
 
 
-def trained(name: str) -> Refusal:
-    """The refusal of the Trainer for a quantised model without an adapter."""
+def trained() -> None:
+    """Train a quantised model without an adapter; raises Refusal."""
     text = "ValueError: You cannot perform fine-tuning on purely quantized models. Please attach trainable adapters on top of the model"
-    return model_refusal(name, "the model is quantised and has no adapter", text, "put an adapter on the model with `get_peft_model`")
+    raise model_refusal("", "the model is quantised and has no adapter", text, "put an adapter on the model with `get_peft_model`")

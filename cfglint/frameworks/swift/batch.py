@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from cfglint.findings.releases import Releases
 from cfglint.findings.setting import Batch, Layout
-from cfglint.frameworks.huggingface.batch import as_integer, steps
+from cfglint.frameworks.huggingface.batch import as_integer, step_numbers
 from cfglint.frameworks.huggingface.batch import resolve as of_trainer
 from cfglint.frameworks.swift.config import SwiftConfig
 from cfglint.frameworks.training_data.generated import MOST_GENERATIONS, Generation, has_complete_groups, rule_of_groups
@@ -85,7 +85,7 @@ def loaded(config: SwiftConfig) -> tuple[int | None, int | None]:
 def numbers(config: SwiftConfig) -> dict[str, int | None]:
     made = generation(config) if SIZE in config.known else None
     sizes = {SIZE: made.size, STEPS: made.steps} if made is not None else {SIZE: None, STEPS: None}
-    return {**steps(config).numbers(), **{name: as_integer(value) for name, value in sizes.items()}}
+    return {**step_numbers(config), **{name: as_integer(value) for name, value in sizes.items()}}
 
 
 def split_rule(config: SwiftConfig) -> SplitRule | None:

@@ -123,9 +123,6 @@ class SwiftConfig(CommandConfig, TrainerConfig):
         """Whether the batches are not those of the Trainer's loader."""
         return self.trainer in (*OWN_LOADER, *OWN_LOADER_TYPES, "grpo", "gkd")
 
-    def loaded(self) -> tuple[int | None, Operand]:
-        return self.part("loaded", (None, None))
-
     def batches_because(self) -> str:
         if self.trainer not in (*OWN_LOADER, *OWN_LOADER_TYPES) or self.facts.num_examples is None:
             return self.part("batches_because", "")

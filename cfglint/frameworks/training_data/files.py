@@ -28,7 +28,6 @@ FILES_OF_FOLDER = (".json", ".jsonl", ".csv", ".parquet", ".txt", ".arrow")
 
 
 def unknown(why: str, *files: str) -> Samples:
-    """Samples whose number is not known."""
     return Samples(None, files, why)
 
 

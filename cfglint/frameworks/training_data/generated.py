@@ -1,6 +1,4 @@
-"""Training data that the trainer generates, as GRPO does: the sizes of a generation, and what depends on the release of TRL, whose classes
-other frameworks use.
-"""
+"""Training data that the trainer generates, as GRPO does, by the release of TRL, whose classes other frameworks use."""
 
 from __future__ import annotations
 
@@ -49,7 +47,6 @@ class Generation(Record):
         return counted_prompts(examples, size // per_prompt, release) * per_prompt * passes * steps, micro * steps
 
     def because(self, examples: int, micro: object, release: Version) -> str:
-        """How prompts become the batches of one process."""
         size, steps, per_prompt = self.size, self.steps, self.per_prompt
         again = f" x {self.passes} passes" if self.passes != 1 else ""
         if release >= DROPS_INCOMPLETE and size and per_prompt:
@@ -59,7 +56,6 @@ class Generation(Record):
 
 
 def counted_prompts(examples: int, prompts: int, release: Version) -> int:
-    """The prompts of an epoch, for generations of some prompts each."""
     return examples // prompts * prompts if release >= DROPS_INCOMPLETE else examples
 
 
@@ -75,7 +71,6 @@ def has_complete_groups(per_prompt: int, size: int | None, steps: int | None) ->
 
 
 def rule_of_groups(per_prompt: int, fits: Callable[[int, int, int], bool]) -> SplitRule:
-    """The requirement of complete groups on micro batch and accumulation."""
     from cfglint.batch.solver import SplitRule
 
     return SplitRule(fits, per_prompt, f"a generation has to be a multiple of num_generations ({per_prompt})")

@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 
 class Samples(Record):
-    """The rows that become training samples; `count` is None where they are not known.
+    """The rows that become training samples; `count` is None where they are not known, `why` is the reason.
 
-    `why` is the reason: of an unknown number, or why the rows are only the most that there can be. `rows` are those of the files, if the
-    run takes a part of them.
+    `why` may also say that there can be fewer; `rows` are those of the files, if the run takes a part of them.
     """
 
     count: int | None

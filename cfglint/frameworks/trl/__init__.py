@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from cfglint.frameworks.base import CERTAIN, MAYBE, NO_MATCH, Framework
+from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
+from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
+from cfglint.frameworks.huggingface import named_file, top_keys
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import OLDEST, RELEASES
 from cfglint.frameworks.releases.versions import Version
@@ -19,29 +22,23 @@ TRAINERS = tuple("sft dpo kto reward grpo rloo distillation orpo cpo gkd bco prm
 
 # Top-level keys that only the classes of TRL's trainers have.
 OWN = frozenset(
-    """
-    assistant_only_loss center_rewards_coefficient chat_template_path completion_only_loss dataset_text_field desirable_weight
-    eval_packing f_divergence_type generation_batch_size importance_sampling_level log_completions mask_truncated_completions
-    max_completion_length max_prompt_length num_completions_to_print num_generations num_generations_eval packing packing_strategy
-    padding_free precompute_ref_log_probs ref_model_init_kwargs ref_model_mixup_alpha ref_model_sync_steps reward_funcs
-    reward_weights rpo_alpha scale_rewards steps_per_generation sync_ref_model undesirable_weight
-    vllm_importance_sampling_correction vllm_importance_sampling_mode vllm_server_host
-    """.split()
+    "assistant_only_loss center_rewards_coefficient chat_template_path completion_only_loss dataset_text_field desirable_weight"
+    " eval_packing f_divergence_type generation_batch_size importance_sampling_level log_completions mask_truncated_completions"
+    " max_completion_length max_prompt_length num_completions_to_print num_generations num_generations_eval packing packing_strategy"
+    " padding_free precompute_ref_log_probs ref_model_init_kwargs ref_model_mixup_alpha ref_model_sync_steps reward_funcs"
+    " reward_weights rpo_alpha scale_rewards steps_per_generation sync_ref_model undesirable_weight"
+    " vllm_importance_sampling_correction vllm_importance_sampling_mode vllm_server_host".split()
 )
 # Keys that TRL's scripts have in common with other programs; several together identify TRL.
 SHARED = frozenset(
-    """
-    attn_implementation beta bnb_4bit_quant_type dataset_name dataset_num_proc dataset_test_split dataset_train_split load_in_4bit
-    lora_target_modules lora_task_type loss_type max_length max_seq_length model_init_kwargs model_revision torch_dtype
-    use_bnb_nested_quant use_peft use_vllm
-    """.split()
+    "attn_implementation beta bnb_4bit_quant_type dataset_name dataset_num_proc dataset_test_split dataset_train_split load_in_4bit"
+    " lora_target_modules lora_task_type loss_type max_length max_seq_length model_init_kwargs model_revision torch_dtype"
+    " use_bnb_nested_quant use_peft use_vllm".split()
 )
 # Keys of other programs whose files have some of the same names: open-instruct, ms-swift.
 OTHERS = frozenset(
-    """
-    attn_impl checkpointing_steps external_plugins rlhf_type split_dataset_ratio train_type tuner_type use_flash_attn
-    use_slow_tokenizer with_tracking
-    """.split()
+    "attn_impl checkpointing_steps external_plugins rlhf_type split_dataset_ratio train_type tuner_type use_flash_attn"
+    " use_slow_tokenizer with_tracking".split()
 )
 LAUNCHER_FILE = "accelerate_config"  # for `accelerate launch`, which the command `trl` starts
 ENOUGH = 3  # names of several kinds that together identify a file
@@ -60,7 +57,7 @@ class Trl(Framework):
     trainers = TRAINERS
     reads_arguments = True
     rule_families = {"TRL": title}
-    rules = "generation keys no_effect parsing preference sft trainers checks"
+    rules = "keys methods no_effect trainers"
     file_match = ("trl_config.yaml", "trl_config.yml", "*.trl.yaml", "*.trl.yml")
     only_syntax = "yaml"
     telling_keys = OWN | SHARED
@@ -70,15 +67,16 @@ class Trl(Framework):
         "exceptions": "rows.refusals.row_exceptions",
         "config": "trl.config.TrlConfig",
         "batch": "huggingface.batch.resolve",
-        "words": "trl.cli_arguments.ARGUMENTS",
+        "words": "trl.parser.ARGUMENTS",
         "loaded": "trl.batch.loaded",
         "at_once": "trl.batch.at_once",
         "batches_because": "trl.summary.batches_because",
         "operations": "trl.field_operations.ALL_OPERATIONS",
         "refusals": "trl.checks.refusals",
+        "refused": "trl.rules.refused",
         "numbers": "trl.batch.numbers",
         "samples": "trl.samples.samples",
-        "resumption": "trl.resumption.resumption",
+        "resumption": "huggingface.resumption.resumption",
         "model": "memory.named_models.model_of_names",
         "memory": "trl.memory.inputs",
         "adapters": "trl.adapters.adapters",
@@ -93,9 +91,6 @@ class Trl(Framework):
     }
 
     def detect(self, document: Document) -> int:
-        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
-        from cfglint.frameworks.huggingface import top_keys
-
         names = top_keys(document)
         own, shared = len(names & OWN), len(names & SHARED)
         if document.syntax != "yaml" or (not own and shared < ENOUGH) or names & OTHERS:
@@ -104,20 +99,15 @@ class Trl(Framework):
         return CERTAIN if clarity == MAYBE and own > 1 else clarity
 
     def may_be(self, names: list[str], path: str) -> bool:
-        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
-
         return TRAINER.may_be(names, path)
 
     def packages(self) -> dict[str, str]:
-        from cfglint.frameworks.huggingface import NEWEST as NEWEST_TRANSFORMERS
-
         return {PACKAGE: NEWEST, TRANSFORMERS: NEWEST_TRANSFORMERS}
 
     def completed(self, facts: LaunchFacts) -> LaunchFacts:
         """The facts with the release of TRL or transformers that matches what is stated of the other, and of accelerate.
 
-        A release of TRL that nothing states is the newest that can be installed with the others. Of transformers all
-        releases that TRL's requirements allow, up to the newest of its day, may be used.
+        Without one it is the newest TRL that can be installed with the others, and any transformers of its day that its requirements allow.
         """
         from cfglint.frameworks import modelled_releases
         from cfglint.frameworks.releases.requirements import known_others, newest_with, required
@@ -150,14 +140,9 @@ class Trl(Framework):
         return self.completed(facts)
 
     def references(self, document: Document) -> list[tuple[Path, str, str]]:
-        from cfglint.frameworks.huggingface import FRAMEWORK as TRAINER
-        from cfglint.frameworks.huggingface import named_file
-
         found = TRAINER.references(document)
         name = named_file(document, LAUNCHER_FILE)
-        if name:
-            found.append(((LAUNCHER_FILE,), name, "accelerate"))
-        return found
+        return [*found, ((LAUNCHER_FILE,), name, "accelerate")] if name else found
 
     def argument_classes(self) -> dict[str, str]:
         from cfglint.frameworks.trl.releases import CLASSES
@@ -181,13 +166,11 @@ class Trl(Framework):
         return OTHER_CLASSES
 
     def fields_of_class(self, name: str) -> set[str]:
-        """The fields that one of TRL's classes has in any modelled release."""
         from cfglint.frameworks.trl.releases import CLASSES, HISTORY, OTHER_CLASSES
 
         return set(HISTORY.names(CLASSES.get(name) or OTHER_CLASSES.get(name, "")))
 
     def field_in_place(self, trainer: str, keyword: str, release: Version) -> tuple[str, str] | None:
-        """The trainer's configuration class, and its field that has what a keyword was for."""
         from cfglint.frameworks.trl.arguments import OLD_NAMES
         from cfglint.frameworks.trl.releases import CLASSES, HISTORY
 

@@ -13,12 +13,9 @@ from cfglint.source.annotations import ConfigMapping, ConfigTable
 # (trl 1.16.0 trainer/*_config.py, _VALID_DICT_FIELDS).
 INLINE_JSON: dict[str, Version] = {
     "model_init_kwargs": (0, 17, 0),
-    "ref_model_init_kwargs": (0, 19, 0),
-    "teacher_model_init_kwargs": (0, 19, 0),
+    **dict.fromkeys(("ref_model_init_kwargs", "teacher_model_init_kwargs"), (0, 19, 0)),
     "transformers_continuous_batching_config": (1, 7, 0),
-    "chat_template_kwargs": (1, 11, 0),
-    "dataset_kwargs": (1, 11, 0),
-    "generation_kwargs": (1, 11, 0),
+    **dict.fromkeys(("chat_template_kwargs", "dataset_kwargs", "generation_kwargs"), (1, 11, 0)),
 }
 CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_checkpointing"  # the new name has the default of the old one
 
@@ -27,16 +24,15 @@ CHECKPOINTING, RENAMED_CHECKPOINTING = "gradient_checkpointing", "activation_che
 OLD_NAMES: tuple[tuple[str, str, str, Version], ...] = (
     ("sft", "max_seq_length", "max_length", (0, 16, 0)),
     ("sft", "use_liger", "use_liger_kernel", (0, 15, 0)),
-    ("dpo", "use_liger_loss", "use_liger_kernel", (0, 25, 0)),
-    ("kto", "use_liger_loss", "use_liger_kernel", (0, 25, 0)),
-    ("grpo", "use_liger_loss", "use_liger_kernel", (0, 25, 0)),
-    ("rloo", "rloo_k", "num_generations", (0, 22, 0)),
-    ("rloo", "cliprange", "epsilon", (0, 22, 0)),
-    ("rloo", "kl_coef", "beta", (0, 22, 0)),
-    ("rloo", "normalize_reward", "normalize_advantages", (0, 22, 0)),
-    ("rloo", "num_ppo_epochs", "num_iterations", (0, 22, 0)),
-    ("rloo", "num_mini_batches", "steps_per_generation", (0, 22, 0)),
-    ("rloo", "response_length", "max_completion_length", (0, 22, 0)),
+    *((trainer, "use_liger_loss", "use_liger_kernel", (0, 25, 0)) for trainer in ("dpo", "kto", "grpo")),
+    *(
+        ("rloo", old, new, (0, 22, 0))
+        for old, new in (
+            *(("rloo_k", "num_generations"), ("cliprange", "epsilon"), ("kl_coef", "beta"), ("normalize_reward", "normalize_advantages")),
+            *(("num_ppo_epochs", "num_iterations"), ("num_mini_batches", "steps_per_generation")),
+            ("response_length", "max_completion_length"),
+        )
+    ),
 )
 REFUSED = Reason("file", "a string that the parser refuses")
 EPISODES = "total_episodes"  # of RLOO in the same releases: `max_steps` is their number divided by the accumulation
@@ -46,13 +42,7 @@ class TrlArguments(Arguments):
     """The values of a trainer's fields: `given` by the file, or the defaults of its class; what its parser refused is unknown."""
 
     def __init__(
-        self,
-        values: ConfigMapping,
-        version: Version,
-        fields: Fields,
-        release: Version,
-        refused: set[str],
-        own_defaults: ConfigTable | None = None,
+        self, values: ConfigMapping, version: Version, fields: Fields, release: Version, refused: set[str], own_defaults: ConfigTable
     ) -> None:
         self.fields = fields
         self.release = release
@@ -67,7 +57,6 @@ class TrlArguments(Arguments):
             self.defaults = {**self.defaults, RENAMED_CHECKPOINTING: self.defaults[CHECKPOINTING]}
 
     def _rename(self) -> None:
-        """Store values under the names that the code of the release uses later."""
         super()._rename()
         for trainer, old, new, since in OLD_NAMES:
             if self.release >= since and self.fields.trainers == (trainer,) and self.given.get(old) is not None:

@@ -13,17 +13,10 @@ incomplete generation too, which it does not make. RLOO generates like this from
 from __future__ import annotations
 
 from cfglint.findings.releases import Releases
-from cfglint.frameworks.huggingface.batch import as_integer, steps
+from cfglint.frameworks.huggingface.batch import as_integer, step_numbers
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.training_data.generated import (
-    EVALUATION_CHECKED,
-    MOST_GENERATIONS,
-    OWN_EVALUATION,
-    Generation,
-    Number,
-    has_complete_groups,
-    rule_of_groups,
-)
+from cfglint.frameworks.training_data import generated
+from cfglint.frameworks.training_data.generated import Generation, Number, has_complete_groups, rule_of_groups
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.config import REPEATS, TrlConfig
 from cfglint.frameworks.trl.fields import SAME_LOOP
@@ -49,8 +42,8 @@ def generation(config: TrlConfig, micro: int | None = None) -> Generation:
     """The numbers of a generation, with another micro batch if one is passed; an unknown one is None."""
     args = config.arguments
     passes = known_number(args, "num_iterations") if "num_iterations" in args.fields.types else 1
-    size, steps_, per_prompt = (known_number(args, name) for name in (GENERATION, GENERATION_STEPS, "num_generations"))
-    made = Generation(size, steps_, per_prompt, passes)
+    size, steps, per_prompt = (known_number(args, name) for name in (GENERATION, GENERATION_STEPS, "num_generations"))
+    made = Generation(size, steps, per_prompt, passes)
     if args.known(GENERATION, GENERATION_STEPS):
         usual = 1 if config.trl_version in ONE_MICRO_BATCH else known_number(args, "gradient_accumulation_steps")
         made.complete(config.batch.micro_batch.integer if micro is None else micro, config.world_size, usual)
@@ -58,7 +51,6 @@ def generation(config: TrlConfig, micro: int | None = None) -> Generation:
 
 
 def loaded(config: TrlConfig) -> tuple[int | None, int | None]:
-    """(samples per epoch, samples that one process takes from the loader at a time)."""
     examples, micro = config.facts.num_examples, config.batch.micro_batch.integer
     if config.streams or config.packs or not config.arguments.known("packing"):
         return None, micro
@@ -69,8 +61,7 @@ def loaded(config: TrlConfig) -> tuple[int | None, int | None]:
 
 
 def numbers(config: TrlConfig) -> dict[str, int | None]:
-    """Steps and warm-up, the length of a sample, and the sizes of a generation if the trainer has one."""
-    found = steps(config).numbers()
+    found = step_numbers(config)
     found["generation_batch_size"] = found["steps_per_generation"] = None
     if config.parsed and config.own_sampler and GENERATION in config.arguments.fields.types:
         made = generation(config)
@@ -83,11 +74,7 @@ def count(value: object) -> int | None:
 
 
 def known_number(args: TrlArguments, name: str) -> Number:
-    return number(args[name]) if args.known(name) else None
-
-
-def number(value: object) -> Number:
-    return value if isinstance(value, (int, float)) else None
+    return args.number(name) if args.known(name) else None
 
 
 def split_rule(config: TrlConfig) -> SplitRule | None:
@@ -96,15 +83,14 @@ def split_rule(config: TrlConfig) -> SplitRule | None:
 
     args = config.arguments
     if config.only("kto") and args["loss_type"] != WITHOUT_KL:
-        return SplitRule(
-            lambda micro, accumulation, processes: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2"
-        )
+        return SplitRule(lambda micro, *_: micro >= SMALLEST_FOR_KL, SMALLEST_FOR_KL, "KTO requires a micro batch of 2")
     per_prompt = count(args["num_generations"])
-    if not config.own_sampler or per_prompt is None or not 1 < per_prompt < MOST_GENERATIONS:
+    if not config.own_sampler or per_prompt is None or not 1 < per_prompt < generated.MOST_GENERATIONS:
         return None
-    own = count(args["num_generations_eval"]) if config.trl_version >= OWN_EVALUATION else None
+    own = count(args["num_generations_eval"]) if config.trl_version >= generated.OWN_EVALUATION else None
     samples, per_group = count(args["per_device_eval_batch_size"]), own or per_prompt
-    is_checked = any(config.trl_version in releases for releases in EVALUATION_CHECKED) and args.eval_strategy in ("steps", "epoch")
+    checked = any(config.trl_version in releases for releases in generated.EVALUATION_CHECKED)
+    is_checked = checked and args.eval_strategy in ("steps", "epoch")
     steps_ = 1 if config.trl_version in ONE_MICRO_BATCH else count(args[GENERATION_STEPS])
     is_complete = has_complete_groups(per_prompt, count(args[GENERATION]), steps_)
 

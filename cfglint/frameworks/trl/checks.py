@@ -11,7 +11,7 @@ from cfglint.frameworks.rows.refusals import PROCESSES, Check, Plan, pages_of, u
 from cfglint.frameworks.rows.table import table_of
 from cfglint.frameworks.trl import KIND
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.source.annotations import Any, Callable
+from cfglint.source.annotations import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ def is_same(first: Refusal, second: Refusal) -> bool:
 
 
 def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal]:
-    """What a class and the trainer of it refuse."""
     rows = plan(name, config.trl_version)
     if not rows.rows:
         return []
@@ -78,17 +77,15 @@ def refused(config: TrlConfig, name: str, processes: int | None) -> list[Refusal
     kinds = args.fields.types
     words = Words(KEPT, {(WORLD,): "", (DEVICE,): ""}, lambda key: kinds.get(key) == "bool", PLACES, {(WORLD,): "GPU"})
     varying = (WORLD, DEVICE, *args.unknown, *reported, *args.redefined)
-    return Check(rows, written, defaults, varying, facts(config), pages_of(KIND)).refusals(words)
+
+    def fact(name: str, *arguments: Any) -> Any:  # packages are installed
+        return dotted(config.version) if (name, *arguments) == ("version", "transformers") else True
+
+    return Check(rows, written, defaults, varying, fact, pages_of(KIND)).refusals(words)
 
 
 @functools.cache
 def plan(name: str, release: Version) -> Plan:
-    """The rows of a class and of its trainer's constructor."""
     stages: tuple[Stage, ...] = (CONFIG, INIT)
     rows = {stage: table_of(KIND).rows(stage, name, release) for stage in stages}
     return Plan({**rows, CONFIG: [*EVALUATES, *rows[CONFIG]]} if any(rows.values()) else {})
-
-
-def facts(config: TrlConfig) -> Callable[..., Any]:
-    """What the environment answers: packages are installed."""
-    return lambda name, *arguments: dotted(config.version) if (name, *arguments) == ("version", "transformers") else True

@@ -10,9 +10,8 @@ from cfglint.frameworks.releases.history import holds
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKAGE
 from cfglint.frameworks.trl.arguments import TrlArguments
-from cfglint.frameworks.trl.cli_arguments import complemented
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
-from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast
+from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast, complemented
 from cfglint.launch.accelerate_options import is_option
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document, Path
@@ -20,6 +19,7 @@ from cfglint.source.record import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.releases import Releases
     from cfglint.launch.line import LaunchLine
     from cfglint.launch.overrides import Override
 
@@ -32,14 +32,13 @@ COMMAND_BUILDS = (1, 0, 0)  # from here on it also builds the arguments (cli/com
 REPEATS: dict[str, Version] = {"grpo": (0, 15, 0), "rloo": (0, 22, 0)}  # first releases whose sampler repeats prompts
 OTHER_TRAINERS = ("Trainer", "Seq2SeqTrainer")  # of transformers
 ENV = "env"  # removed from the file and exported first
+SCRIPT_RESUMES = (1, 15)  # up to 1.14 the command's own scripts call `train()` without a checkpoint
 
 
 class TrlConfig(TrainerConfig):
-    """The config of a TRL trainer, from its files.
+    """The config of a TRL trainer: `trainers` are those that the file may be for, `refused` the strings that the parser refuses.
 
-    `trainers` are those that the file may be for; one of them if it is specified or the keys determine it. `values` holds the
-    strings after the parser's casts; strings that it refuses are in `refused`. `lacks_class`: code builds the arguments with a class
-    that the release does not have, or not where the code imports it, so that its keys are not known.
+    `lacks_class`: code builds the arguments with a class that the release does not have, or not where the code imports it.
     """
 
     framework: Framework = FRAMEWORK
@@ -67,7 +66,6 @@ class TrlConfig(TrainerConfig):
         self.parsed = self.parsed and isinstance(self.env, dict) and all(isinstance(key, str) for key in self.values)
 
     def parsed_arguments(self) -> TrlArguments:
-        """The arguments created from the values, after the casts of the parser."""
         self.env = self.values.pop(ENV, {}) if self.values else {}
         names = {key for key in self.values if isinstance(key, str)}
         named = self.facts.trainer
@@ -111,7 +109,6 @@ class TrlConfig(TrainerConfig):
         return key in self.arguments.fields.types
 
     def lacks_field(self, key: str) -> bool:
-        """Whether classes of other releases have the field, and those of the targeted one have not."""
         return not self.has_field(key) and self.arguments.exists(key)
 
     @property
@@ -131,6 +128,10 @@ class TrlConfig(TrainerConfig):
     def only(self, *trainers: str) -> bool:
         """Whether the file is for one of these trainers, even if it is unknown which one."""
         return set(self.trainers) <= set(trainers)
+
+    def checked_in(self, releases: dict[str, Releases]) -> bool:
+        """Whether the release is one of those of the trainers that the file may be for."""
+        return self.only(*(name for name, of_trainer in releases.items() if self.trl_version in of_trainer))
 
     @property
     def launched(self) -> bool | None:
@@ -163,8 +164,16 @@ class TrlConfig(TrainerConfig):
         return path != (LAUNCHER_FILE,) and super().opens(path)
 
     @property
+    def script_resumes(self) -> bool:
+        return self.command is None or self.trl_version >= SCRIPT_RESUMES
+
+    @property
     def streams(self) -> bool:
         return bool(self.arguments["dataset_streaming"] or self.arguments["streaming"])
+
+    @property
+    def streaming_key(self) -> str:
+        return "dataset_streaming" if self.arguments["dataset_streaming"] else "streaming"
 
     @property
     def packs(self) -> bool:
@@ -175,25 +184,10 @@ class TrlConfig(TrainerConfig):
         """Whether prompts are repeated for several completions."""
         return self.only(*(name for name, since in REPEATS.items() if since <= self.trl_version))
 
-    def batches_because(self) -> str:
-        return self.part("batches_because", "")
-
-    def micro_batches_at_once(self, micro: int) -> int | None:
-        """The micro batches of one generation, which the trainer's own sampler loads together."""
-        return self.part("at_once", None, micro)
-
-    def loaded(self) -> tuple[int | None, Operand]:
-        """(samples per epoch, samples that one process takes from the loader at a time) of the trainer's own sampler."""
-        return self.part("loaded", (None, None))
-
 
 def lacks_class(facts: LaunchFacts, release: Version) -> bool:
     """Whether a release does not have the class that the program builds in the module from which the program imports it."""
     name = facts.launch.program.arguments if facts.launch.program is not None else ""
-    imported_nameses = facts.launch.code.imports if facts.launch.code is not None else ()
-    imported = (
-        FRAMEWORK.importable(imported_names.module, name)
-        for imported_names in imported_nameses
-        if imported_names.package == PACKAGE and name in imported_names.names
-    )
-    return any(spans and not any(holds(*span, release) for span in spans) for spans in imported)
+    imports = facts.launch.code.imports if facts.launch.code is not None else ()
+    having = (FRAMEWORK.importable(names.module, name) for names in imports if names.package == PACKAGE and name in names.names)
+    return any(spans and not any(holds(*span, release) for span in spans) for spans in having)

@@ -1,8 +1,6 @@
-"""The operations that TRL's classes and trainers apply to their fields, executed here, so that an unsuitable value fails in the same
-way.
+"""The operations of TRL's classes and trainers on the parsed values of their fields, executed here, so that they fail in the same way.
 
-They run after the operations of the Trainer, on the parsed values: a null, a list or a fraction passes
-the parser, and Python's own exception is the prediction. Line numbers are those of trl 1.16.0, peft's those of 0.19.1.
+They run after those of the Trainer. Line numbers are those of trl 1.16.0, peft's those of 0.19.1.
 """
 
 from __future__ import annotations
@@ -10,9 +8,10 @@ from __future__ import annotations
 from cfglint.findings.releases import Releases
 from cfglint.frameworks.huggingface.field_operations import INIT, Operation
 from cfglint.frameworks.huggingface.field_operations import OPERATIONS as TRAINER_OPERATIONS
+from cfglint.frameworks.peft.fields import TASKS
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.config import TrlConfig
-from cfglint.source.annotations import Any, Callable, Operand
+from cfglint.source.annotations import Operand
 
 CUTS_IN_ARROW = Releases((0, 16, 0), (1, 0, 0))  # SFT cuts samples by an operation of pyarrow
 SLICES = (1, 8, 0)  # from here on SFT cuts each sample while it prepares the data; before, in the first batch
@@ -30,7 +29,6 @@ CACHES = (
     *("static", "offloaded_static", "sliding_window", "hybrid", "hybrid_chunked", "offloaded_hybrid", "offloaded_hybrid_chunked"),
     *("dynamic", "offloaded", "quantized", "paged", "mamba"),
 )
-TASKS = ("SEQ_CLS", "SEQ_2_SEQ_LM", "CAUSAL_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
 
 
 def adapters(config: TrlConfig) -> bool:
@@ -38,9 +36,13 @@ def adapters(config: TrlConfig) -> bool:
     return config.has_field("use_peft") and config.arguments["use_peft"] is not False and config.arguments.known("use_peft")
 
 
-def prepares(config: TrlConfig) -> bool:
+def skips_preparation(config: TrlConfig) -> bool:
     argument = config.arguments["dataset_kwargs"]
-    return config.only("sft") and not (isinstance(argument, dict) and argument.get("skip_prepare_dataset"))
+    return isinstance(argument, dict) and bool(argument.get("skip_prepare_dataset"))
+
+
+def prepares(config: TrlConfig) -> bool:
+    return config.only("sft") and not skips_preparation(config)
 
 
 def passes(value: object, config: TrlConfig) -> None:
@@ -55,12 +57,6 @@ def passes(value: object, config: TrlConfig) -> None:
         raise ValueError("__len__() should return >= 0")
     if unlimited and (not isinstance(value, int) or value == 0):
         raise ValueError(f"args.max_steps must be set to a positive value if dataloader does not have a length, was {limit}")
-
-
-def completion_length(value: Operand, config: TrlConfig) -> None:
-    """Check the length as transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate) does."""
-    if config.own_sampler and value is not None and value <= 0:
-        raise ValueError(f"`max_new_tokens` must be greater than 0, but is {value}.")
 
 
 def repeats(value: object, config: TrlConfig) -> None:
@@ -86,12 +82,11 @@ def generates_itself(config: TrlConfig) -> bool:
     return config.own_sampler and config.arguments["use_vllm"] is False and config.arguments.known("use_vllm")
 
 
-def cache(value: object, config: TrlConfig) -> None:
+def refuses_cache(value: object, config: TrlConfig) -> bool:
     """Check the cache as transformers 5.23.0 generation/configuration_utils.py:686 (GenerationConfig.validate) does, 4.46.3 :725."""
     options = config.arguments["generation_kwargs"]
     replaced = options is not None and (not isinstance(options, dict) or "cache_implementation" in options)
-    if value is not None and value not in CACHES and generates_itself(config) and not replaced:
-        raise ValueError(f"Invalid `cache_implementation` ({value}). Choose one of: {CACHES[:-1]}")
+    return value is not None and value not in CACHES and generates_itself(config) and not replaced
 
 
 def preparing_processes(value: Operand, config: TrlConfig) -> None:
@@ -105,9 +100,7 @@ def preparing_processes(value: Operand, config: TrlConfig) -> None:
 
 
 def sample_length(value: Operand, config: TrlConfig) -> None:
-    """Cut each sample as trainer/sft_trainer.py:1440 and data_utils.py:746 do; the other trainers compare its length; 0.17.0
-    trainer/kto_trainer.py:221.
-    """
+    """Cut each sample as trainer/sft_trainer.py:1440 and data_utils.py:746 do, or compare its length; 0.17.0 trainer/kto_trainer.py:221."""
     if value is None:
         return
     release, packs = config.trl_version, config.arguments["packing"]
@@ -145,92 +138,56 @@ def packed_length(value: Operand, strategy: Operand, release: Version) -> None:
         raise AssertionError
 
 
-def rank(value: Operand, config: TrlConfig) -> None:
-    """Check the rank as peft tuners/lora/layer.py (update_layer) does."""
-    if not adapters(config):
-        return
-    if value <= 0:
-        raise ValueError(f"`r` should be a positive integer value but the value passed is {value}")
-    if isinstance(value, (float, bool)):
-        kind = type(value).__name__
-        raise TypeError(f"empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0")
-
-
-def dropout(value: Operand, config: TrlConfig) -> None:
-    """Check the dropout as peft tuners/lora/layer.py (update_layer) and torch 2.13 nn/modules/dropout.py do."""
-    if adapters(config) and value > 0.0 and value > 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {value}")
-
-
-def task(value: object, config: TrlConfig) -> None:
-    if adapters(config) and value is not None and value not in TASKS:
-        raise ValueError(f"Invalid task type: '{value}'. Must be one of the following task types: {', '.join(TASKS)}.")
-
-
-def reference_batch(value: object, config: TrlConfig) -> None:
-    """Use the batch size as the loader of the reference pass in trainer/dpo_trainer.py:1180 and trainer/kto_trainer.py does; null and
-    0 mean that of the evaluation.
-    """
-    wrong = value and (not isinstance(value, int) or value < 0)
+def refuses_reference_batch(value: Operand, config: TrlConfig) -> object:
+    """Whether the loader of the reference pass refuses it (trainer/dpo_trainer.py:1180); null and 0 mean the batch of the evaluation."""
     rewritten = config.only(*(name for name, since in NEW_PREFERENCES.items() if since <= config.trl_version))
-    if wrong and rewritten and config.arguments["precompute_ref_log_probs"]:
-        raise ValueError(f"batch_size should be a positive integer value, but got batch_size={value}")
+    return value and (not isinstance(value, int) or value < 0) and rewritten and config.arguments["precompute_ref_log_probs"]
 
 
-def where(holds: Callable[[Any, TrlConfig], object], act: Callable[[Any], object]) -> Callable[[Any, TrlConfig], None]:
-    """A single operation on a value where a condition holds."""
-
-    def operation(value: Any, config: TrlConfig) -> None:
-        if holds(value, config):
-            act(value)
-
-    return operation
-
-
-def missing(value: object) -> None:
-    raise KeyError(value)
-
-
-# PEFT converts a list to a set (tuners/lora/config.py, __post_init__).
-MODULES = where(lambda value, config: adapters(config) and value is not None and not isinstance(value, str), iter)
-# DPO cuts prompts and completions (0.17.0 trainer/dpo_trainer.py:604).
-CUT_PROMPTS = where(
-    lambda value, config: config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None, lambda value: [0][:value]
-)
+# fmt: off
 OPERATIONS = (
-    # The column of the text is looked up, also for conversations (0.15.2 trainer/sft_trainer.py:430).
-    Operation(
-        "dataset_text_field",
-        INIT,
-        where(lambda value, config: value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config), missing),
-    ),
-    Operation("precompute_ref_batch_size", INIT, reference_batch),
+    # the column of the text is looked up, also for conversations (0.15.2 trainer/sft_trainer.py:430)
+    Operation("dataset_text_field", INIT,
+        lambda value, config: value is None and config.trl_version in TEXT_LOOKED_UP and prepares(config), "KeyError: {value!r}"),
+    Operation("precompute_ref_batch_size", INIT, refuses_reference_batch,
+        "ValueError: batch_size should be a positive integer value, but got batch_size={value}"),
     Operation("num_generations", INIT, repeats),
-    Operation("cache_implementation", INIT, cache),
-    Operation(  # trainer/grpo_trainer.py:1172
-        "generation_kwargs", INIT, where(lambda value, config: value is not None and generates_itself(config), dict)
-    ),
+    Operation("cache_implementation", INIT, refuses_cache,
+        f"ValueError: Invalid `cache_implementation` ({{value}}). Choose one of: {CACHES[:-1]}"),
+    # trainer/grpo_trainer.py:1172
+    Operation("generation_kwargs", INIT, lambda value, config: value is not None and generates_itself(config) and dict(value)),
     Operation("dataset_num_proc", INIT, preparing_processes),
-    Operation(  # trainer/rloo_trainer.py:269
-        "model_init_kwargs", INIT, where(lambda value, config: config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value, dict)
-    ),
-    Operation("lora_r", INIT, rank),
-    Operation("lora_alpha", INIT, where(lambda _, config: adapters(config), lambda value: value / 1)),  # divided by r, as in `rank`
-    Operation("lora_dropout", INIT, dropout),
-    Operation("lora_target_modules", INIT, MODULES),
-    Operation("lora_modules_to_save", INIT, MODULES),
-    Operation("lora_task_type", INIT, task),
-    Operation(  # trainer/sft_trainer.py:1008
-        "dataset_kwargs",
-        INIT,
-        where(lambda value, config: config.only("sft") and value is not None, lambda value: value.get("skip_prepare_dataset")),
-    ),
+    # trainer/rloo_trainer.py:269
+    Operation("model_init_kwargs", INIT,
+        lambda value, config: config.trl_version >= COPIES_OPTIONS and config.only("rloo") and value and dict(value)),
+    # peft tuners/lora/layer.py (update_layer)
+    Operation("lora_r", INIT, lambda value, config: adapters(config) and value <= 0,
+        "ValueError: `r` should be a positive integer value but the value passed is {value}"),
+    Operation("lora_r", INIT, lambda value, config: adapters(config) and isinstance(value, (float, bool)),
+        "TypeError: empty(): argument 'size' (position 1) must be tuple of ints, but found element of type {kind} at pos 0"),
+    Operation("lora_alpha", INIT, lambda value, config: adapters(config) and value / 1),  # divided by r
+    # and torch 2.13 nn/modules/dropout.py
+    Operation("lora_dropout", INIT, lambda value, config: adapters(config) and value > 0.0 and value > 1.0,
+        "ValueError: dropout probability has to be between 0 and 1, but got {value}"),
+    # PEFT converts a list to a set (tuners/lora/config.py, __post_init__)
+    *(Operation(name, INIT,
+        lambda value, config: adapters(config) and value is not None and not isinstance(value, str) and iter(value))
+        for name in ("lora_target_modules", "lora_modules_to_save")),
+    Operation("lora_task_type", INIT, lambda value, config: adapters(config) and value is not None and value not in TASKS,
+        f"ValueError: Invalid task type: '{{value}}'. Must be one of the following task types: {', '.join(TASKS)}."),
+    # trainer/sft_trainer.py:1008
+    Operation("dataset_kwargs", INIT, lambda value, config: config.only("sft") and value is not None and value.get("skip_prepare_dataset")),
     Operation("max_length", INIT, sample_length),
     Operation("max_seq_length", INIT, sample_length),
-    Operation("max_prompt_length", INIT, CUT_PROMPTS),
-    Operation("max_completion_length", INIT, CUT_PROMPTS),
-    Operation("max_completion_length", INIT, completion_length),
+    # DPO cuts prompts and completions (0.17.0 trainer/dpo_trainer.py:604)
+    *(Operation(name, INIT,
+        lambda value, config: config.trl_version in CUTS_PROMPTS and config.only("dpo") and value is not None and [0][:value])
+        for name in ("max_prompt_length", "max_completion_length")),
+    # transformers 5.23.0 generation/configuration_utils.py (GenerationConfig.validate)
+    Operation("max_completion_length", INIT, lambda value, config: config.own_sampler and value is not None and value <= 0,
+        "ValueError: `max_new_tokens` must be greater than 0, but is {value}."),
     Operation("reward_weights", INIT, weights),
     Operation("num_iterations", INIT, passes),
 )
+# fmt: on
 ALL_OPERATIONS = (*TRAINER_OPERATIONS, *OPERATIONS)

@@ -1,8 +1,4 @@
-"""The fields that the file of a TRL run may set, with their types and defaults, by release and trainer.
-
-A script parses one file into the trainer's configuration class (a subclass of `TrainingArguments`), the script's own
-arguments and `ModelConfig`.
-"""
+"""The fields that the file of a TRL run may set, of the trainer's class, the script's own arguments and `ModelConfig`."""
 
 from __future__ import annotations
 
@@ -40,14 +36,10 @@ TRAINER = Reason("program", "the trainer of the file", "`--trainer` names it")
 
 
 class Fields:
-    """The fields of a release for the trainers that the file may be for.
+    """The fields of a release for the trainers that the file may be for: the types to which strings are cast, and the defaults.
 
-    `types` maps a field to the type to which the parser casts a string, `defaults` to its value if the file does not
-    set it; `nullable` are those that may be null. `own` are TRL's own fields; the default of those that differ between the trainers is
-    not known. `classes` are the tables of the classes next to the trainer's, if the program is known.
+    `own` are TRL's own fields, `classes` the tables of the classes next to the trainer's, if the program is known.
     """
-
-    __slots__ = ("_by_length", "defaults", "nullable", "own", "trainers", "transformers", "types")
 
     def __init__(self, release: Version, trainers: tuple[str, ...], transformers: Version, classes: tuple[str, ...] | None = None) -> None:
         self.trainers = trainers
@@ -56,46 +48,40 @@ class Fields:
         self.types = {name: parsed(name, transformers) for name in self.defaults}
         self.own: set[str] = set()
         self.nullable = {name for name, default in self.defaults.items() if default is None}
-        for name in (*(beside(release, trainers) if classes is None else classes), *trainers):
+        if classes is None:  # those that scripts parse next to the trainer's; some scripts have their own arguments
+            own = [f"{trainer} script" for trainer in trainers if HISTORY.has_section(f"{trainer} script", release)]
+            classes = (*own, *BESIDE[1:]) if len(own) == len(trainers) else (*BESIDE, *own)
+        for name in (*classes, *trainers):
             for field, row in HISTORY.fields(name, release).items():
                 self.types[field] = row[TYPE].removesuffix(NULL)
                 self.defaults[field] = row[DEFAULT]
                 self.own.add(field)
                 (self.nullable.add if row[TYPE].endswith(NULL) else self.nullable.discard)(field)
         self.defaults.update(dict.fromkeys(differing(release, trainers, transformers), Unknown(TRAINER)))
-        self._by_length: dict[int, list[str]] = {}
 
     def of_program(self, program: ProgramFacts, release: Version) -> Fields:
         """The fields of the classes that a program parses, and the fields that it defines itself."""
-        other_classes = tuple(OTHER_CLASSES[name] for name in program.classes) if program.complete else None
-        found = Fields(release, self.trainers, self.transformers, other_classes)
+        classes = tuple(OTHER_CLASSES[name] for name in program.classes) if program.complete else None
+        found = Fields(release, self.trainers, self.transformers, classes)
         for name, field in program.fields.items():
             found.types[name] = field.kind if field.kind in CAST else "str"
             found.defaults[name] = field.default
         return found
 
-    @property
+    @functools.cached_property
     def by_length(self) -> dict[int, list[str]]:
-        if not self._by_length:
-            for name in self.types:
-                self._by_length.setdefault(len(name), []).append(name)
-        return self._by_length
-
-
-def beside(release: Version, trainers: tuple[str, ...]) -> tuple[str, ...]:
-    """The classes that the scripts of some trainers parse next to that of the trainer; some scripts have their own arguments."""
-    own = [f"{trainer} script" for trainer in trainers if HISTORY.has_section(f"{trainer} script", release)]
-    return (*own, *(each for each in BESIDE if each != "script")) if len(own) == len(trainers) else (*BESIDE, *own)
+        found: dict[int, list[str]] = {}
+        for name in self.types:
+            found.setdefault(len(name), []).append(name)
+        return found
 
 
 @functools.cache
 def fields(release: Version, trainers: tuple[str, ...], transformers: Version) -> Fields:
-    """The fields of a modelled release of TRL with a release of transformers, for the trainers that the file may be for."""
     return Fields(release, trainers, transformers)
 
 
 def learn(release: Version, folder: Path, opens: Callable[[str], bool]) -> bool:
-    """Take the fields of an unmodelled release from its source in a folder; see `Framework.learn`."""
     from cfglint.frameworks.trl.source_fields import DATASET_SECTION, learned
 
     found = learned(folder, opens)
@@ -130,17 +116,11 @@ def trainers_of(release: Version) -> tuple[str, ...]:
     return tuple(name for name in CLASSES.values() if name in ALWAYS or HISTORY.has_section(name, release))
 
 
-@functools.cache
-def names_of_trainers(release: Version) -> frozenset[str]:
-    """The fields that the classes of a release's trainers define themselves."""
-    return frozenset(name for trainer in trainers_of(release) for name in HISTORY.fields(trainer, release))
-
-
 def likely_trainers(names: set[str], release: Version) -> tuple[str, ...]:
     """The trainers of a release that have the most keys of a file; all of them if no key decides."""
     stable = [trainer for trainer in trainers_of(release) if not is_experimental(trainer, release)]
     keys = names - ARGUMENTS.keys()
-    current = keys & names_of_trainers(release)
+    current = {name for name in keys if any(name in HISTORY.fields(trainer, release) for trainer in trainers_of(release))}
     former = keys - current  # of any release, since no trainer of this one has them
     fields = {trainer: HISTORY.fields(trainer, release).keys() & current for trainer in stable}
     counts = {trainer: len(own) + len(HISTORY.names(trainer).keys() & former) for trainer, own in fields.items()}

@@ -51,17 +51,13 @@ class TrlMemory(TrainerMemory):
             settings = changed(settings, reference_model=not self.value("precompute_ref_log_probs"))
         # Adapters are fp32, but not over a quantised model, and not over a 16-bit one under ZeRO-3.
         partitioned = settings.strategy == ZERO and settings.zero is not None and settings.zero.stage == 3
-        if settings.lora is not None and self.since_first and (settings.quantization != NONE or partitioned):
+        if settings.lora is not None and not self.prepares_quantized() and (settings.quantization != NONE or partitioned):
             settings = changed(settings, lora=changed(settings.lora, fp32=False))
         return changed(settings, own_code=settings.own_code or not config.only(SFT))
 
-    @property
-    def since_first(self) -> bool:
-        return self.config.trl_version >= READ_BEFORE
-
     def prepares_quantized(self) -> bool:
         """Whether norms, embeddings and head are cast to fp32: before 1.0."""
-        return not self.since_first
+        return self.config.trl_version < READ_BEFORE
 
 
 def inputs(config: TrlConfig, model: Model) -> Inputs | None:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch import argparse_types
 from cfglint.launch.argparse_types import invalid_value, spellings
-from cfglint.source.annotations import Collection, ConfigMapping, ConfigValue
+from cfglint.source.annotations import Collection, ConfigMapping, ConfigTable, ConfigValue, Operand
+from cfglint.source.document import Document
 from cfglint.source.limits import MOST_DIGITS
 from cfglint.source.record import Record
+from cfglint.source.shell.command import CommandDocument, Words
 
 LIST = "list:"  # before the type of the words of a list
 DEBUG_OPTIONS = ("underflow_overflow", "tpu_metrics_debug")
@@ -22,8 +24,6 @@ CASTS = (0, 9, 6)  # from here on the values are defaults of argparse; before, t
 
 
 class UncastString(Record):
-    """A string that the parser cannot cast to the type of its field."""
-
     name: str
     value: str
     kind: str
@@ -39,8 +39,7 @@ def cast(
 ) -> tuple[ConfigMapping, list[UncastString]]:
     """The values as the parser passes them to the dataclasses, and the strings that it refuses, which are left out.
 
-    `types` maps a field to the type of its strings; a key that is not in it stays unchanged. For the fields of
-    `nullable`, the words "none" and "null" mean null. `options` are the values that are words of the line: a list has one or more.
+    For the fields of `nullable`, the words "none" and "null" mean null. `options` are words of the line: a list has one or more.
     """
     found: ConfigMapping = {}
     refused: list[UncastString] = []
@@ -83,3 +82,32 @@ def converted(text: str, kind: str, null_words: bool) -> ConfigValue:
     if kind == "dict" and not text:
         return {}  # dict("") is a mapping, dict of any other string is refused
     raise ValueError(text)
+
+
+class TrlWords(Words):
+    name = "TrlParser.parse_args_and_config"
+
+    def construct(self, document: Document) -> Operand:
+        assert isinstance(document, CommandDocument)
+        found: ConfigTable = {}
+        for key, words in document.words.items():
+            if words is None:
+                found[key] = document.unknown.get(key, Unknown())
+            else:
+                found[key] = True if not words else words[0] if len(words) == 1 else list(words)
+        return found
+
+
+ARGUMENTS = TrlWords()
+
+
+def complemented(values: ConfigMapping, types: dict[str, str], defaults: ConfigTable) -> ConfigMapping:
+    """The values with `no_x` converted to false for a boolean field `x` that is true by default."""
+    found: ConfigMapping = {}
+    for name, value in values.items():
+        positive = name.removeprefix("no_") if isinstance(name, str) else name
+        if positive != name and value is True and name not in types and defaults.get(positive) is True:
+            found[positive] = False
+        else:
+            found[name] = value
+    return found

@@ -9,30 +9,10 @@ from cfglint.frameworks.trl._tables import ENTRIES, FIELDS, SPANS, STABLE
 HISTORY = History(FIELDS, SPANS)
 ENTRY = History(ENTRIES)  # of an entry of `datasets`
 # Configurations of trainers, subclasses of TrainingArguments, and the trainers that they are for.
-CLASSES = {
-    "SFTConfig": "sft",
-    "DPOConfig": "dpo",
-    "KTOConfig": "kto",
-    "RewardConfig": "reward",
-    "GRPOConfig": "grpo",
-    "RLOOConfig": "rloo",
-    "DistillationConfig": "distillation",
-    "ORPOConfig": "orpo",
-    "CPOConfig": "cpo",
-    "GKDConfig": "gkd",
-    "BCOConfig": "bco",
-    "PRMConfig": "prm",
-    "PPOConfig": "ppo",
-    "OnlineDPOConfig": "online_dpo",
-    "NashMDConfig": "nash_md",
-    "XPOConfig": "xpo",
-}
-OTHER_CLASSES = {
-    "ScriptArguments": "script",
-    "ModelConfig": "model",
-    "DatasetMixtureConfig": "mixture",
-    "GRPOScriptArguments": "grpo script",
-}
+CLASSES = {f"{name}Config": name.lower() for name in "SFT DPO KTO Reward GRPO RLOO Distillation ORPO CPO GKD BCO PRM PPO".split()}
+CLASSES |= {"OnlineDPOConfig": "online_dpo", "NashMDConfig": "nash_md", "XPOConfig": "xpo"}
+OTHER_CLASSES = {"ScriptArguments": "script", "ModelConfig": "model", "DatasetMixtureConfig": "mixture"}
+OTHER_CLASSES |= {"GRPOScriptArguments": "grpo script"}
 
 
 def is_experimental(name: str, release: Version) -> bool:

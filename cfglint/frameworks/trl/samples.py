@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.frameworks.huggingface.samples import of_recipe, recipe_of
+from cfglint.frameworks.huggingface.samples import samples as of_program
 from cfglint.frameworks.training_data.files import held_out, listed, rows_of_all, unknown
 from cfglint.frameworks.training_data.samples import Samples
 from cfglint.frameworks.trl.config import TrlConfig
@@ -12,9 +12,7 @@ DROPPED = "examples that are too long, or have nothing to train on, are dropped"
 
 
 def samples(config: TrlConfig) -> Samples | None:
-    """The rows of the data; None if it is not in the project."""
-    recipe = recipe_of(config)
-    loaded = of_recipe(config, recipe) if recipe is not None else None
+    loaded = of_program(config)
     if loaded is not None:
         if not loaded.why and not is_exact(config):
             loaded.why = DROPPED

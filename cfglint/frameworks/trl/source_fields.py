@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from cfglint.frameworks.huggingface.source_fields import constant, listed, made
+from cfglint.frameworks.huggingface.source_fields import alternatives, constant, listed, made
 from cfglint.frameworks.trl.releases import CLASSES
 from cfglint.source.annotations import Any, Callable, Operand, Sequence
 from cfglint.source.dataclass_fields import annotated
@@ -55,10 +55,7 @@ def learned(path: Path, opens: Callable[[str], bool]) -> dict[str, dict[str, tup
 
 
 def classes(tree: Tree, experimental: bool = False) -> dict[str, dict[str, Raw]]:
-    """Class of a release, by our short name -> its fields: `type` as the parser takes it, `annotation`, `default`, `choices`.
-
-    `experimental`: also the trainers that only the folder of this name has.
-    """
+    """Class of a release, by our short name -> its fields; `experimental`: also the trainers that only the folder of this name has."""
     found: dict[str, dict[str, Raw]] = {}
     for name in CONFIGS:
         source = _located(tree, places(name) if experimental else places(name)[:1])
@@ -93,9 +90,8 @@ def fields(module: Module, definition: ast.ClassDef) -> dict[str, Raw]:
     found: dict[str, Raw] = {}
     for base in reversed(definition.bases):
         if isinstance(base, ast.Name) and base.id != TRAINING_ARGUMENTS:
-            inherited = module.find(base.id) or _located(
-                module.tree, [place for places in BESIDE.values() for place in places if place[1] == base.id]
-            )
+            beside = [place for places in BESIDE.values() for place in places if place[1] == base.id]
+            inherited = module.find(base.id) or _located(module.tree, beside)
             if inherited is None or not isinstance(inherited[1], ast.ClassDef):
                 if module.tree.lenient:
                     continue
@@ -134,21 +130,17 @@ def _default(module: Module, node: ast.expr) -> Operand:
     if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ENUMS:
         found = module.find(ast.unparse(node.value))
         if found is not None and isinstance(found[1], ast.ClassDef):
-            return next(
-                found[0].constant(each.value)
-                for each in found[1].body
-                if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == node.attr
-            )
+            assigned = (each for each in found[1].body if isinstance(each, ast.Assign))
+            return next(found[0].constant(each.value) for each in assigned if ast.unparse(each.targets[0]) == node.attr)
     if isinstance(node, ast.Subscript | ast.Call):
         return None  # taken from the environment or the name of the script
     return constant(module, node)
 
 
 def parser_type(annotation: ast.expr) -> str:
-    """The type by which the parser casts a string: int, float, bool, str, dict, enum, or `list:` and the type of its items.
+    """The type by which the parser casts a string; of a union it keeps one member, by rules of its own.
 
-    Of a union the parser keeps one member: the first or second by rules of its own (transformers 4.51.3 hf_argparser.py:
-    195-215, trl 1.16.0 scripts/_hf_argparser.py:188-214).
+    Source: transformers 4.51.3 hf_argparser.py:195-215, trl 1.16.0 scripts/_hf_argparser.py:188-214.
     """
     alternatives = list(dict.fromkeys(members(annotation)))
     if len(alternatives) == 1:
@@ -170,15 +162,7 @@ def parser_type(annotation: ast.expr) -> str:
 
 
 def members(annotation: ast.expr) -> list[str]:
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return members(ast.parse(annotation.value, mode="eval").body)
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        return [*members(annotation.left), *members(annotation.right)]
-    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) in ("Optional", "Union"):
-        inner = annotation.slice.elts if isinstance(annotation.slice, ast.Tuple) else [annotation.slice]
-        names = [member for part in inner for member in members(part)]
-        return [*names, "None"] if ast.unparse(annotation.value) == "Optional" else names
-    return ["None" if ast.unparse(annotation) == "NoneType" else ast.unparse(annotation)]
+    return ["None" if name == "NoneType" else name for name in map(ast.unparse, alternatives(annotation))]
 
 
 def sections(tree: Tree) -> dict[str, dict[str, Raw]]:
@@ -189,10 +173,7 @@ def sections(tree: Tree) -> dict[str, dict[str, Raw]]:
 
 
 def fact(raw: Raw) -> tuple[Any, ...]:
-    """What a row has of a field beside its name and releases: type, default, and the choices if there are any.
-
-    The type of an optional field ends in `|None` where newer parsers read the word "none" as null.
-    """
+    """Type, default, and the choices if there are any; the type ends in `|None` where newer parsers read the word "none" as null."""
     choices = raw.get("choices")
     optional = "None" in members(ast.parse(raw["annotation"], mode="eval").body)
     kind = f"{raw['type']}|None" if optional and raw["type"] in ("int", "float", "dict") else raw["type"]

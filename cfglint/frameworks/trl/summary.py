@@ -33,14 +33,12 @@ def account(config: TrlConfig) -> Summary:
         summary.derive(BATCH, "generation batch", GENERATION, made.size, f"micro batch x GPUs x {GENERATION_STEPS}", needs=GPUS)
         summary.derive(BATCH, "prompts", "prompts", prompts, "of one generation: generation batch / generations")
         summary.derive(BATCH, "generation steps", GENERATION_STEPS, made.steps, "micro batches that one generation feeds")
-    summary.assumed.append(
-        f"the script builds the {' or '.join(config.trainers)} trainer" if len(config.trainers) <= FEW else UNKNOWN_TRAINER
-    )
+    known = f"the script builds the {' or '.join(config.trainers)} trainer"
+    summary.assumed.append(known if len(config.trainers) <= FEW else UNKNOWN_TRAINER)
     return summary
 
 
 def batches_because(config: TrlConfig) -> str:
-    """How prompts become the batches of one process, if the trainer generates its training data."""
     if not config.own_sampler:
         return ""
     return generation(config).because(config.facts.num_examples or 0, config.batch.micro_batch.integer, config.trl_version)

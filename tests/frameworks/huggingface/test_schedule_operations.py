@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import each_case
-from cfglint.frameworks.huggingface.schedule_operations import BUILDS, ScheduleRun
+from cfglint.frameworks.huggingface.schedule_operations import ScheduleRun, schedule
 
 STEPS = (0, 5, 10, 40, 55, 99, 101)  # around the ends of a warm-up of 10 steps and of a run of 100
 WSD = "warmup_stable_decay"
@@ -50,5 +50,5 @@ WSD = "warmup_stable_decay"
     ],
 )
 def test_multipliers(kind, given, expected):
-    multiplier = BUILDS[kind](ScheduleRun(1e-3, 10, 100, (5, 23)), given)
+    multiplier = schedule(kind, given, ScheduleRun(1e-3, 10, 100, (5, 23)))
     assert {step: multiplier(step) for step in STEPS} == pytest.approx(dict(zip(STEPS, expected, strict=True)), abs=1e-6)

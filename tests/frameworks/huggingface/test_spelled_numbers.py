@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cfglint.frameworks.huggingface.rules.value_types import pointed
+from cfglint.frameworks.huggingface.rules.arguments import pointed
 
 
 @pytest.mark.parametrize(("text", "number"), [("2e-5", "2.0e-5"), ("1.0e6", "1.0e+6"), ("3E4", "3.0e+4"), ("1e+3", "1.0e+3")])

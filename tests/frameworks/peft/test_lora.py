@@ -84,8 +84,8 @@ def test_what_is_refused(config, values, peft, key, words):
 
 
 def test_entries_that_fit_nothing():
-    found = attach(PHI3, {"target_modules": ["q_proj", "o_proj"], "modules_to_save": ["score"], "rank_pattern": {"k_proj": 2}})
-    assert (found.without_module, found.without_saved, found.without_pattern) == (["q_proj"], ["score"], ["k_proj"])
+    found = attach(PHI3, {"target_modules": ["q_proj", "o_proj"], "modules_to_save": ["score"]})
+    assert (found.without_module, found.without_saved) == (["q_proj"], ["score"])
     assert attach(LLAMA, {"target_modules": ["q_proj"], "modules_to_save": "lm_head"}).trains_all
 
 

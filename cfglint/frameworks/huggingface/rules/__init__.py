@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from cfglint.findings.rule import Finding
+from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import spelled as shown
 from cfglint.frameworks.huggingface.batch import of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.remedies import raised_by
-from cfglint.source.annotations import ConfigMapping, Iterator
+from cfglint.frameworks.remedies import choice, raised_by
+from cfglint.source.annotations import Callable, ConfigMapping, Iterable, Iterator, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from cfglint.findings.rule import Check
     from cfglint.frameworks.refusal import Refusal
     from cfglint.source.document import Path
     from cfglint.source.python.call import CallDocument
 
-__all__ = ["FsdpSection", "keyword", "lost_strategy", "of", "place", "refusals_of", "refused", "shown", "strategy"]
+__all__ = ["of", "shown"]
 PLAIN_KEYS = (4, 32)  # the keys of fsdp_config have the prefix `fsdp_` before
 SECTION_RULES = (5, 10)  # FSDP2 and checks of fsdp_config from here on
+
+
+def rule_about(code: str, subject: Callable[[TrainerConfig], tuple[object, ...] | None]) -> Callable[[Check], Check]:
+    """Make a function the rule about something that only some runs have; it gets that, too."""
+
+    def register(check: Check) -> Check:
+        def of_config(config: TrainerConfig) -> Iterable[Finding]:
+            found = subject(config)
+            return check(config, *found) if found is not None else ()
+
+        of_config.__name__ = check.__name__
+        rule(code)(of_config)
+        return check
+
+    return register
 
 
 def refusals_of(config: TrainerConfig, page: str) -> Iterator[Refusal]:
@@ -26,12 +42,10 @@ def refusals_of(config: TrainerConfig, page: str) -> Iterator[Refusal]:
 
 
 def refused(config: TrainerConfig, page: str) -> Iterator[Finding]:
-    from cfglint.frameworks.huggingface.argument_words import BETTER
+    from cfglint.frameworks.huggingface.argument_words import improve
 
-    better = BETTER.get(page)
     for refusal in refusals_of(config, page):
-        if better is not None:
-            better(config, refusal)
+        improve(config, refusal)
         places = [place(config, path) for path in refusal.paths or [()]]
         yield refusal.finding(places, config.values, depends_on=config.unset(*refusal.read))
 
@@ -43,9 +57,13 @@ def place(config: TrainerConfig, path: Path) -> Setting:
 
 
 def keyword(document: CallDocument, name: str) -> Setting:
-    """A keyword of a call in a program, at the place where it is written; at the call itself where it is not."""
+    """A keyword of a call in a program, at its place, or that of the call where it is not written."""
     key, node = document.find((name,))
     return Setting((name,), document.values.get(name), WRITTEN, document, node or document.roots[0], key)
+
+
+def unlisted(config: TrainerConfig, name: str, value: object, what: str, allowed: Sequence[str], exception: str | None = None) -> Finding:
+    return Finding(of(config, name), f"`{name}` is {shown(value)}{what}", exception=exception, help=choice(name, value, allowed))
 
 
 def strategy(config: TrainerConfig) -> Setting:

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from cfglint.findings.remedy import remove_key
-from cfglint.findings.rule import Finding, rule
+from cfglint.findings.rule import Finding
 from cfglint.findings.setting import DEFAULT, Setting
 from cfglint.frameworks.huggingface.batch import accumulation_steps, of
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.huggingface.rules import rule_about, shown
 from cfglint.frameworks.remedies import remove, replace
-from cfglint.source.annotations import Callable, Iterator
+from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from cfglint.frameworks.huggingface.deepspeed_integration import HfDeepSpeedConfig
-    from cfglint.frameworks.refusal import Refusal
 
 # The `lr_scheduler_type` and `optim` values that match a name in the DeepSpeed config.
 SCHEDULES = {"WarmupDecayLR": ("linear",), "WarmupLR": ("constant_with_warmup",), "WarmupCosineLR": ("cosine",)}
 OPTIMIZERS = dict.fromkeys(("adamw", "adam"), ("adamw_torch", "adamw_torch_fused", "adamw_hf"))
 
 
-def refusal(config: TrainerConfig) -> Refusal | None:
-    """The exception that stops the Trainer between loading the DeepSpeed config and building the engine."""
-    return config.deepspeed.refusal if config.deepspeed is not None else None
+def deepspeed(config: TrainerConfig) -> tuple[HfDeepSpeedConfig] | None:
+    return (config.deepspeed,) if config.deepspeed is not None else None
 
 
-@rule("RUN001")
-def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
-    if launch is None or not launch.mismatches:
-        return
+@rule_about("RUN001", deepspeed)
+def deepspeed_mismatch(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
     for mismatch in launch.mismatches:
         if launch.disagrees_on_precision and mismatch.path in launch.HALF_PRECISION:
             continue  # RUN004 reports this, and the trainer stops there
@@ -45,43 +40,39 @@ def deepspeed_mismatch(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(setting, message, related=related, exception=text, fix=fix, help=None if fix else "make the two values equal")
 
 
-@rule("RUN002")
-def missing_zero_section(config: TrainerConfig) -> Iterator[Finding]:
+def lacks_zero(launch: HfDeepSpeedConfig) -> bool:
+    return launch.refusal is not None and launch.refusal.key == "zero_optimization" and "zero_optimization" not in launch.written
+
+
+@rule_about("RUN002", deepspeed)
+def missing_zero_section(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
     line = config.facts.launch.line
-    if line is not None and "autotuning" in line.options.given:
-        return
-    found, launch = refusal(config), config.deepspeed
-    if found is not None and launch is not None and found.key == "zero_optimization" and "zero_optimization" not in launch.written:
-        setting = launch.setting("zero_optimization")
+    if launch.refusal is not None and lacks_zero(launch) and (line is None or "autotuning" not in line.options.given):
+        setting, text = launch.setting("zero_optimization"), launch.refusal.exception
         remedy = "add `zero_optimization: {stage: 0}` to the DeepSpeed config" | remove_key("deepspeed")
-        yield Finding(setting, "`zero_optimization` is missing; the Trainer requires this section", exception=found.exception, help=remedy)
+        yield Finding(setting, "`zero_optimization` is missing; the Trainer requires this section", exception=text, help=remedy)
 
 
-@rule("RUN014")
-def deepspeed_optimizer_without_scheduler(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
-    if launch is None or config.section("deepspeed") is None:
-        return
-    if "optimizer" in launch.written and "scheduler" not in launch.written:
+@rule_about("RUN014", deepspeed)
+def deepspeed_optimizer_without_scheduler(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
+    if config.section("deepspeed") is not None and "optimizer" in launch.written and "scheduler" not in launch.written:
         message = "`optimizer` requires a `scheduler` section in this release of transformers"
         yield Finding(launch.setting("optimizer"), message, help="add a `scheduler` section" | remove_key("optimizer"))
 
 
-@rule("RUN003")
-def unresolved_auto(config: TrainerConfig) -> Iterator[Finding]:
-    found, launch = refusal(config), config.deepspeed
-    if found is not None and launch is not None and found.kind == launch.UNRESOLVED:
+@rule_about("RUN003", deepspeed)
+def unresolved_auto(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
+    found = launch.refusal
+    if found is not None and found.kind == launch.UNRESOLVED:
         setting = launch.setting(found.key)
         fix = remove(setting, f"remove {found.key}", safe=True)
         yield Finding(setting, f'`{found.key}` is "auto", which the Trainer does not resolve', exception=found.exception, fix=fix)
 
 
-@rule("RUN004")
-def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
-    found, launch = refusal(config), config.deepspeed
-    if found is None or launch is None or found.kind == launch.UNRESOLVED:
-        return
-    if found.key == "zero_optimization" and "zero_optimization" not in launch.written:
+@rule_about("RUN004", deepspeed)
+def incompatible_deepspeed_config(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
+    found = launch.refusal
+    if found is None or found.kind == launch.UNRESOLVED or lacks_zero(launch):
         return
     setting, fix = launch.setting(found.key), None
     related: tuple[Setting, ...] = ()
@@ -91,47 +82,39 @@ def incompatible_deepspeed_config(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(setting, found.message, related=related, exception=found.exception, fails_at=found.fails_at, fix=fix)
 
 
-def overridden(config: TrainerConfig, name: str, section: str, matches: Callable[[str], bool]) -> Iterator[Finding]:
-    """The finding about a field that the type of a section overrides, unless both are known to be the same."""
-    launch = config.deepspeed
-    if launch is None or section not in launch.written or name not in config.arguments or matches(str(type_of(launch, section))):
-        return
-    place, remedy = launch.setting(f"{section}.type"), f"remove the `{section}` section of the DeepSpeed config to use the Trainer's"
-    message = f"`{name}` is overridden by `{section}.type` of the DeepSpeed config, {type_of(launch, section)}"
-    fix = remove(launch.setting(section), remedy, safe=False)
-    yield Finding(of(config, name), message, related=(place,), help=remedy, fix=fix)
-
-
 def type_of(launch: HfDeepSpeedConfig, section: str) -> object:
     value = launch.written[section]
     return value.get("type") if isinstance(value, dict) else value
 
 
-@rule("RUN005")
-def overridden_lr_scheduler(config: TrainerConfig) -> Iterator[Finding]:
-    ours = config.arguments["lr_scheduler_type"]
-    yield from overridden(config, "lr_scheduler_type", "scheduler", lambda theirs: ours in SCHEDULES.get(theirs, ()))
+def overridden(config: TrainerConfig, launch: HfDeepSpeedConfig, name: str, section: str) -> Iterator[Finding]:
+    """The finding about a field that the type of a section overrides, unless both are known to be the same."""
+    if section not in launch.written or name not in config.arguments:
+        return
+    theirs, ours = type_of(launch, section), config.arguments.optimizer if name == "optim" else config.arguments[name]
+    if ours in (OPTIMIZERS.get(str(theirs).lower(), ()) if name == "optim" else SCHEDULES.get(str(theirs), ())):
+        return
+    place, remedy = launch.setting(f"{section}.type"), f"remove the `{section}` section of the DeepSpeed config to use the Trainer's"
+    message = f"`{name}` is overridden by `{section}.type` of the DeepSpeed config, {theirs}"
+    fix = remove(launch.setting(section), remedy, safe=False)
+    yield Finding(of(config, name), message, related=(place,), help=remedy, fix=fix)
 
 
-@rule("RUN006")
-def overridden_optimizer(config: TrainerConfig) -> Iterator[Finding]:
-    ours = config.arguments.optimizer
-    yield from overridden(config, "optim", "optimizer", lambda theirs: ours in OPTIMIZERS.get(theirs.lower(), ()))
+rule_about("RUN005", deepspeed)(lambda config, launch: overridden(config, launch, "lr_scheduler_type", "scheduler"))
+rule_about("RUN006", deepspeed)(lambda config, launch: overridden(config, launch, "optim", "optimizer"))
 
 
-@rule("RUN013")
-def autotuning_without_mappings(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
-    section = launch.written.get("autotuning") if launch is not None else None
-    if launch is not None and isinstance(section, dict) and section.get("enabled") and not section.get("arg_mappings"):
+@rule_about("RUN013", deepspeed)
+def autotuning_without_mappings(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
+    section = launch.written.get("autotuning")
+    if isinstance(section, dict) and section.get("enabled") and not section.get("arg_mappings"):
         text = "`autotuning` has no `arg_mappings`: every experiment trains with the Trainer's own batch sizes"
         yield Finding(launch.setting("autotuning.enabled"), text, help="write `arg_mappings`, as `cfglint rule RUN013` shows")
 
 
-@rule("RUN012")
-def default_schedule_replaced(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
-    if launch is None or "scheduler" not in launch.written or "lr_scheduler_type" in config.arguments:
+@rule_about("RUN012", deepspeed)
+def default_schedule_replaced(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
+    if "scheduler" not in launch.written or "lr_scheduler_type" in config.arguments:
         return
     theirs, default = type_of(launch, "scheduler"), config.arguments["lr_scheduler_type"]
     if theirs is not None and default not in SCHEDULES.get(str(theirs), ()):
@@ -149,11 +132,10 @@ def unfilled(launch: HfDeepSpeedConfig, setting: Setting, message: str, key: str
     return Finding(setting, message, related=related, note=note, help=remedy, fix=fix)
 
 
-@rule("RUN007")
-def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
+@rule_about("RUN007", deepspeed)
+def ignored_max_grad_norm(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
     norm = config.arguments["max_grad_norm"]
-    if launch is None or "gradient_clipping" in launch.written or not is_number(norm):
+    if "gradient_clipping" in launch.written or not is_number(norm):
         return
     from cfglint.frameworks.deepspeed.models import default_of_key
     from cfglint.frameworks.releases._modelled import RELEASES
@@ -166,13 +148,10 @@ def ignored_max_grad_norm(config: TrainerConfig) -> Iterator[Finding]:
         yield unfilled(launch, of(config, "max_grad_norm"), message, "gradient_clipping")
 
 
-@rule("RUN008")
-def ignored_gradient_accumulation(config: TrainerConfig) -> Iterator[Finding]:
-    launch = config.deepspeed
-    if launch is None or not launch.steps_every_micro_batch:
-        return
+@rule_about("RUN008", deepspeed)
+def ignored_gradient_accumulation(config: TrainerConfig, launch: HfDeepSpeedConfig) -> Iterator[Finding]:
     setting = accumulation_steps(config)
-    if is_number(setting.value) and setting.value > 1:
+    if launch.steps_every_micro_batch and is_number(setting.value) and setting.value > 1:
         release = config.facts.target["accelerate"]
         ignored = f"`{setting.name}` is {setting.value}, which accelerate {release} ignores"
         message = f"{ignored}: the DeepSpeed config lacks the key, so DeepSpeed uses 1"

@@ -14,17 +14,19 @@ from cfglint.frameworks.peft.adapters import OWN_CODE, Outcome, Place, outcome
 from cfglint.frameworks.peft.lora import SAVED, TARGETS, unknown_in
 from cfglint.frameworks.refusal import Refusal
 from cfglint.launch.program import AdapterCall
-from cfglint.source.annotations import Iterator
+from cfglint.source.annotations import Iterator, Sequence
 from cfglint.source.python.call import CallDocument
 
 FSDP2_BY_DEFAULT = (5, 10)
 
 
+def calls_of(config: TrainerConfig) -> Sequence[AdapterCall]:
+    return config.facts.launch.code.adapters if config.facts.launch.code is not None else ()
+
+
 def adapters_of(config: TrainerConfig) -> list[tuple[Place, Outcome]]:
     if config.adapters is None:
-        program = config.facts.launch.code
-        calls = program.adapters if program is not None else ()
-        places = [place_of(config, call, call.adapter) for call in calls if call.adapter is not None]
+        places = [place_of(config, call, call.adapter) for call in calls_of(config) if call.adapter is not None]
         places += config.part("adapters", [])
         config.adapters = [(place, outcome(place, config.facts)) for place in places]
     return config.adapters
@@ -82,8 +84,7 @@ def saved_module_missing(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule("PFT004")
 def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
-    program = config.facts.launch.code
-    for call in program.adapters if program is not None else ():
+    for call in calls_of(config):
         for document, refused in refusals(config, call):
             place = keyword(document, refused.key)
             remedy = refused.help_for(config.values)
@@ -95,8 +96,7 @@ def quantization_refused(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule("PFT006")
 def removed_quantization_argument(config: TrainerConfig) -> Iterator[Finding]:
-    program = config.facts.launch.code
-    for call in program.adapters if program is not None else ():
+    for call in calls_of(config):
         name = next((each for each in quantization.BITS if call.model is not None and each in call.model.values), None)
         if call.model is None or name is None:
             continue
@@ -109,8 +109,14 @@ def removed_quantization_argument(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule("PFT005")
 def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Finding]:
-    program, processes = config.facts.launch.code, config.world_size
-    for call in program.adapters if program is not None and processes is not None and processes > 1 else ():
+    processes = config.world_size
+    if processes is None or processes <= 1:
+        return
+    section = config.section("fsdp_config") or {}
+    fsdp1 = config.uses_fsdp and (config.version < FSDP2_BY_DEFAULT or section.get("version", section.get("fsdp_version")) == 1)
+    if config.launcher is not None:
+        fsdp1 = config.launcher.fsdp_version == "1"
+    for call in calls_of(config):
         if call.quantization is None or not quantization.is_quantised(call.quantization.values):
             continue
         places = call.model.values.get("device_map") if call.model is not None else None
@@ -122,46 +128,34 @@ def quantised_model_in_several_processes(config: TrainerConfig) -> Iterator[Find
             text = "ValueError: You can't train a model that has been loaded in 8-bit or 4-bit precision on a different device than"
             remedy = 'set `device_map={"": PartialState().process_index}`' | remove_key("device_map")
             yield Finding(setting, message, exception=text, depends_on=doubts(call), help=remedy)
-        if uses_fsdp1(config) and quantization.lacks_storage(call.quantization.values):
-            written = keyword(call.quantization, "load_in_4bit")
-            yield without_storage(written, f"set `{quantization.STORAGE}=torch.bfloat16`, the type of the other parameters", doubts(call))
+        values = call.quantization.values
+        if fsdp1 and values.get("load_in_4bit") is True and values.get(quantization.STORAGE) in (None, "uint8"):
+            yield without_storage(keyword(call.quantization, "load_in_4bit"), f"{quantization.STORAGE}=torch.bfloat16", doubts(call))
     of_file: Setting | None = config.part("integer_storage", None)
-    if of_file is not None and processes is not None and processes > 1 and uses_fsdp1(config):
+    if of_file is not None and fsdp1:
         name = of_file.path[-1] if of_file.path[-1] != "load_in_4bit" else quantization.STORAGE
-        yield without_storage(of_file, f"set `{name}: bfloat16`, the type of the other parameters", ())
+        yield without_storage(of_file, f"{name}: bfloat16", ())
 
 
-def uses_fsdp1(config: TrainerConfig) -> bool:
-    if config.launcher is not None:
-        return bool(config.launcher.fsdp_version == "1")
-    section = config.section("fsdp_config") or {}
-    return config.uses_fsdp and (config.version < FSDP2_BY_DEFAULT or section.get("version", section.get("fsdp_version")) == 1)
-
-
-def without_storage(written: Setting, remedy: str, how: tuple[Reason, ...]) -> Finding:
-    message = (
-        f"4-bit weights are stored as integers without `{quantization.STORAGE}`, and FSDP cannot flatten them with the other parameters"
-    )
-    return Finding(written, message, exception="ValueError: Cannot flatten integer dtype tensors", depends_on=how, help=remedy)
+def without_storage(written: Setting, line: str, how: tuple[Reason, ...]) -> Finding:
+    message = f"4-bit weights are stored as integers without `{quantization.STORAGE}`, and FSDP cannot flatten them with the other"
+    text, remedy = "ValueError: Cannot flatten integer dtype tensors", f"set `{line}`, the type of the other parameters"
+    return Finding(written, f"{message} parameters", exception=text, depends_on=how, help=remedy)
 
 
 def refusals(config: TrainerConfig, call: AdapterCall) -> Iterator[tuple[CallDocument, Refusal]]:
     """What is refused of the quantization of a model in a program, and of its adapter, with the call that it is about."""
-    if call.quantization is None:
+    document = call.quantization
+    if document is None:
         return
-    unknown = set(unknown_in(call.quantization.values))
-    values = {name: value for name, value in call.quantization.values.items() if name not in unknown}
+    unknown = set(unknown_in(document.values))
+    values = {name: value for name, value in document.values.items() if name not in unknown}
     try:
         quantization.checked(values)
+        if quantization.is_quantised(values) and call.adapter is not None:
+            document = call.adapter
+            quantization.attached(document.values, place_of(config, call, document).modules())
+        elif quantization.is_quantised(values) and call.is_trained:
+            quantization.trained()
     except Refusal as refused:
-        yield call.quantization, refused
-        return
-    if not quantization.is_quantised(values):
-        return
-    if call.adapter is not None:
-        try:
-            quantization.attached(call.adapter.values, place_of(config, call, call.adapter).modules())
-        except Refusal as refused:
-            yield call.adapter, refused
-    elif call.is_trained:
-        yield call.quantization, quantization.trained("")
+        yield document, refused

@@ -18,12 +18,10 @@ ASKS_FOR_CPU = (5, 0)
 
 
 def half_of(config: TrainerConfig) -> str | None:
-    """The field that turns bf16 on."""
     return next((name for name in HALF if config.arguments[name] is True), None) if not config.arguments["use_cpu"] else None
 
 
 def remedy(name: str, card: Card) -> Remedy:
-    """What to write in the place of bf16."""
     if card.device == CPU:
         return set_key("use_cpu", True)
     return set_key(name.replace("bf16", "fp16"), True) & set_key(name, False) if card.is_cuda else set_key(name, False)

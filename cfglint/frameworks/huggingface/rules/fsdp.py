@@ -5,7 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import WARNING
 from cfglint.findings.releases import Releases
-from cfglint.findings.remedy import Remedy, remove_key, set_key
+from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.rules import PLAIN_KEYS, SECTION_RULES, FsdpSection, of, refused, shown
@@ -27,11 +27,9 @@ PREFETCHES = ("BACKWARD_PRE", "BACKWARD_POST", "NO_PREFETCH")
 LAYERS, ARGUMENT_OF_LAYERS = "transformer_layer_cls_to_wrap", "fsdp_transformer_layer_cls_to_wrap"
 TRUTHS = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 KNOWN = frozenset(
-    """
-    version reshard_after_forward cpu_offload activation_checkpointing cpu_ram_efficient_loading state_dict_type auto_wrap_policy
-    transformer_layer_cls_to_wrap min_num_params xla xla_fsdp_settings xla_fsdp_v2 xla_fsdp_grad_ckpt forward_prefetch
-    backward_prefetch use_orig_params sync_module_states limit_all_gathers
-    """.split()
+    "version reshard_after_forward cpu_offload activation_checkpointing cpu_ram_efficient_loading state_dict_type auto_wrap_policy"
+    " transformer_layer_cls_to_wrap min_num_params xla xla_fsdp_settings xla_fsdp_v2 xla_fsdp_grad_ckpt forward_prefetch"
+    " backward_prefetch use_orig_params sync_module_states limit_all_gathers".split()
 )
 
 
@@ -39,10 +37,10 @@ KNOWN = frozenset(
 def invalid_fsdp_option(config: TrainerConfig) -> Iterator[Finding]:
     yield from refused(config, "HFT020")
     value = config.arguments["fsdp"]
-    for word in value if isinstance(value, list) and config.version < SECTION_RULES else ():
-        if isinstance(word, str) and word not in WORDS:
-            message = f"`fsdp` contains the unknown option {word}, which is ignored"
-            yield Finding(of(config, "fsdp"), message, severity=WARNING, help=choice("fsdp", word, WORDS))
+    words = value if isinstance(value, list) and config.version < SECTION_RULES else []
+    for word in (word for word in words if isinstance(word, str) and word not in WORDS):
+        message = f"`fsdp` contains the unknown option {word}, which is ignored"
+        yield Finding(of(config, "fsdp"), message, severity=WARNING, help=choice("fsdp", word, WORDS))
 
 
 @rule("HFT021")
@@ -54,22 +52,20 @@ def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
         return
     if config.version >= SECTION_RULES:
         if section.version != 2:
-            yield from _named(section, "reshard_after_forward", STRATEGIES, is_text=True)
+            yield from _named(section, "reshard_after_forward", STRATEGIES)
             yield from _named(section, "backward_prefetch", PREFETCHES)
         yield from _named(section, "state_dict_type", STATE_TYPES)
         state = values.get("state_dict_type")
         if section.version == 2 and isinstance(state, str) and state.upper() in (LOCAL, "2"):
             text = "ValueError: FSDP2 does not support LOCAL_STATE_DICT. Please set `fsdp_state_dict_type` to `SHARDED_STATE_DICT`"
             message = f"`fsdp_config.state_dict_type` is {shown(state)}, which FSDP2 does not support"
-            remedy: Remedy | str = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
+            remedy = set_key("fsdp_config.state_dict_type", "SHARDED_STATE_DICT")
             yield Finding(section.place("state_dict_type"), message, exception=text, fails_at="init", help=remedy)
         return
     prefetch = values.get("backward_prefetch", "NO_PREFETCH")
     if isinstance(prefetch, str) and prefetch.upper() not in PREFETCHES:
         text = f"ValueError: {prefetch.upper()!r} is not in list"
-        message = f"`fsdp_config.backward_prefetch` is {shown(prefetch)}; it must be one of {', '.join(PREFETCHES)}"
-        remedy = choice("fsdp_config.backward_prefetch", prefetch, PREFETCHES)
-        yield Finding(section.place("backward_prefetch"), message, exception=text, fails_at="init", help=remedy)
+        yield not_named(section, "backward_prefetch", prefetch, shown(prefetch), PREFETCHES, text)
     for key in (each for each, releases in BOOLEANS.items() if each in values and config.version in releases):
         if (config.version >= TEXT_OF_BOOLEANS or isinstance(values[key], str)) and str(values[key]).lower() not in TRUTHS:
             text = f"ValueError: invalid truth value {str(values[key]).lower()}"
@@ -77,27 +73,26 @@ def invalid_fsdp_config_value(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(section.place(key), message, exception=text, fails_at="init", help=f"set `fsdp_config.{key}` to true or false")
 
 
-def _named(section: FsdpSection, key: str, names: tuple[str, ...], is_text: bool = False) -> Iterator[Finding]:
-    """The finding about a value that is no member of an enumeration; `is_text`: other values are made strings before."""
+def _named(section: FsdpSection, key: str, names: tuple[str, ...]) -> Iterator[Finding]:
+    """The finding about a value that is no member of an enumeration; values of `reshard_after_forward` are made strings before."""
     value = section.values.get(key)
-    if is_text and key in section.values and not isinstance(value, Unknown):
+    if key == "reshard_after_forward" and key in section.values and not isinstance(value, Unknown):
         value = str(value)
-    if key in section.values and isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
-        text = f"KeyError: {value.upper()!r}"
-        message = f"`fsdp_config.{key}` is {section.place(key).spelled}; it must be one of {', '.join(names)}"
-        yield Finding(section.place(key), message, exception=text, fails_at="init", help=choice(f"fsdp_config.{key}", value, names))
+    if isinstance(value, str) and not value.isdigit() and value.upper() not in (name.upper() for name in names):
+        yield not_named(section, key, value, section.place(key).spelled, names, f"KeyError: {value.upper()!r}")
+
+
+def not_named(section: FsdpSection, key: str, value: str, spelled: str, names: tuple[str, ...], text: str) -> Finding:
+    message, remedy = f"`fsdp_config.{key}` is {spelled}; it must be one of {', '.join(names)}", choice(f"fsdp_config.{key}", value, names)
+    return Finding(section.place(key), message, exception=text, fails_at="init", help=remedy)
 
 
 @rule("HFT099")
 def misspelt_layer_class(config: TrainerConfig) -> Iterator[Finding]:
     section = FsdpSection(config)
     written = ((of(config, ARGUMENT_OF_LAYERS), config.arguments[ARGUMENT_OF_LAYERS]), (section.place(LAYERS), section.values.get(LAYERS)))
-    names = [
-        (setting, name)
-        for setting, value in written
-        for name in ([value] if isinstance(value, str) else value if isinstance(value, list) else ())
-        if isinstance(name, str)
-    ]
+    lists = ((setting, value if isinstance(value, list) else [value]) for setting, value in written)
+    names = [(setting, name) for setting, values in lists for name in values if isinstance(name, str)]
     if not names or not config.uses_fsdp:
         return
     from cfglint.frameworks.memory.named_models import model_of
@@ -169,11 +164,9 @@ def unsupported_save_only_model(config: TrainerConfig) -> Iterator[Finding]:
         message = f"`save_only_model` is incompatible with `load_best_model_at_end` under {wrapper}"
         remedy = set_key("save_only_model", False) | set_key("load_best_model_at_end", False)
         yield Finding(of(config, "save_only_model"), message, related=(of(config, "load_best_model_at_end"),), exception=text, help=remedy)
-    elif (
-        sharded
-        and config.version >= SECTION_RULES
-        and str(FsdpSection(config).values.get("state_dict_type")).upper() == "SHARDED_STATE_DICT"
-    ):
+        return
+    state = FsdpSection(config).values.get("state_dict_type")
+    if sharded and config.version >= SECTION_RULES and str(state).upper() == "SHARDED_STATE_DICT":
         text = "ValueError: save_only_model option is not compatible with FSDP state dict type 'SHARDED_STATE_DICT'"
         message = "`save_only_model` is incompatible with `fsdp_config.state_dict_type: SHARDED_STATE_DICT`"
         remedy = set_key("fsdp_config.state_dict_type", "FULL_STATE_DICT") | set_key("save_only_model", False)
@@ -190,11 +183,8 @@ def unused_fsdp_config(config: TrainerConfig) -> Iterator[Finding]:
 
 @rule("KEY204")
 def unknown_fsdp_config_key(config: TrainerConfig) -> Iterator[Finding]:
-    if not config.uses_fsdp:
-        return
     section = FsdpSection(config)
-    for key in section.values:
+    for key in section.values if config.uses_fsdp else ():
         if isinstance(key, str) and key not in KNOWN:
-            yield Finding(
-                section.place(key), f"unknown key `{key}` in `fsdp_config` is ignored", on_key=True, help=remove_key(f"fsdp_config.{key}")
-            )
+            message = f"unknown key `{key}` in `fsdp_config` is ignored"
+            yield Finding(section.place(key), message, on_key=True, help=remove_key(f"fsdp_config.{key}"))

@@ -1,15 +1,18 @@
-"""Rules about keys that `TrainingArguments` does not accept."""
+"""Rules about keys that `TrainingArguments` does not accept, and the replacements of those that were removed."""
 
 from __future__ import annotations
 
-from cfglint.findings.diagnostic import WARNING
+from cfglint.evaluate import Unknown
+from cfglint.findings.diagnostic import ERROR, WARNING, Fix
 from cfglint.findings.remedy import remove_key
 from cfglint.findings.rule import Finding, rule
+from cfglint.frameworks.huggingface import OWN_LOOP
+from cfglint.frameworks.huggingface._tables import MOVED, RENAMED, REPLACED_BY_HAND, SWITCHES
 from cfglint.frameworks.huggingface.config import TrainerConfig
-from cfglint.frameworks.huggingface.fields import FIELDS, has_field
-from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
+from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.releases.versions import Version, dotted
-from cfglint.frameworks.remedies import listed, rename
+from cfglint.frameworks.remedies import listed, raised_by, remove, rename
 from cfglint.source.annotations import Iterator, Operand
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
@@ -77,21 +80,17 @@ def nearest(key: str, config: TrainerConfig, most: int = 1) -> str | None:
 
 
 def near_fields(key: str, lengths: dict[int, list[str]], most: int) -> list[str]:
-    """The fields within `most` edits of a key, the nearest first.
+    """The fields within `most` edits of a key, the nearest first: few are compared, so that files with many keys stay fast.
 
-    Only fields with the same beginning or end of the name are compared, so that files with many keys stay fast.
     The same words in another order are more often a name of the script than a typo.
     """
     if len(key) < SHORTEST_CHECKED:
         return []
     part = max(2, len(key) // 3)
     start, end, words = key[:part].lower(), key[-part:].lower(), sorted(key.split("_"))
-    close = [
-        name
-        for length in range(len(key) - most, len(key) + most + 1)
-        for name in lengths.get(length, ())
-        if (name.startswith(start) or name.endswith(end)) and sorted(name.split("_")) != words
-    ]
+    names = (name for length in range(len(key) - most, len(key) + most + 1) for name in lengths.get(length, ()))
+    like = (name for name in names if name.startswith(start) or name.endswith(end))
+    close = [name for name in like if sorted(name.split("_")) != words]
     if not close:
         return []
     from cfglint.source.similar_keys import edits, plain
@@ -105,9 +104,8 @@ def argument_from_later_release(config: TrainerConfig) -> Iterator[Finding]:
     if not config.facts.strict_keys:
         return
     for key in config.values:
-        if config.is_argument(key):
-            continue
-        if key in FIELDS and not has_field(key, config.version) and config.version < FIELDS[key][2]:
+        is_later = key in FIELDS and not has_field(key, config.version) and config.version < FIELDS[key][2]
+        if is_later and not config.is_argument(key):
             message, text = f"`{key}` requires transformers {dotted(FIELDS[key][2])} or newer", not_used(config, key)
             yield Finding(config.setting(key), message, exception=text, on_key=True, help=remove_key(key))
 
@@ -157,3 +155,92 @@ def unknown_accumulation_key(config: TrainerConfig) -> Iterator[Finding]:
             message = f"unknown key `{key}` in `gradient_accumulation_kwargs`"
             remedy = remove_key(f"{'.'.join(path)}.{key}") | f"write one of {listed(list(ACCUMULATION_KEYS))}"
             yield Finding(config.setting(*path, key), message, exception=text, on_key=True, help=remedy)
+
+
+CHANGES_RUN = frozenset(("past_index", "sharded_ddp", "tp_size", "use_ipex", "push_to_hub_model_id", "push_to_hub_organization"))
+
+
+@rule("KEY202")
+def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
+    strict = config.facts.strict_keys
+    if not strict and not OWN_LOOP.isdisjoint(config.values):
+        return
+    for key in config.values:
+        removed = removed_in(key, config.version)
+        if not removed or config.is_argument(key):
+            continue
+        if not strict and (has_no_effect(key, config.values[key]) or config.facts.launch.doubts or config.declares(key)):
+            continue
+        if key == "evaluation_strategy" and not strict and lost_strategy(config) is not None:
+            continue  # HFT006, an error that this key is the cause of, is the one finding
+        successor, fix = replacement(key, config)
+        message = f"`{key}` was removed in transformers {dotted(removed)}" + (f"; use {successor}" if successor else "")
+        finding = Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True, note=UNLESS_OWN)
+        if strict:
+            finding.severity, finding.exception, finding.note = ERROR, not_used(config, key), None
+        yield finding
+
+
+def has_no_effect(key: str, value: object) -> bool:
+    return not value or value == FIELDS[key][1]
+
+
+def replacement(key: str, config: TrainerConfig) -> tuple[str, Fix | None]:
+    """(the replacement, the edit that makes it) for a removed field; key names are in backticks."""
+    if config.without_remedies:
+        return "", None
+    from cfglint.findings.fix_builders import inserted, removed, several
+
+    setting = config.setting(key)
+    value = setting.value
+    if key == "warmup_ratio":
+        return f"`{RENAMED[key]}`", of_ratio(config, value)
+    if key in RENAMED:
+        new = RENAMED[key]
+        if new not in config.values:
+            return f"`{new}`", rename(setting, new, f"rename to {new}", safe=has_field(new, config.version))
+        return f"`{new}`", remove(setting, f"remove {key}", safe=config.values[new] == value or value is None)
+    if key in MOVED:
+        path, fix = MOVED[key], None
+        name, section = ".".join(path), config.values.get(path[0])
+        if value in (None, 0) and not isinstance(value, bool):
+            fix = remove(setting, f"remove {key}", safe=True)
+        elif isinstance(section, dict) and path[1] in section:
+            fix = remove(setting, f"remove {key}", safe=section[path[1]] == value)
+        elif isinstance(section, dict) or path[0] not in config.values:
+            what = (path, value) if isinstance(section, dict) else (path[:1], {path[1]: value})
+            fix = several([removed(setting), inserted(config.document_of(path[0]), *what)], f"move to {name}", safe=True)
+        return f"`{name}`", fix
+    if key in SWITCHES:
+        new, becomes = SWITCHES[key]
+        line = f"{new}: {shown(becomes)}"
+        if not value:
+            return "", remove(setting, f"remove {key}", safe=True)
+        if new in config.values:
+            return f"`{line}`", remove(setting, f"remove {key}", safe=config.values[new] == becomes)
+        added = inserted(config.document_of(new), (new,), becomes)
+        return f"`{line}`", several([removed(setting), added], f"change to {line}", safe=True)
+    return REPLACED_BY_HAND.get(key, ""), remove(setting, f"remove {key}", safe=key not in CHANGES_RUN)
+
+
+def of_ratio(config: TrainerConfig, value: Operand) -> Fix | None:
+    """Replace `warmup_ratio` by `warmup_steps`: only a ratio below 1, and with no effect if `warmup_steps` was positive."""
+    from cfglint.findings.fix_builders import removed, replaced, several
+
+    setting, count = config.setting("warmup_ratio"), config.arguments["warmup_steps"]
+    written, is_number = "warmup_steps" in config.values, isinstance(value, (int, float)) and not isinstance(value, bool)
+    # the words of a launch line spell a number
+    ratio = float(value) if isinstance(value, str) and not raised_by(float, value) else value if is_number else None
+    if written and isinstance(count, (int, float)) and count > 0:
+        return remove(setting, "remove warmup_ratio", safe=True)
+    if isinstance(value, Unknown) and not written:
+        return rename(setting, "warmup_steps", "rename to warmup_steps, which takes a fraction as well", safe=False)
+    if value is None or ratio == 0:
+        return remove(setting, "remove warmup_ratio", safe=True)
+    if ratio is None or not 0 < ratio < 1:
+        return None
+    since = "" if config.facts.is_known("transformers") else " from transformers 5.0 on"
+    title = f"replace it with `warmup_steps: {ratio}`, a fraction of all steps{since}"
+    if not written:
+        return rename(setting, "warmup_steps", title, safe=True)
+    return several([removed(setting), replaced(config.setting("warmup_steps"), ratio)], title, safe=True)

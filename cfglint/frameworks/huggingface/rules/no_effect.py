@@ -6,8 +6,7 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.fields import has_field
-from cfglint.frameworks.huggingface.rules import of, shown, strategy
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.huggingface.rules import of, shown, strategy, unlisted
 from cfglint.source.annotations import Iterator
 from cfglint.source.numbers import is_number
 
@@ -41,14 +40,14 @@ def ignored_invalid_choice(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     value = args["train_sampling_strategy"]
     if "train_sampling_strategy" in args and value not in SAMPLING:
-        message = f"`train_sampling_strategy` is {shown(value)}, which is not a valid choice"
-        remedy = choice("train_sampling_strategy", value, SAMPLING)
-        yield Finding(of(config, "train_sampling_strategy"), message, note="samples are drawn at random", help=remedy)
+        finding = unlisted(config, "train_sampling_strategy", value, ", which is not a valid choice", SAMPLING)
+        finding.note = "samples are drawn at random"
+        yield finding
     counted = args["include_num_input_tokens_seen"]
     if "include_num_input_tokens_seen" in args and config.version >= (5,) and not isinstance(counted, bool) and counted not in COUNTED:
-        message = f"`include_num_input_tokens_seen` is {shown(counted)}, which is not a valid choice"
-        remedy = choice("include_num_input_tokens_seen", counted, COUNTED)
-        yield Finding(of(config, "include_num_input_tokens_seen"), message, note="a string that is not empty counts as true", help=remedy)
+        finding = unlisted(config, "include_num_input_tokens_seen", counted, ", which is not a valid choice", COUNTED)
+        finding.note = "a string that is not empty counts as true"
+        yield finding
 
 
 @rule("HFT063")

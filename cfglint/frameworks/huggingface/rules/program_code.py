@@ -89,22 +89,24 @@ def unknown_trainer_argument(config: TrainerConfig) -> Iterator[Finding]:
             names = [key.raw for key, _ in call.document.roots[0].pairs()] if accepted and ANY not in accepted else []
             for name in (name for name in names if name not in accepted):
                 change = change_of([(row[SINCE], row[UNTIL]) for row in rows if row[NAME] == name], release, call.package)
-                message = f"`{name}` is not accepted by {call.name}: {change}"
-                if not change:
-                    message = f"unknown argument `{name}` is not accepted by {call.name}"
+                refused = f"`{name}` is not accepted by {call.name}"
+                message = f"{refused}: {change}" if change else f"unknown argument {refused}"
                 text = f"TypeError: {call.name}.__init__() got an unexpected keyword argument {name!r}"
                 others = [row[NEW_NAME] for row in rows if row[NAME] == name] + [row[NAME] for row in rows if row[NEW_NAME] == name]
                 other = next((other for other in others if other in accepted), "")
                 advice, fix = remedy(config, call, name, other, framework.field_in_place(call.name, name, release))
-                doubts = unknowns(call, config)
-                yield Finding(keyword(call.document, name), message, exception=text, depends_on=doubts, on_key=True, help=advice, fix=fix)
+                yield about_keyword(config, call, name, message, text, advice, fix)
+
+
+def about_keyword(
+    config: TrainerConfig, call: TrainerCall, name: str, message: str, text: str, advice: str, fix: Fix | None = None
+) -> Finding:
+    setting, doubts = keyword(call.document, name), unknowns(call, config)
+    return Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice, fix=fix)
 
 
 def remedy(config: TrainerConfig, call: TrainerCall, name: str, other: str, field: tuple[str, str] | None) -> tuple[str, Fix | None]:
-    """What to write in the place of a keyword: its other name, or a field of the configuration class.
-
-    The fix moves a literal into the call of that class if that is in the same file.
-    """
+    """What to write in the place of a keyword: its other name, or a field of the configuration class, to which the fix moves a literal."""
     from cfglint.findings.fix_builders import outside
     from cfglint.source.change import DELETE, INSERT, RENAME, Change
     from cfglint.source.python.call import CallDocument
@@ -153,8 +155,7 @@ def fields_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
         if added is not None:
             message = f"`{added}` of the class of `args` is not a field of {target}, into which {call.name} converts it"
             text = f"TypeError: {target}.__init__() got an unexpected keyword argument {added!r}"
-            setting, doubts, advice = keyword(call.document, "args"), unknowns(call, config), f"derive the class of `args` from {target}"
-            yield Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice)
+            yield about_keyword(config, call, "args", message, text, f"derive the class of `args` from {target}")
 
 
 @rule("KEY209")
@@ -166,8 +167,7 @@ def arguments_of_another_trainer(config: TrainerConfig) -> Iterator[Finding]:
         needed = call.name.replace("Trainer", "Config")
         message = f"{call.name} requires a {needed}, and `args` is a {call.base}"
         text = f"AttributeError: '{call.base}' object has no attribute" + (f" {first!r}" if first else "")
-        setting, doubts, advice = keyword(call.document, "args"), unknowns(call, config), f"build a {needed} in its place"
-        yield Finding(setting, message, exception=text, depends_on=doubts, on_key=True, help=advice)
+        yield about_keyword(config, call, "args", message, text, f"build a {needed} in its place")
 
 
 @rule("KEY211")

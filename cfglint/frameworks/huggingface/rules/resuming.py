@@ -11,6 +11,7 @@ from cfglint.frameworks.deepspeed.checkpoints import missing_shards, other_proce
 from cfglint.frameworks.huggingface.batch import of, steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
 from cfglint.frameworks.huggingface.resumption import INTERVALS, INTERVALS_RESTORED, with_micro_batch
+from cfglint.frameworks.huggingface.rules import rule_about
 from cfglint.frameworks.resumption import Resumption
 from cfglint.source.annotations import Any, Callable, Iterator
 
@@ -19,16 +20,12 @@ if TYPE_CHECKING:
     from cfglint.frameworks.deepspeed.config import DeepSpeedConfig
 
 WEIGHTS = frozenset(
-    """
-    pytorch_model.bin model.safetensors pytorch_model.bin.index.json model.safetensors.index.json adapter_model.bin
-    adapter_model.safetensors
-    """.split()
+    "pytorch_model.bin model.safetensors pytorch_model.bin.index.json model.safetensors.index.json adapter_model.bin"
+    " adapter_model.safetensors".split()
 )
 STATE_FIELDS = frozenset(
-    """
-    epoch global_step max_steps num_train_epochs total_flos log_history best_metric best_model_checkpoint is_local_process_zero
-    is_world_process_zero is_hyper_param_search trial_name trial_params
-    """.split()
+    "epoch global_step max_steps num_train_epochs total_flos log_history best_metric best_model_checkpoint is_local_process_zero"
+    " is_world_process_zero is_hyper_param_search trial_name trial_params".split()
 )
 LATER_FIELDS = {  # field of the state: the first release that has it
     **dict.fromkeys(INTERVALS, (4, 32)),
@@ -62,7 +59,6 @@ STAGE_0_NEEDS_STATE = (0, 19, 8)
 
 
 def found(config: TrainerConfig) -> tuple[Resumption, Checkpoint] | None:
-    """The resumption of a run whose checkpoint is there."""
     resumed = config.resumption
     return (resumed, resumed.checkpoint) if resumed is not None and resumed.checkpoint is not None else None
 
@@ -110,12 +106,11 @@ def invalid_checkpoint(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(resumed.setting, message, exception=text, depends_on=doubts(resumed), help=remedy)
 
 
-@rule("HFT081")
-def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is None or both[1].state is None:
+@rule_about("HFT081", found)
+def state_of_another_release(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
+    state = checkpoint.state
+    if state is None:
         return
-    resumed, state = both[0], both[1].state or {}
     for name in state:
         since = LATER_FIELDS.get(name, () if name in STATE_FIELDS else None)
         if since is None or since > config.version:
@@ -133,21 +128,19 @@ def state_of_another_release(config: TrainerConfig) -> Iterator[Finding]:
 
 
 def universal(config: TrainerConfig) -> bool:
-    """Whether DeepSpeed loads a converted checkpoint."""
     section = config.deepspeed.values.get("checkpoint") if config.deepspeed is not None else None
     return isinstance(section, dict) and section.get("load_universal") is True
 
 
-@rule("HFT082")
-def checkpoint_of_another_engine(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is None or config.deepspeed is None or config.deepspeed.refusal is not None:
+@rule_about("HFT082", found)
+def checkpoint_of_another_engine(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
+    if config.deepspeed is None or config.deepspeed.refusal is not None:
         return
     engine: Any = config.deepspeed.engine()
-    refused = refusal_of_engine(config, both[1], engine) if engine is not None else None
+    refused = refusal_of_engine(config, checkpoint, engine) if engine is not None else None
     if refused is not None:
         message, text, remedy = refused
-        yield Finding(both[0].setting, message, exception=text, depends_on=doubts(both[0]), help=remedy)
+        yield Finding(resumed.setting, message, exception=text, depends_on=doubts(resumed), help=remedy)
 
 
 def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: DeepSpeedConfig) -> tuple[str, str, Remedy | str] | None:
@@ -175,12 +168,9 @@ def refusal_of_engine(config: TrainerConfig, checkpoint: Checkpoint, engine: Dee
     return (other_processes(name, saved, world or 0) if is_divided else None) or missing_shards(name, saved, bf16, remedy)
 
 
-@rule("HFT089")
-def checkpoint_of_another_form(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
+@rule_about("HFT089", found)
+def checkpoint_of_another_form(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
     launcher: Any = config.launcher
-    if both is None:
-        return
     if launcher is not None and launcher.fsdp_version:
         key, default = "fsdp_state_dict_type", FULL if launcher.fsdp_version == "1" else SHARDED
         section, place = launcher.section("fsdp_config"), launcher.setting("fsdp_config", key)
@@ -191,23 +181,21 @@ def checkpoint_of_another_form(config: TrainerConfig) -> Iterator[Finding]:
     else:
         return  # the form in which FSDP loads the state of the model is not known
     asked = str(section.get(key, default)).upper()
-    form = next((name for name, holds in STATE_FORMS.items() if any(map(holds, both[1].names))), None)
+    form = next((name for name, holds in STATE_FORMS.items() if any(map(holds, checkpoint.names))), None)
     if asked not in STATE_FORMS or form is None or form == asked:
         return
-    name, missing = both[0].name, {FULL: f"{FSDP_MODEL}.bin", LOCAL: f"{FSDP_MODEL}_rank0.bin"}.get(asked)
+    name, missing = resumed.name, {FULL: f"{FSDP_MODEL}.bin", LOCAL: f"{FSDP_MODEL}_rank0.bin"}.get(asked)
     message = f"`{name}` was saved as {form}, and this run loads {asked}"
     text = f"FileNotFoundError: [Errno 2] No such file or directory: '{name}/{missing}'" if missing else UNREADABLE
     related = (place,) if place.document is not None else ()
-    yield Finding(both[0].setting, message, exception=text, related=related, depends_on=doubts(both[0]), help=set_key(place.name, form))
+    yield Finding(resumed.setting, message, exception=text, related=related, depends_on=doubts(resumed), help=set_key(place.name, form))
 
 
-@rule("HFT083")
-def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
+@rule_about("HFT083", found)
+def restored_batch_size(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
     setting = config.batch.micro_batch
-    if both is None or both[0].micro_batch in (None, setting.value) or not isinstance(setting.value, int):
+    if resumed.micro_batch in (None, setting.value) or not isinstance(setting.value, int):
         return
-    resumed = both[0]
     now, then = config.batch.consumed_batch, with_micro_batch(config, resumed.micro_batch).batch.consumed_batch
     is_known = then is not None and now is not None
     size = f"the global batch size is {then}, not {now}" if is_known else "the global batch size changes with it"
@@ -217,13 +205,12 @@ def restored_batch_size(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(setting, message, related=(resumed.setting,), note=f"{size}{ends}", help=remedy)
 
 
-@rule("HFT084")
-def nothing_left_to_train(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is None or both[0].steps_left is None or both[0].steps_left > 1 or both[0].begin is None:
+@rule_about("HFT084", found)
+def nothing_left_to_train(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
+    if resumed.steps_left is None or resumed.steps_left > 1 or resumed.begin is None:
         return
-    resumed, total = both[0], steps(with_micro_batch(config, both[0].micro_batch)).total
-    if total is None or (both[0].begin or 0) < total:
+    total = steps(with_micro_batch(config, resumed.micro_batch)).total
+    if total is None or resumed.begin < total:
         return
     does = "one more step is made" if resumed.steps_left else "nothing is trained"
     key = "max_steps" if "max_steps" in config.arguments else "num_train_epochs"
@@ -232,16 +219,14 @@ def nothing_left_to_train(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(resumed.setting, message, related=(of(config, key),) if key in config.arguments else (), help=remedy)
 
 
-@rule("HFT090")
-def moved_in_data(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is None or not both[0].begin or config.arguments["ignore_data_skip"] is not False:
+@rule_about("HFT090", found)
+def moved_in_data(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
+    begin, saved = resumed.begin, (checkpoint.state or {}).get("epoch")
+    if not begin or config.arguments["ignore_data_skip"] is not False:
         return
-    resumed, saved = both[0], (both[1].state or {}).get("epoch")
     updates = steps(with_micro_batch(config, resumed.micro_batch)).updates
     if not isinstance(saved, (int, float)) or saved <= 0 or not updates or not resumed.steps_left:
         return
-    begin = resumed.begin or 0
     goes_on, before = begin / updates, begin / saved
     if abs(goes_on - saved) * min(updates, before) < 1:  # less than one step of either run
         return
@@ -251,57 +236,50 @@ def moved_in_data(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(resumed.setting, message, note=note, help="keep the global batch size of the first run, by `gradient_accumulation_steps`")
 
 
-@rule("HFT085")
-def restored_interval(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is None or both[1].state is None or config.version < INTERVALS_RESTORED:
+@rule_about("HFT085", found)
+def restored_interval(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
+    if checkpoint.state is None or config.version < INTERVALS_RESTORED:
         return
     args = config.arguments
     strategies = (args["logging_strategy"], args.eval_strategy, args["save_strategy"])
     for name, strategy in zip(INTERVALS, strategies, strict=True):
-        saved, setting = (both[1].state or {}).get(name), of(config, name)
+        saved, setting = checkpoint.state.get(name), of(config, name)
         if name not in args or strategy != "steps" or not args.known(name) or not isinstance(saved, (int, float)):
             continue
         ratio = isinstance(setting.value, float) and setting.value < 1
         if isinstance(setting.value, (int, float)) and setting.value != saved and not ratio:
             message = f"`{name}` is {setting.spelled}, but the checkpoint restores {saved:,}"
-            yield Finding(setting, message, related=(both[0].setting,), help=f"edit `{name}` in {both[0].name}/trainer_state.json")
+            yield Finding(setting, message, related=(resumed.setting,), help=f"edit `{name}` in {resumed.name}/trainer_state.json")
 
 
-@rule("HFT086")
-def resumed_without_optimizer(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is None or config.uses_deepspeed or not both[1].names & WEIGHTS or (both[1].has_optimizer and both[1].has_scheduler):
+@rule_about("HFT086", found)
+def resumed_without_optimizer(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
+    if config.uses_deepspeed or not checkpoint.names & WEIGHTS or (checkpoint.has_optimizer and checkpoint.has_scheduler):
         return
-    what = "scheduler.pt" if both[1].has_optimizer else "optimizer.pt"
-    message = f"`{both[0].name}` has no `{what}`: the learning-rate schedule starts again, with an empty optimizer"
+    what = "scheduler.pt" if checkpoint.has_optimizer else "optimizer.pt"
+    message = f"`{resumed.name}` has no `{what}`: the learning-rate schedule starts again, with an empty optimizer"
     note = "the steps are counted on from the checkpoint, so that the schedule does not reach its end"
-    yield Finding(both[0].setting, message, note=note, help="resume from a checkpoint that was saved without `save_only_model`")
+    yield Finding(resumed.setting, message, note=note, help="resume from a checkpoint that was saved without `save_only_model`")
 
 
-@rule("HFT092")
-def optimizer_of_another_class(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
+@rule_about("HFT092", found)
+def optimizer_of_another_class(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
     needed = OPTIMIZER_KEYS.get(str(config.arguments.optimizer))
-    if both is None or needed is None or config.uses_deepspeed or not config.makes_optimizer or both[0].steps_left == 0:
+    if needed is None or config.uses_deepspeed or not config.makes_optimizer or resumed.steps_left == 0:
         return
-    words = both[1].words_of_optimizer()
+    words = checkpoint.words_of_optimizer()
     missing = next((key for key in needed if key not in words), None)
     if missing is None or GROUPS not in words:
         return
     saved = [name for name, keys in OPTIMIZER_KEYS.items() if words.issuperset(keys)]
-    message = f"`optimizer.pt` of `{both[0].name}` is not of {config.arguments.optimizer}, the optimizer of this run"
+    message = f"`optimizer.pt` of `{resumed.name}` is not of {config.arguments.optimizer}, the optimizer of this run"
     related = (of(config, "optim"),) if "optim" in config.arguments else ()
     remedy = set_key("optim", saved[0]) if len(saved) == 1 or saved[:1] == ["adamw_torch"] else "set `optim` as in the run that saved it"
-    yield Finding(both[0].setting, message, exception=f"KeyError: '{missing}'", related=related, depends_on=doubts(both[0]), help=remedy)
+    yield Finding(resumed.setting, message, exception=f"KeyError: '{missing}'", related=related, depends_on=doubts(resumed), help=remedy)
 
 
-@rule("HFT087")
-def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is None:
-        return
-    resumed, checkpoint = both
+@rule_about("HFT087", found)
+def checkpoint_not_loaded_by_torch(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
     stated = config.facts.target.get("torch") if config.facts.is_known("torch") else None
     torch = config.facts.version("torch", "") if stated else ONLY_WEIGHTS  # what is installed today where nothing is stated
     random = "rng_state.pth" if config.world_size == 1 else "rng_state_0.pth"
@@ -320,9 +298,8 @@ def checkpoint_not_loaded_by_torch(config: TrainerConfig) -> Iterator[Finding]:
     yield Finding(resumed.setting, text, exception=exception, depends_on=(*doubts(resumed), *open_release), help=remedy)
 
 
-@rule("HFT088")
-def resumed_unasked(config: TrainerConfig) -> Iterator[Finding]:
-    both = found(config)
-    if both is not None and both[0].is_unasked:
-        at = f" at step {both[0].begin:,}" if both[0].begin is not None else ""
-        yield Finding(both[0].setting, f"the run continues from `{both[0].name}`{at}", help="use another `output_dir` to start anew")
+@rule_about("HFT088", found)
+def resumed_unasked(config: TrainerConfig, resumed: Resumption, checkpoint: Checkpoint) -> Iterator[Finding]:
+    if resumed.is_unasked:
+        at = f" at step {resumed.begin:,}" if resumed.begin is not None else ""
+        yield Finding(resumed.setting, f"the run continues from `{resumed.name}`{at}", help="use another `output_dir` to start anew")

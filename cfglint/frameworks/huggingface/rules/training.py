@@ -1,17 +1,20 @@
-"""Values that the `Trainer` rejects when it is built or when training begins."""
+"""Values that the `Trainer` or its optimizer rejects when it is built or when training begins."""
 
 from __future__ import annotations
+
+from math import isnan
 
 from cfglint.batch.steps import ZERO_IS_A_LIMIT
 from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
-from cfglint.frameworks.huggingface.batch import batches_of_rank, takes_steps
+from cfglint.frameworks.huggingface.batch import accumulation_steps, batches_of_rank, takes_steps
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.field_operations import ADAMS, TORCH_ADAMS
 from cfglint.frameworks.huggingface.fields import has_choice
-from cfglint.frameworks.huggingface.rules import of, shown
+from cfglint.frameworks.huggingface.rules import of, shown, unlisted
 from cfglint.frameworks.releases.versions import Version
-from cfglint.frameworks.remedies import choice, mistyped, not_attribute
-from cfglint.source.annotations import ConfigValue, Iterator
+from cfglint.frameworks.remedies import choice, mistyped, not_attribute, raised_by
+from cfglint.source.annotations import Callable, ConfigValue, Iterator
 from cfglint.source.numbers import is_number
 
 CHECKPOINT_ARGUMENTS = ("use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug", "early_stop")
@@ -20,10 +23,8 @@ TRAINER_ARGUMENTS = ("every_n_layers", "offload")  # what the Trainer itself tak
 TRAINER_TAKES = (5, 16)
 COMPILE_MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 COMPILERS = tuple(
-    """
-    no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt tensorrt aot_torchxla_trace_once
-    torchxla_trace_once ipex tvm hpu_backend neuron
-    """.split()
+    "no eager aot_eager inductor aot_ts_nvfuser nvprims_nvfuser cudagraphs ofi fx2trt onnxrt tensorrt aot_torchxla_trace_once"
+    " torchxla_trace_once ipex tvm hpu_backend neuron".split()
 )
 TRACKERS: dict[str, Version] = {  # name: the first release with it
     **dict.fromkeys("azure_ml comet_ml mlflow neptune tensorboard wandb codecarbon clearml dagshub flyte dvclive".split(), ()),
@@ -39,11 +40,10 @@ ONLY_ZERO3 = (4, 45)  # auto_find_batch_size is incompatible with ZeRO-3 from he
 def missing_best_checkpoint_metric(config: TrainerConfig) -> Iterator[Finding]:
     args = config.arguments
     follows = args["load_best_model_at_end"] or args["lr_scheduler_type"] in ("reduce_lr_on_plateau", "greedy")
-    has_best = has_choice("save_strategy", "best", config.version)
-    if args["save_strategy"] == "best" and args["metric_for_best_model"] is None and not follows and has_best:
-        message = "`save_strategy: best` requires `metric_for_best_model`"
-        remedy = set_key("metric_for_best_model", "loss")
-        yield Finding(of(config, "save_strategy"), message, depends_on=config.unset("metric_for_best_model"), help=remedy)
+    is_best = args["save_strategy"] == "best" and has_choice("save_strategy", "best", config.version)
+    if is_best and args["metric_for_best_model"] is None and not follows:
+        message, unset = "`save_strategy: best` requires `metric_for_best_model`", config.unset("metric_for_best_model")
+        yield Finding(of(config, "save_strategy"), message, depends_on=unset, help=set_key("metric_for_best_model", "loss"))
 
 
 @rule("HFT041")
@@ -60,18 +60,15 @@ def conflicting_accumulation(config: TrainerConfig) -> Iterator[Finding]:
 def unsupported_batch_size_search(config: TrainerConfig) -> Iterator[Finding]:
     if not config.arguments["auto_find_batch_size"]:
         return
-    setting, remedy = of(config, "auto_find_batch_size"), remove_key("auto_find_batch_size")
-    if config.version < ONLY_ZERO3:
-        wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
-        if wrapper:
-            text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
-            yield Finding(setting, f"`auto_find_batch_size` is incompatible with {wrapper}", exception=text, help=remedy)
-            return
-    launch = config.deepspeed
-    section = launch.written.get("zero_optimization") if launch is not None else None
-    if isinstance(section, dict) and section.get("stage") == 3:
-        text = "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
-        yield Finding(setting, "`auto_find_batch_size` is incompatible with ZeRO stage 3", exception=text, help=remedy)
+    wrapper = "DeepSpeed" if config.uses_deepspeed else "FSDP" if config.uses_fsdp and config.launched else ""
+    if wrapper and config.version < ONLY_ZERO3:
+        text = f"NotImplementedError: `{wrapper}` doesn't support `auto_find_batch_size`."
+    elif config.deepspeed is not None and config.deepspeed.stage == 3:
+        wrapper, text = "ZeRO stage 3", "ValueError: `auto_find_batch_size` isn't supported yet with DeepSpeed Zero-3."
+    else:
+        return
+    message = f"`auto_find_batch_size` is incompatible with {wrapper}"
+    yield Finding(of(config, "auto_find_batch_size"), message, exception=text, help=remove_key("auto_find_batch_size"))
 
 
 @rule("HFT043")
@@ -84,17 +81,15 @@ def unknown_compile_backend(config: TrainerConfig) -> Iterator[Finding]:
         yield mistyped(setting, "a string", not_attribute(value, "upper"), set_key("torch_compile_backend", "inductor"))
     elif value.lower() not in COMPILERS:
         text = f"ValueError: '{value.upper()}' is not a valid DynamoBackend"
-        message = f"`torch_compile_backend` is {shown(value)}, which is not a backend of accelerate"
-        yield Finding(setting, message, exception=text, help=choice("torch_compile_backend", value, COMPILERS))
+        yield unlisted(config, "torch_compile_backend", value, ", which is not a backend of accelerate", COMPILERS, text)
 
 
 @rule("HFT091")
 def unknown_compile_mode(config: TrainerConfig) -> Iterator[Finding]:
     value, backend = config.arguments["torch_compile_mode"], config.arguments["torch_compile_backend"]
     if isinstance(value, str) and value not in ("", *COMPILE_MODES) and backend in (None, "inductor") and config.deepspeed is None:
-        message = f"`torch_compile_mode` is {shown(value)}, which is not a mode of torch's compiler"
         text = f"RuntimeError: Unrecognized mode={value}, should be one of: {', '.join(COMPILE_MODES)}"
-        yield Finding(of(config, "torch_compile_mode"), message, exception=text, help=choice("torch_compile_mode", value, COMPILE_MODES))
+        yield unlisted(config, "torch_compile_mode", value, ", which is not a mode of torch's compiler", COMPILE_MODES, text)
 
 
 @rule("HFT044")
@@ -230,9 +225,8 @@ def missing_dataloader_workers(config: TrainerConfig) -> Iterator[Finding]:
         yield Finding(of(config, name), message, exception=f"ValueError: {text}", depends_on=unset, help=remedy)
     if context is not None and workers > 0 and context not in ("fork", "spawn", "forkserver"):
         text = "ValueError: multiprocessing_context option should specify a valid start method in ['fork', 'spawn', 'forkserver']"
-        message = f"`dataloader_multiprocessing_context` is {shown(context)}; it must be fork, spawn or forkserver"
-        remedy = choice("dataloader_multiprocessing_context", context, ("fork", "spawn", "forkserver"))
-        yield Finding(of(config, "dataloader_multiprocessing_context"), message, exception=text, help=remedy)
+        methods, what = ("fork", "spawn", "forkserver"), "; it must be fork, spawn or forkserver"
+        yield unlisted(config, "dataloader_multiprocessing_context", context, what, methods, text)
 
 
 @rule("HFT049")
@@ -246,3 +240,121 @@ def invalid_prefetch_factor(config: TrainerConfig) -> Iterator[Finding]:
         text = "ValueError: prefetch_factor option should be non-negative" if negative else "AssertionError"
         remedy = set_key("dataloader_prefetch_factor", 2, ", which is the default")
         yield Finding(setting, message, exception=text, fails_at=None if negative else "first-step", help=remedy)
+
+
+Conversions = dict[str, Callable[[str], float]]
+LOW_RANK = ("galore", "apollo")
+APOLLO = (4, 49)  # from here on the exceptions name the optimizer, not only GaLore
+TORCH_ARGUMENTS = (5, 3)  # sgd, adagrad and rmsprop read optim_args from here on
+LOW_RANK_NUMBERS: Conversions = {"rank": int, "update_proj_gap": int, "scale": float}
+# The arguments that the Trainer converts, by a part of the optimizer's name: the first part that fits.
+CONVERTED: dict[str, Conversions] = {
+    "galore": LOW_RANK_NUMBERS,
+    "apollo": LOW_RANK_NUMBERS,
+    "grokadamw": dict.fromkeys(("alpha_init", "lamb", "gamma", "grokking_signal_decay_rate", "gradient_clipping"), float),
+    "schedule_free": {"weight_lr_power": float, "r": float},
+    "ademamix": {**dict.fromkeys(("beta1", "beta2", "beta3", "alpha", "eps"), float), "t_alpha": int, "t_beta3": int},
+}
+# The arguments that torch's constructors refuse below 0, in their order (torch 2.13 optim/sgd.py:44-57, adagrad.py:52-61,
+# rmsprop.py:46-56).
+NOT_NEGATIVE = ("lr_decay", "eps", "momentum", "weight_decay", "alpha")
+TORCH_CONVERTED: dict[str, Conversions] = {
+    "sgd": dict.fromkeys(("momentum", "dampening", "weight_decay"), float),
+    "adagrad": dict.fromkeys(("lr_decay", "weight_decay", "eps"), float),
+    "rmsprop": dict.fromkeys(("momentum", "alpha", "eps", "weight_decay"), float),
+}
+
+
+@rule("HFT050")
+def optimizer_value_out_of_range(config: TrainerConfig) -> Iterator[Finding]:
+    args = config.arguments
+    if not config.parsed or not config.makes_optimizer:
+        return
+    optimizer, rate, epsilon = args.optimizer, args["learning_rate"], args["adam_epsilon"]
+    if is_number(rate) and not rate >= 0 and optimizer != "adafactor":  # NaN too
+        text = f"ValueError: Invalid learning rate: {rate}"
+        yield Finding(of(config, "learning_rate"), f"`learning_rate` is {rate}; it must be >= 0", exception=text)
+    if optimizer not in ADAMS:
+        return
+    if is_number(epsilon) and not epsilon >= 0:
+        text, remedy = f"ValueError: Invalid epsilon value: {epsilon}", set_key("adam_epsilon", 1e-08, ", which is the default")
+        yield Finding(of(config, "adam_epsilon"), f"`adam_epsilon` is {epsilon}; it must be >= 0", exception=text, help=remedy)
+    for index, name in enumerate(("adam_beta1", "adam_beta2")):
+        value = args[name]
+        if is_number(value) and not 0 <= value < 1:
+            text = f"ValueError: Invalid beta parameter at index {index}: {value}"
+            remedy = set_key(name, 0.9 if name == "adam_beta1" else 0.999, ", which is the default")
+            yield Finding(of(config, name), f"`{name}` is {value}; it must be >= 0 and < 1", exception=text, help=remedy)
+        elif is_number(value) and not isinstance(value, float) and optimizer in TORCH_ADAMS:
+            text = "ValueError: betas must be either both floats or both Tensors"
+            remedy = set_key(name, float(value))
+            yield Finding(of(config, name), f"`{name}` is {shown(value)}, an integer; it must be a float", exception=text, help=remedy)
+
+
+@rule("HFT051")
+def invalid_optim_args(config: TrainerConfig) -> Iterator[Finding]:
+    value = config.arguments["optim_args"]
+    if not isinstance(value, str) or not value or not config.parsed or not config.makes_optimizer:
+        return
+    for part in value.replace(" ", "").split(","):
+        count = part.count("=")
+        if count != 1:
+            found = "too many values to unpack (expected 2)" if count else "not enough values to unpack (expected 2, got 1)"
+            text = f"ValueError: {found}"
+            message = f"`optim_args` contains {shown(part)}, which is not name=value"
+            yield Finding(of(config, "optim_args"), message, exception=text, help="write name=value, with commas between several")
+            return
+    given = dict(part.split("=") for part in value.replace(" ", "").split(","))
+    optimizer, numbers_of = config.arguments.optimizer, Conversions()
+    by_torch = optimizer in TORCH_CONVERTED and config.version >= TORCH_ARGUMENTS
+    if isinstance(optimizer, str) and config.arguments.known("optim") and optimizer not in TORCH_CONVERTED:
+        numbers_of = next((converted for part, converted in CONVERTED.items() if part in optimizer), {})
+    for name, convert in (TORCH_CONVERTED[optimizer] if by_torch else numbers_of).items():
+        text = raised_by(convert, given.get(name, "0"))
+        if text:
+            expected = "an integer" if convert is int else "a number"
+            message = f"`{name}` in `optim_args` is {shown(given[name])}, not {expected}"
+            yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `{name}` to {expected}")
+            return
+    if not by_torch:
+        return
+    numbers = {name: float(given[name]) for name in TORCH_CONVERTED[optimizer] if name in given}
+    for name in NOT_NEGATIVE:
+        value = numbers.get(name, 0.0)
+        if value < 0 or (isnan(value) and optimizer != "sgd"):
+            message = f"`{name}` in `optim_args` is {given[name]}; it must be >= 0"
+            text = f"ValueError: Invalid {'epsilon' if name == 'eps' else name} value: {value}"
+            yield Finding(of(config, "optim_args"), message, exception=text, help=f"set `{name}` to a number >= 0")
+            return
+    nesterov = optimizer == "sgd" and given.get("nesterov", "").lower() in ("true", "1", "yes")
+    if nesterov and (numbers.get("momentum", 0.0) <= 0 or numbers.get("dampening", 0.0) != 0):
+        text = "ValueError: Nesterov momentum requires a momentum and zero dampening"
+        message = "`nesterov` in `optim_args` requires `momentum` above 0, and no `dampening`"
+        kept = [f"{name}={part}" for name, part in given.items() if name not in ("momentum", "dampening")]
+        yield Finding(of(config, "optim_args"), message, exception=text, help=set_key("optim_args", ",".join((*kept, "momentum=0.9"))))
+
+
+@rule("HFT052")
+def missing_target_modules(config: TrainerConfig) -> Iterator[Finding]:
+    optimizer = config.arguments.optimizer
+    if not isinstance(optimizer, str) or not optimizer.startswith(LOW_RANK) or not config.parsed or not config.makes_optimizer:
+        return
+    setting, galore, accumulation = of(config, "optim"), config.version < APOLLO, accumulation_steps(config).value
+    if optimizer.endswith("layerwise") and config.launched:
+        text = f"NotImplementedError: Layer-wise {'GaLore' if galore else optimizer} does not support DDP at this time"
+        message = f"`optim: {optimizer}` does not support multiple processes (DDP)"
+        yield Finding(setting, message, exception=text, help=set_key("optim", optimizer.removesuffix("_layerwise")))
+    if config.arguments["optim_target_modules"] is None:
+        text = f"ValueError: You need to define `optim_target_modules` to use {optimizer} optimizers"
+        if galore:
+            text = "ValueError: You need to define a `optim_target_modules` in order to properly use GaLore optimizers"
+        unset = config.unset("optim_target_modules")
+        message = f"`optim: {optimizer}` requires `optim_target_modules`"
+        yield Finding(setting, message, exception=text, depends_on=unset, help=set_key("optim_target_modules", "all-linear"))
+    if optimizer.endswith("layerwise") and accumulation != 1:
+        text = f"ValueError: Layerwise {optimizer} does not support gradient accumulation!"
+        if galore:
+            text = "ValueError: Layerwise GaLoRE optimizer do not support gradient accumulation !"
+        message = f"`optim: {optimizer}` does not support gradient accumulation, but `gradient_accumulation_steps` is {shown(accumulation)}"
+        remedy = set_key("gradient_accumulation_steps", 1) | set_key("optim", optimizer.removesuffix("_layerwise"))
+        yield Finding(setting, message, exception=text, help=remedy)

@@ -28,13 +28,11 @@ OFF_NCCL = ("use_cpu", "no_cuda", "ddp_backend")  # arguments of a training with
 
 
 def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
-    """The problems found while parsing the line, as findings of one rule."""
-    command = config.command
-    line = config.facts.launch.line
-    for problem in line.problems if line is not None and command is not None else ():
+    command, line = config.command, config.facts.launch.line
+    if line is None or command is None:
+        return
+    for problem in (problem for problem in line.problems if problem.code == code):
         releases = problem.releases
-        if problem.code != code or command is None:
-            continue
         if releases is not None and config.facts.version(releases.package, RELEASES[releases.package]) not in releases:
             continue
         start, end = command.within(problem.word.place)
@@ -42,10 +40,9 @@ def problems(config: LaunchConfig, code: str) -> Iterator[Finding]:
         command.flags.setdefault(name, problem.key)
         setting = Setting((name,), problem.word.string, WRITTEN, command, Node(SCALAR, start, end, problem.word.string))
         remedy = set_key(*problem.remedy) if isinstance(problem.remedy, tuple) else problem.remedy or None
-        exception = problem.exception or None
-        yield Finding(
-            setting, problem.message, severity=problem.severity, exception=exception, help=remedy, for_any_parser=problem.of_launcher
-        )
+        finding = Finding(setting, problem.message, severity=problem.severity, exception=problem.exception or None, help=remedy)
+        finding.for_any_parser = problem.of_launcher
+        yield finding
 
 
 @rule("LCH001")
@@ -97,9 +94,9 @@ def unclosed_quote(config: LaunchConfig) -> Iterator[Finding]:
 
 @rule("LCH006")
 def ignored_visible_devices(config: LaunchConfig) -> Iterator[Finding]:
-    lacks_gpus = config.facts.launch.line is not None and bool(config.facts.launch.line.lacks_gpus) and trains_on_gpus(config)
+    line = config.facts.launch.line
     for finding in problems(config, "LCH006"):
-        if lacks_gpus:
+        if line is not None and line.lacks_gpus and trains_on_gpus(config):
             finding.severity, finding.exception = ERROR, NO_DEVICE
         yield finding
 
@@ -115,27 +112,21 @@ def trains_on_gpus(config: LaunchConfig) -> bool:
 
 @rule("LCH025")
 def more_processes_than_gpus(config: LaunchConfig) -> Iterator[Finding]:
-    fails = config.facts.here and trains_on_gpus(config)
     for finding in problems(config, "LCH025"):
-        if fails:
+        if config.facts.here and trains_on_gpus(config):
             finding.severity, finding.fails_at = ERROR, "init"
         yield finding
 
 
 @rule("LCH012")
 def unquoted_list(config: LaunchConfig) -> Iterator[Finding]:
-    command = config.command
-    launch = config.facts.launch
+    command, launch = config.command, config.facts.launch
     program = launch.parser
     others = program is not None and (program.is_strict or program.parser not in ("", *HF_PARSERS))
-    if (
-        command is None
-        or others
-        or launch.doubts
-        or not (launch.is_main and is_trainer(launch.consumer))
-        or framework(launch.consumer).parses_command
-    ):
+    if command is None or others or launch.doubts or not (launch.is_main and is_trainer(launch.consumer)):
         return  # LCH003 reports the arguments that a strict program refuses
+    if framework(launch.consumer).parses_command:
+        return
     own = {*program.fields, *program.defaults} if program is not None else ()
     release = config.facts.version("transformers", RELEASES["transformers"])
     for key, words in command.words.items():

@@ -99,7 +99,7 @@ def removal(key: object, config: LlamaFactoryConfig) -> tuple[str, Fix | None] |
         return f"`{key}` requires LLaMA-Factory {dotted(coming)}, but the release is {dotted(config.own_version)}", None
     if key not in TRAINER_FIELDS or not TRAINER_FIELDS[key][3]:
         return None
-    from cfglint.frameworks.huggingface.rules.migrations import replacement
+    from cfglint.frameworks.huggingface.rules.keys import replacement
 
     successor, fix = replacement(key, config)
     return f"`{key}` was removed in transformers {dotted(TRAINER_FIELDS[key][3])}" + (f"; use {successor}" if successor else ""), fix

@@ -169,7 +169,7 @@ def layerwise_accumulation(config: LlamaFactoryConfig) -> Iterator[Finding]:
 def uncast_value(config: LlamaFactoryConfig) -> Iterator[Finding]:
     if not config.parsed:
         return
-    from cfglint.frameworks.huggingface.rules.value_types import described, spelled_as_number
+    from cfglint.frameworks.huggingface.rules.arguments import described, spelled_as_number
 
     for stumble in failures(config):
         setting = config.field(stumble.field)
@@ -191,7 +191,7 @@ def string_for_own_boolean(config: LlamaFactoryConfig) -> Iterator[Finding]:
 
 @rule("LLF072")
 def string_for_own_number(config: LlamaFactoryConfig) -> Iterator[Finding]:
-    from cfglint.frameworks.huggingface.rules.value_types import spelled_as_number
+    from cfglint.frameworks.huggingface.rules.arguments import spelled_as_number
 
     strings = {name: types(name, config.own_version) for name, value in config.values.items() if isinstance(value, str)}
     numeric = {name: kinds for name, kinds in strings.items() if "str" not in kinds and ("int" in kinds or "float" in kinds)}

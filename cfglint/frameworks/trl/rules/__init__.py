@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cfglint.findings.rule import Finding
 from cfglint.frameworks.huggingface.batch import of
-from cfglint.frameworks.huggingface.rules import shown
+from cfglint.frameworks.huggingface.rules import shown, unlisted
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.source.annotations import Iterator
@@ -22,6 +22,14 @@ def losses(config: TrlConfig) -> list[object]:
         return []
     value = config.arguments["loss_type"]
     return list(value) if isinstance(value, (list, dict)) else [value]
+
+
+def unknown_truncation(config: TrlConfig, unset: str) -> Finding:
+    mode = config.arguments["truncation_mode"]
+    text = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
+    finding = unlisted(config, "truncation_mode", mode, "; it must be keep_start or keep_end", TRUNCATIONS, text)
+    finding.depends_on = config.unset(unset)
+    return finding
 
 
 def refused(config: TrlConfig, code: str) -> Iterator[Finding]:

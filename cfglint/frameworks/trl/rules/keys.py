@@ -1,11 +1,11 @@
-"""Rules about keys that no dataclass of a TRL script has."""
+"""Rules about keys that no dataclass of a TRL script has, and values that its parser refuses."""
 
 from __future__ import annotations
 
 from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.diagnostic import WARNING, Fix
 from cfglint.findings.releases import Releases
-from cfglint.findings.remedy import remove_key
+from cfglint.findings.remedy import Remedy, remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.findings.wording import listed
@@ -16,8 +16,8 @@ from cfglint.frameworks.trl import LAUNCHER_FILE
 from cfglint.frameworks.trl._tables import RELEASES
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.fields import BESIDE
-from cfglint.frameworks.trl.releases import HISTORY, is_experimental
-from cfglint.frameworks.trl.rules import shown
+from cfglint.frameworks.trl.releases import ENTRY, HISTORY, is_experimental
+from cfglint.frameworks.trl.rules import of, shown
 from cfglint.launch.accelerate_options import PACKAGED, is_flag, is_option, refused
 from cfglint.source.annotations import Iterator, Sequence
 
@@ -57,20 +57,19 @@ def unknown_trl_key(config: TrlConfig) -> Iterator[Finding]:
             continue
         if config.hands_on and (key == LAUNCHER_FILE or is_option(key)):
             continue
-        strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config) or drops(config)
+        program = config.facts.launch.program
+        drops = program is not None and bool(program.taken) and config.documents[0].is_call  # the class that it builds
+        strict = config.facts.strict_keys or config.hands_on or parsed_by_old_script(config) or drops
         near = nearest(key, config, 2 if strict else 1)
         meant = f"; did you mean `{near}`?" if near else ""
         if not strict and not near:
             continue
         setting = config.setting(key)
-        fix = rename(setting, near, f"rename to {near}", safe=False) if near else None
+        fix, remedy = (rename(setting, near, f"rename to {near}", safe=False), None) if near else (None, remove_key(key))
+        finding = Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix, help=remedy)
         if refuses(config):
-            message = f"unknown key `{key}`{meant}"
-            exception = refusal(key, value, config)
-            yield Finding(setting, message, exception=exception, on_key=True, fix=fix, help=None if near else remove_key(key))
-        else:
-            remedy = None if near else remove_key(key)
-            yield Finding(setting, f"unknown key `{key}` is ignored{meant}", severity=WARNING, on_key=True, fix=fix, help=remedy)
+            finding.message, finding.severity, finding.exception = f"unknown key `{key}`{meant}", None, refusal(key, value, config)
+        yield finding
 
 
 def may_be_own(key: str, config: TrlConfig) -> bool:
@@ -80,20 +79,10 @@ def may_be_own(key: str, config: TrlConfig) -> bool:
     return config.declares(key)
 
 
-def drops(config: TrlConfig) -> bool:
-    """Whether the class that a program builds drops the arguments that it does not know."""
-    program = config.facts.launch.program
-    return program is not None and bool(program.taken) and config.documents[0].is_call
-
-
 def refuses(config: TrlConfig) -> bool:
-    """Whether an unknown key is refused: always on a line, in a call and by the program that TRL's command starts, else if the parser
-    is strict.
-    """
-    in_code = config.documents[0].is_in_code
-    release = config.trl_version
-    strict = config.facts.strict_keys and (in_code or release in REFUSAL or release in OLD_REFUSAL)
-    return config.hands_on or strict or parsed_by_old_script(config)
+    """Whether an unknown key is refused, as always on a line, in a call and by what TRL's command starts, else by a strict parser."""
+    always = config.documents[0].is_in_code or config.trl_version in REFUSAL or config.trl_version in OLD_REFUSAL
+    return config.hands_on or (config.facts.strict_keys and always) or parsed_by_old_script(config)
 
 
 def parsed_by_old_script(config: TrlConfig) -> bool:
@@ -102,7 +91,6 @@ def parsed_by_old_script(config: TrlConfig) -> bool:
 
 
 def refusal(key: str, value: object, config: TrlConfig) -> str:
-    """The exception for one unknown key of a file, or argument of a line."""
     if config.hands_on:
         return f"SystemExit: 2 (Accelerate launch command: error: unrecognized arguments: --{key})"
     document = config.setting(key).document
@@ -117,14 +105,10 @@ def refusal(key: str, value: object, config: TrlConfig) -> str:
 
 
 def is_removed(key: str, config: TrlConfig) -> bool:
-    """Whether older releases of TRL or transformers had a field of this name, which the class of the run does not have in this release;
-    if the class is not decided or never had it, which no class has that is not experimental.
-    """
+    """Whether older releases had a field of this name, which the class of the run, or any that is not experimental, does not have now."""
     release = config.trl_version
-    if any(
-        key in HISTORY.fields(deciding_class, release) and not is_experimental(deciding_class, release)
-        for deciding_class in deciding_classes(key, config)
-    ):
+    having = (name for name in deciding_classes(key, config) if key in HISTORY.fields(name, release))
+    if not all(is_experimental(name, release) for name in having):
         return False
     if key in ARGUMENTS:
         return bool(ARGUMENTS[key][3]) and config.version >= ARGUMENTS[key][3]
@@ -132,30 +116,24 @@ def is_removed(key: str, config: TrlConfig) -> bool:
 
 
 def removed_in(key: str, config: TrlConfig) -> list[Version]:
-    """The releases up to the targeted one that removed the field from the possible classes of the run, oldest first; if these never have
-    it, from any class that is not experimental. Empty if none did.
-    """
+    """The releases that removed the field from the possible classes of the run, else from any that is not experimental, oldest first."""
     release = config.trl_version
     found = {
         section: until
         for section in deciding_classes(key, config)
         for _, until in HISTORY.releases(section, key)
-        if until and until <= release and (config.trainers == (section,) or not is_experimental(section, before(until)))
+        if until
+        and until <= release
+        and (config.trainers == (section,) or not is_experimental(section, RELEASES[RELEASES.index(until) - 1]))
     }
     return sorted({until for section, until in found.items() if section in config.trainers} or {*found.values()})
 
 
 def deciding_classes(key: str, config: TrlConfig) -> Sequence[str]:
-    """The classes whose releases decide about a key: that of the run if it is known and ever had the key, else all that ever had it;
-    for a call none but its own.
-    """
+    """The classes whose releases decide about a key: that of the run if it ever had the key or code builds it, else all with the key."""
     having = HISTORY.sections_with(key)
     is_decided = len(config.trainers) == 1 and (config.trainers[0] in having or config.documents[0].is_call)
     return config.trainers if is_decided else having
-
-
-def before(release: Version) -> Version:
-    return RELEASES[RELEASES.index(release) - 1]
 
 
 def nearest(key: str, config: TrlConfig, most: int) -> str | None:
@@ -177,7 +155,7 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
     for key, value in () if config.lacks_class else config.values.items():
         if not isinstance(key, str) or key in args.fields.types or not is_removed(key, config) or may_be_own(key, config):
             continue
-        from cfglint.frameworks.huggingface.rules.migrations import has_no_effect
+        from cfglint.frameworks.huggingface.rules.keys import has_no_effect
 
         # Whether it only sets its former default, or switches nothing on.
         needless = has_no_effect(key, value) if key in ARGUMENTS else value is None or value is False or key in HARMLESS
@@ -194,20 +172,19 @@ def removed_trl_key(config: TrlConfig) -> Iterator[Finding]:
             effect = f": samples are cut at {args['max_length']} tokens, the default of `max_length`"
         elif key == "warmup_ratio" and value and args.known("warmup_steps") and not args["warmup_steps"]:
             effect = ": the run has no warm-up"
+        finding = Finding(config.setting(key), message, fix=fix, on_key=True, help=None if fix else remove_key(key))
         if refuses(config):
-            remedy = None if fix else remove_key(key)
-            yield Finding(config.setting(key), message, exception=refusal(key, value, config), fix=fix, on_key=True, help=remedy)
+            finding.exception = refusal(key, value, config)
         else:
-            note = f"{REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else 'it is ignored'}{effect}"
-            remedy = None if fix else remove_key(key)
-            yield Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True, note=note, help=remedy)
+            finding.severity, finding.note = WARNING, REFUSED_BY_DEFAULT if config.trl_version in REFUSAL else "it is ignored"
+            finding.note += effect
+        yield finding
 
 
 def replacement(key: str, config: TrlConfig) -> tuple[str, Fix | None]:
-    """(the replacement, the edit that makes it) for a removed key."""
     if config.without_remedies:
         return "", None
-    from cfglint.frameworks.huggingface.rules.migrations import replacement as of_argument
+    from cfglint.frameworks.huggingface.rules.keys import replacement as of_argument
 
     if key in ARGUMENTS:
         return of_argument(key, config)
@@ -272,3 +249,97 @@ def unknown_accelerate_config(config: TrlConfig) -> Iterator[Finding]:
     message = f"`{LAUNCHER_FILE}` is {setting.spelled}, which is neither a file nor a config of TRL's package"
     starts = command is not None and command.folder is not None
     yield Finding(setting, message, exception=text, depends_on=() if starts else (COMMAND,), help=f"use a path, or {listed(PACKAGED)}")
+
+
+NEEDED = {"bool": "a boolean", "int": "an integer", "float": "a number", "dict": "a mapping"}
+MAPPING_CHECKED = (1, 10, 0)  # from here on the parser reports that the file must be a mapping
+
+
+@rule("TRL001")
+def trl_file_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
+    if not config.readable:
+        return
+    if not isinstance(config.root, dict):
+        what = type(config.root).__name__
+        message = "the file is empty" if config.root is None else f"the file contains a {what}, not a mapping"
+        if config.trl_version >= MAPPING_CHECKED:
+            text = f"ValueError: Config file {config.documents[0].path} must contain a YAML mapping."
+        elif config.root is None:
+            text = "TypeError: argument of type 'NoneType' is not iterable"
+        else:
+            text = f"TypeError: argument after ** must be a mapping, not {what}"
+        yield Finding(config.setting(), message, exception=text)
+        return
+    for key in (key for key in config.root if not isinstance(key, str)):
+        text = "TypeError: keywords must be strings"
+        yield Finding(config.setting(key), f"the key {key!r} is not a string", exception=text, on_key=True)
+
+
+@rule("TRL002")
+def environment_not_a_mapping(config: TrlConfig) -> Iterator[Finding]:
+    if not isinstance(config.env, dict):
+        message = f"`env` is {shown(config.env)}; it must be a mapping of names to values"
+        document = config.documents[0]
+        key, node = document.find(("env",))
+        setting = Setting(("env",), config.env, WRITTEN, document, node, key)
+        yield Finding(setting, message, help="write names and values, such as `env: {WANDB_PROJECT: name}`")
+
+
+@rule("TRL003")
+def invalid_string_for_type(config: TrlConfig) -> Iterator[Finding]:
+    from cfglint.frameworks.huggingface.rules.arguments import spelled_as_number
+
+    for string in config.refused:
+        setting, need = config.setting(string.name), NEEDED.get(string.kind, string.kind)
+        message = f"`{string.name}` is the string {shown(string.value)}, which cannot be converted to {need}"
+        text, others = f"SystemExit: 2 ({string.text})", config.other_parsers if config.has_own_keys else ()
+        fix = spelled_as_number(setting, "int") if string.kind == "int" else None
+        yield Finding(setting, message, exception=text, fix=fix, help=f"write {need}", depends_on=others)
+
+
+@rule("TRL004")
+def dataset_name_required(config: TrlConfig) -> Iterator[Finding]:
+    program = config.facts.launch.program  # TRL's own scripts fill the class of script arguments, another program if its code says so
+    fills = program is None or not {"ScriptArguments", "GRPOScriptArguments"}.isdisjoint(program.classes)
+    if config.parsed and config.facts.strict_keys and config.facts.complete and fills and "dataset_name" not in config.arguments:
+        message = "`dataset_name` is missing; the scripts of this release require it"
+        yield Finding(config.setting("dataset_name"), message, help="set `dataset_name` to a name on the Hugging Face Hub or a path")
+
+
+@rule("TRL006")
+def output_dir_required(config: TrlConfig) -> Iterator[Finding]:
+    if config.parsed and config.arguments.lacks("output_dir") and config.facts.complete and not config.lacks_class:
+        message = "`output_dir` is missing; it is required before transformers 4.49"
+        yield Finding(config.setting("output_dir"), message, help=set_key("output_dir", "out"))
+
+
+@rule("TRL005")
+def invalid_dataset_entry(config: TrlConfig) -> Iterator[Finding]:
+    entries = config.arguments["datasets"]
+    if not config.facts.kind_given or "datasets" not in config.arguments:
+        return
+    if not isinstance(entries, list):
+        if not isinstance(entries, dict):
+            name = "DatasetConfig" if isinstance(entries, str) else type(entries).__name__
+            text = f"TypeError: {name!r} object is not iterable"
+            example = "write a list of mappings, such as `datasets: [{path: org/data}]`"
+            message = f"`datasets` is {shown(entries)}; it must be a list of mappings"
+            yield Finding(of(config, "datasets"), message, exception=text, help=example)
+        return
+    keys = ENTRY.fields("dataset", config.trl_version)
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            continue
+        unknown = next((key for key in entry if key not in keys), None)
+        if unknown is not None:
+            text = f"TypeError: DatasetConfig.__init__() got an unexpected keyword argument {unknown!r}"
+            remedy = remove_key(f"datasets.{index}.{unknown}") | f"write one of {', '.join(keys)}"
+            message = f"unknown key `{unknown}` in an entry of `datasets`"
+            yield Finding(config.setting("datasets", index, unknown), message, exception=text, on_key=True, help=remedy)
+        elif "path" not in entry:
+            text = "TypeError: DatasetConfig.__init__() missing 1 required positional argument: 'path'"
+            advice: Remedy | str = f"set `datasets.{index}.path`"
+            if entry.keys() == {"name"}:
+                advice = set_key(f"datasets.{index}.path", entry["name"]) & remove_key(f"datasets.{index}.name")
+            setting, message = config.setting("datasets", index), "`path` is missing in an entry of `datasets`"
+            yield Finding(setting, message, exception=text, help=advice)

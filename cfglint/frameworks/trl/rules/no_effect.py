@@ -10,7 +10,7 @@ from cfglint.frameworks.remedies import either
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
 from cfglint.frameworks.trl.rules import of, shown
-from cfglint.frameworks.trl.rules.trainers import zero_stage
+from cfglint.frameworks.trl.rules.trainers import uses_zero3
 from cfglint.source.annotations import Iterator
 
 FLASH_ATTENTION = (
@@ -102,10 +102,8 @@ def deprecated_trl_option(config: TrlConfig) -> Iterator[Finding]:
             continue
         given = args[name]
         if given is not None and (value is None or (given == value and type(given) is type(value))):
-            what = f"`{name}`" if value is None else f"`{name}: {shown(value)}`"
-            yield Finding(
-                of(config, name), f"{what} is deprecated", note="it still works, and will be removed in TRL 2.0", help=f"use {instead}"
-            )
+            message = f"`{name}` is deprecated" if value is None else f"`{name}: {shown(value)}` is deprecated"
+            yield Finding(of(config, name), message, note="it still works, and will be removed in TRL 2.0", help=f"use {instead}")
 
 
 @rule("TRL077")
@@ -113,10 +111,8 @@ def dataset_name_overridden(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     mixture = args["datasets"]
     if isinstance(mixture, list) and mixture and all(isinstance(each, dict) for each in mixture) and args["dataset_name"]:
-        message = "`dataset_name` is overridden by `datasets`"
-        yield Finding(
-            of(config, "dataset_name"), message, related=(of(config, "datasets"),), on_key=True, help=either("dataset_name", "datasets")
-        )
+        message, related = "`dataset_name` is overridden by `datasets`", (of(config, "datasets"),)
+        yield Finding(of(config, "dataset_name"), message, related=related, on_key=True, help=either("dataset_name", "datasets"))
 
 
 REENTRANT = Releases((1, 9, 0))
@@ -129,7 +125,7 @@ def reentrant_checkpointing_forced(config: TrlConfig) -> Iterator[Finding]:
     written = isinstance(given, dict) and given.get("use_reentrant") is False
     stage = (config.deepspeed.setting("zero_optimization.stage"),) if config.deepspeed is not None else ()
     forced = config.trl_version in REENTRANT or config.only("sft")
-    if forced and written and peft(config) and args.checkpointing and zero_stage(config) == 3:
+    if forced and written and peft(config) and args.checkpointing and uses_zero3(config):
         message = "`use_reentrant: false` is overridden by true, which LoRA with ZeRO stage 3 requires"
         related = (of(config, "use_peft"), *stage)
         remedy = remove_key("gradient_checkpointing_kwargs.use_reentrant")
@@ -145,9 +141,8 @@ def model_option_overridden(config: TrlConfig) -> Iterator[Finding]:
     for name, key in LOADING.items():
         if name in args and key in given and given[key] != args[name]:
             message = f"`{name}` is overridden by `model_init_kwargs.{key}` ({shown(given[key])})"
-            yield Finding(
-                of(config, name), message, related=(of(config, "model_init_kwargs"),), help=either(name, f"model_init_kwargs.{key}")
-            )
+            related, remedy = (of(config, "model_init_kwargs"),), either(name, f"model_init_kwargs.{key}")
+            yield Finding(of(config, name), message, related=related, help=remedy)
 
 
 @rule("TRL080")

@@ -7,38 +7,30 @@ from cfglint.findings.remedy import remove_key, set_key
 from cfglint.findings.rule import Finding, rule
 from cfglint.findings.wording import counted
 from cfglint.frameworks.huggingface.batch import no_length, wanted_steps
-from cfglint.frameworks.remedies import choice
+from cfglint.frameworks.huggingface.rules import unlisted
 from cfglint.frameworks.trl.config import TrlConfig
 from cfglint.frameworks.trl.field_operations import adapters as peft
-from cfglint.frameworks.trl.rules import NEW_ENGINE, TRUNCATIONS, losses, of, refused, shown
+from cfglint.frameworks.trl.rules import NEW_ENGINE, TRUNCATIONS, losses, of, refused, unknown_truncation
 from cfglint.source.annotations import Iterator
 
+VLLM_MODES = ("server", "colocate")
 # The releases that have a loss, since `loss_type` is a field; trl trainer/dpo_trainer.py (dpo_loss, _compute_loss) of each release.
 DPO_LOSSES: dict[str, Releases] = {
-    "sigmoid": Releases(),
-    "hinge": Releases(),
-    "ipo": Releases(),
+    **dict.fromkeys(("sigmoid", "hinge", "ipo"), Releases()),
     "exo_pair": Releases((0, 9, 6)),
-    "nca_pair": Releases(),
-    "robust": Releases(),
-    "bco_pair": Releases(),
-    "sppo_hard": Releases(),
+    **dict.fromkeys(("nca_pair", "robust", "bco_pair", "sppo_hard"), Releases()),
     "aot": Releases((0, 9, 6)),
     "aot_pair": Releases((0, 9, 6), (0, 28, 0)),
     "aot_unpaired": Releases((0, 28, 0)),
-    "apo_zero": Releases((0, 10, 1)),
-    "apo_down": Releases((0, 10, 1)),
+    **dict.fromkeys(("apo_zero", "apo_down"), Releases((0, 10, 1))),
     "discopop": Releases((0, 13, 0)),
     "sft": Releases((0, 20, 0)),
     "sigmoid_norm": Releases((1, 4, 0)),
 }
 GRPO_LOSSES: dict[str, Releases] = {
-    "grpo": Releases(),
-    "bnpo": Releases(),
-    "dr_grpo": Releases(),
+    **dict.fromkeys(("grpo", "bnpo", "dr_grpo"), Releases()),
     "dapo": Releases((0, 22, 0)),
-    "cispo": Releases((0, 26, 0)),
-    "sapo": Releases((0, 26, 0)),
+    **dict.fromkeys(("cispo", "sapo"), Releases((0, 26, 0))),
     "luspo": Releases((0, 28, 0)),
     "vespo": Releases((1, 0, 0)),
 }
@@ -53,27 +45,21 @@ def selective_checkpointing(config: TrlConfig) -> Iterator[Finding]:
         return
     setting = of(config, "gradient_checkpointing_kwargs")
     head = "ValueError: `gradient_checkpointing_kwargs={'selective': True}`"
-    on = args.checkpointing
-    if peft(config) and zero_stage(config) == 3 and on:
-        text = f"{head} is not supported with PEFT + DeepSpeed ZeRO-3"
-        message = "`selective` does not support ZeRO-3 with LoRA"
-        remedy = remove_key("gradient_checkpointing_kwargs.selective") | "use ZeRO stage 2"
-        yield Finding(setting, message, related=(of(config, "use_peft"),), exception=text, help=remedy)
-    elif not on:
-        text = f"{head} requires `gradient_checkpointing=True`."
-        message = "`selective` requires `gradient_checkpointing`"
+    if not args.checkpointing:
+        text, message = f"{head} requires `gradient_checkpointing=True`.", "`selective` requires `gradient_checkpointing`"
         remedy = set_key("gradient_checkpointing", True) | remove_key("gradient_checkpointing_kwargs")
         yield Finding(setting, message, related=(of(config, "gradient_checkpointing"),), exception=text, help=remedy)
+    elif peft(config) and uses_zero3(config):
+        text, message = f"{head} is not supported with PEFT + DeepSpeed ZeRO-3", "`selective` does not support ZeRO-3 with LoRA"
+        remedy = remove_key("gradient_checkpointing_kwargs.selective") | "use ZeRO stage 2"
+        yield Finding(setting, message, related=(of(config, "use_peft"),), exception=text, help=remedy)
     elif given.get("use_reentrant"):
-        text = f"{head} requires non-reentrant gradient checkpointing."
-        remedy = set_key("gradient_checkpointing_kwargs.use_reentrant", False)
-        yield Finding(setting, "`selective` is incompatible with `use_reentrant: true`", exception=text, help=remedy)
+        text, message = f"{head} requires non-reentrant gradient checkpointing.", "`selective` is incompatible with `use_reentrant: true`"
+        yield Finding(setting, message, exception=text, help=set_key("gradient_checkpointing_kwargs.use_reentrant", False))
 
 
-def zero_stage(config: TrlConfig) -> object:
-    """The ZeRO stage of the DeepSpeed file; None without one."""
-    section = config.deepspeed.written.get("zero_optimization") if config.deepspeed is not None else None
-    return section.get("stage") if isinstance(section, dict) else None
+def uses_zero3(config: TrlConfig) -> bool:
+    return config.deepspeed is not None and bool(config.deepspeed.stage == 3)
 
 
 @rule("TRL044")
@@ -82,13 +68,11 @@ def streaming_without_steps(config: TrlConfig) -> Iterator[Finding]:
     limit = args["max_steps"]
     if not config.streams or not isinstance(limit, (int, float)) or limit > 0 or not config.parsed or not args.known("max_steps"):
         return
-    key = "dataset_streaming" if args["dataset_streaming"] else "streaming"
-    unset = config.unset("max_steps")
     if config.facts.kind_given or config.facts.trainer is not None:
-        message = "`max_steps` is required: streamed data has no length"
-        exception = no_length(config.version)
+        message, text, unset = "`max_steps` is required: streamed data has no length", no_length(config.version), config.unset("max_steps")
         related = (of(config, "max_steps"),)
-        yield Finding(of(config, key), message, exception=exception, related=related, depends_on=unset, help=wanted_steps(config))
+        setting = of(config, config.streaming_key)
+        yield Finding(setting, message, exception=text, related=related, depends_on=unset, help=wanted_steps(config))
 
 
 FUSED_LOSS = (1, 15, 0)  # from here on the head's weight is always read by the loss
@@ -103,12 +87,11 @@ LIGER_HEAD: dict[str, Releases] = {
 def adapter_on_output_layer(config: TrlConfig) -> Iterator[Finding]:
     args, release = config.arguments, config.trl_version
     modules = args["lora_target_modules"]
-    with_liger = tuple(name for name, releases in LIGER_HEAD.items() if release in releases)
     if not peft(config) or not isinstance(modules, list) or "lm_head" not in modules:
         return
     if release >= FUSED_LOSS and config.only("sft", "dpo", "kto", "grpo", "rloo"):
         text, related = "ValueError: Applying a PEFT adapter to `lm_head` is not supported", (of(config, "use_peft"),)
-    elif with_liger and config.only(*with_liger) and args["use_liger_kernel"]:
+    elif config.checked_in(LIGER_HEAD) and args["use_liger_kernel"]:
         text = "ValueError: `use_liger_kernel=True` is incompatible with applying a PEFT adapter to `lm_head`."
         related = (of(config, "use_liger_kernel"),)
     else:
@@ -135,8 +118,7 @@ def unknown_loss(config: TrlConfig) -> Iterator[Finding]:
     if unknown and config.arguments.known("loss_type"):
         is_counted = config.only("dpo") and config.arguments["loss_type"] is None and config.trl_version >= LIST_OF_LOSSES
         text = "TypeError: object of type 'NoneType' has no len()" if is_counted else f"ValueError: Unknown loss type: {unknown[0]}"
-        message = f"`loss_type` is {shown(unknown[0])}, which is not a loss of this trainer"
-        finding = Finding(of(config, "loss_type"), message, exception=text, help=choice("loss_type", unknown[0], known))
+        finding = unlisted(config, "loss_type", unknown[0], ", which is not a loss of this trainer", known, text)
         if is_counted:
             finding.fails_at = "config" if config.arguments["loss_weights"] else "init"
         yield finding
@@ -147,12 +129,8 @@ def unknown_truncation_mode(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     if not config.only("dpo") or not args.known("truncation_mode", "max_length") or args["max_length"] is None:
         return
-    mode = args["truncation_mode"]
-    if mode not in TRUNCATIONS:
-        message = f"`truncation_mode` is {shown(mode)}; it must be keep_start or keep_end"
-        exception = f"ValueError: Unsupported truncation mode: {mode}, expected 'keep_start' or 'keep_end'"
-        remedy = choice("truncation_mode", mode, TRUNCATIONS)
-        yield Finding(of(config, "truncation_mode"), message, exception=exception, depends_on=config.unset("max_length"), help=remedy)
+    if args["truncation_mode"] not in TRUNCATIONS:
+        yield unknown_truncation(config, "max_length")
 
 
 @rule("TRL055")
@@ -184,7 +162,7 @@ LOADED: dict[str, Releases] = {"dpo": Releases((0, 9, 2), (0, 19, 0), "DPO"), "k
 
 @rule("TRL058")
 def model_options_for_instance(config: TrlConfig) -> Iterator[Finding]:
-    if not config.only(*(name for name, releases in LOADED.items() if config.trl_version in releases)):
+    if not config.checked_in(LOADED):
         return
     trainer = config.trainers[0].upper()
     for name, what in (("model_init_kwargs", "model"), ("ref_model_init_kwargs", "ref_model")):
@@ -201,10 +179,8 @@ ITERABLE = {"grpo": Releases((0, 17, 0), (1, 9, 0), "GRPO"), "rloo": Releases((0
 
 @rule("TRL065")
 def streaming_not_supported(config: TrlConfig) -> Iterator[Finding]:
-    checks = config.only(*(name for name, releases in ITERABLE.items() if config.trl_version in releases))
-    if checks and config.streams and len(config.trainers) == 1:
-        key = "dataset_streaming" if config.arguments["dataset_streaming"] else "streaming"
-        name = config.trainers[0].upper()
+    if config.checked_in(ITERABLE) and config.streams and len(config.trainers) == 1:
+        key, name = config.streaming_key, config.trainers[0].upper()
         text = f"NotImplementedError: Iterable datasets are not yet supported in {name}Trainer. Please use a standard dataset instead."
         yield Finding(of(config, key), f"streamed data is not supported by {name}", exception=text, help=set_key(key, False))
 
@@ -229,13 +205,8 @@ def unknown_vllm_mode(config: TrlConfig) -> Iterator[Finding]:
     args = config.arguments
     applies = config.trl_version >= NEW_ENGINE and config.own_sampler and args["use_vllm"] and args.known("use_vllm", "vllm_mode")
     if applies and args["vllm_mode"] not in VLLM_MODES:
-        mode = args["vllm_mode"]
-        message = f"`vllm_mode` is {shown(mode)}; it must be server or colocate"
-        exception = f"ValueError: vllm_mode must be either 'server' or 'colocate', got {str(mode)!r}."
-        yield Finding(of(config, "vllm_mode"), message, exception=exception, help=choice("vllm_mode", mode, VLLM_MODES))
-
-
-VLLM_MODES = ("server", "colocate")
+        text = f"ValueError: vllm_mode must be either 'server' or 'colocate', got {str(args['vllm_mode'])!r}."
+        yield unlisted(config, "vllm_mode", args["vllm_mode"], "; it must be server or colocate", VLLM_MODES, text)
 
 
 PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"), "kto": Releases((0, 8, 0), (1, 3, 0), "KTO")}
@@ -243,8 +214,7 @@ PRECOMPUTED: dict[str, Releases] = {"dpo": Releases((0, 7, 5), (0, 29, 0), "DPO"
 
 @rule("TRL084")
 def precomputed_reference_with_zero3(config: TrlConfig) -> Iterator[Finding]:
-    checks = config.only(*(name for name, releases in PRECOMPUTED.items() if config.trl_version in releases))
-    if checks and zero_stage(config) == 3 and config.arguments["precompute_ref_log_probs"]:
+    if config.checked_in(PRECOMPUTED) and uses_zero3(config) and config.arguments["precompute_ref_log_probs"]:
         message = "`precompute_ref_log_probs` is incompatible with ZeRO-3"
         remedy = set_key("precompute_ref_log_probs", False) | "use ZeRO stage 2"
         yield Finding(of(config, "precompute_ref_log_probs"), message, related=(of(config, "deepspeed"),), help=remedy)
