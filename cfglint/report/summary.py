@@ -13,6 +13,7 @@ from cfglint.findings.diagnostic import ERROR, WARNING
 from cfglint.findings.setting import DEFAULT, NOT_KNOWN, Setting
 from cfglint.findings.wording import counted
 from cfglint.frameworks import framework
+from cfglint.frameworks.releases.versions import is_likely
 from cfglint.frameworks.summary import FILLED, GROUPS, Item
 from cfglint.report.escapes import shown, without_runner_command
 from cfglint.rewrite.layout import layout_on
@@ -123,7 +124,10 @@ def verdict(account: RunSummary) -> list[Paragraph]:
         elif run.undecided_releases:
             why = f": it depends on the release of {' and '.join(run.undecided_releases)}, which is not pinned"
         elif outside:
-            why = f": {', '.join(outside)} is not modelled"
+            likely = all(is_likely(version, run.target[package]) for package, version in run.outside.items() if version)
+            why = f": {', '.join(outside)} is {'likely, not certain' if likely else 'not modelled'}"
+        elif branches := [reason.text for each in run.diagnostics for reason in each.depends_on if reason.kind == "branch"]:
+            why = f": it depends on {' and '.join(dict.fromkeys(branches))}"
         starts = f"Whether it would start is not known{why}"
     return paragraph("", f"{starts}{more}.")
 

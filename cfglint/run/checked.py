@@ -182,7 +182,8 @@ class CheckedRun(LoadedRun):
             return ""
         own = self.configs[0].framework
         whose = own.title if own.base else "the Trainer"
-        return f"`{line.program.string.rpartition('/')[2]}` takes the arguments of {whose}"
+        program = f"`{line.program.string.rpartition('/')[2]}`" if line.program.known else "its program"
+        return f"{program} takes the arguments of {whose}"
 
     @property
     def answered(self) -> set[str]:

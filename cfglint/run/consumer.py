@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from cfglint.evaluate import Reason
+from cfglint.evaluate import Reason, because
 from cfglint.frameworks import fed_by, framework, takes_arguments
 from cfglint.frameworks import kinds as known_kinds
 from cfglint.frameworks.huggingface import SWIFT
@@ -140,7 +140,10 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
             reasons = (unread_training(readable(name), program),)
     elif name and not starts_own_program(launch, line):
         why = UNPARSED if launch.program_path else other_path(name, launch.project) or OUTSIDE
-        reasons = (Reason("program", arguments_of(name), why, line.call.path, line.call.line),)
+        what = arguments_of(name)
+        if line.program is not None and not line.program.known:
+            what, why = "its program", because(line.program.reasons)
+        reasons = (Reason("program", what, why, line.call.path, line.call.line),)
     place = line.call.path, line.call.line
     for hidden in hidden_options(line.arguments)[:1]:
         reasons += (Reason("argument", "further arguments of the line", hidden.text, *place, opens=True),)

@@ -9,6 +9,7 @@ from cfglint.frameworks import framework, learn, nearest_modelled
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases._modelled import RELEASES
+from cfglint.frameworks.releases.versions import is_likely
 from cfglint.launch import Launch
 from cfglint.launch.kinds import LAUNCH
 from cfglint.source.annotations import Callable
@@ -204,7 +205,8 @@ class LoadedRun:
             is_given = package in given.target and package not in given.outside
             source = given.target_from.get(package, "--target" if is_given else "")
             if requested and requested != version:
-                origins[package] = f"{f'{source} says ' if source else ''}{requested}, nearest modelled"
+                says = f"{f'{source} says ' if source else ''}{requested}"
+                origins[package] = says if is_likely(requested, version) else f"{says}, nearest modelled"
             elif source or (package not in facts.target and is_newest):
                 origins[package] = source or UNSTATED
             elif deciding != package:

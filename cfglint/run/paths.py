@@ -144,11 +144,11 @@ class ScanStats(Record):
             elif package in run.answered:
                 self.give_outside(f"{package} {version}{source}", OWN_FILES)
             elif version:
-                from cfglint.frameworks.releases.versions import dotted, parse_version
+                from cfglint.frameworks.releases.versions import dotted, is_likely, parse_version
 
                 nearest = dotted(parse_version(run.target[package]))
-                likely = version.startswith(f"{nearest} ")  # it is modelled, and no command installs it
-                self.give_outside(f"{package} {version}{source}", LIKELY if likely else f" is not modelled, {nearest} is checked instead")
+                instead = LIKELY if is_likely(version, nearest) else f" is not modelled, {nearest} is checked instead"
+                self.give_outside(f"{package} {version}{source}", instead)
 
     def give_outside(self, release: str, instead: str) -> None:
         """Say what is checked in the place of a release that is not modelled; files of the project itself come first."""

@@ -39,3 +39,8 @@ def parse_version(text: str) -> Version:
 def dotted(parts: Sequence[object]) -> str:
     """A version, or the path of a key, as a string: `4.42.4`."""
     return ".".join(map(str, parts))
+
+
+def is_likely(requested: str, release: str) -> bool:
+    """Whether what is requested is a modelled release that only the text of a page names: `4.42.4 in the text of README.md`."""
+    return requested.startswith(f"{dotted(parse_version(release))} ")
