@@ -144,7 +144,12 @@ def names_config(word: Text) -> bool:
 
 
 def is_command(name: str) -> bool:
-    return name.startswith(PYTHON) or name in launchers_by("commands")
+    return is_python(name) or name in launchers_by("commands")
+
+
+def is_python(name: str) -> bool:
+    """Whether a command is an interpreter of Python: `python3.11`, not `python3python3` or `python-config`."""
+    return name.startswith(PYTHON) and name[len(PYTHON) :].strip("0123456789.") in ("", "w", "t")
 
 
 def integer(text: str) -> int | None:

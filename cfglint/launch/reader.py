@@ -9,7 +9,7 @@ from cfglint.evaluate import Reason
 from cfglint.launch import findings
 from cfglint.launch.command import SURE, TRAINER_NAMES, behind_dashes, read_arguments
 from cfglint.launch.console_scripts import ConsoleScript, console_scripts
-from cfglint.launch.launcher import PYTHON, Launcher, is_command, launcher_of, launchers, launchers_by, marks
+from cfglint.launch.launcher import PYTHON, Launcher, is_command, is_python, launcher_of, launchers, launchers_by, marks
 from cfglint.launch.line import MACHINE, RANKS_OF_SRUN, LaunchLine, NamedFile
 from cfglint.launch.machine import VISIBLE, Machine, Surroundings
 from cfglint.launch.markdown import BEFORE_A_WORD, as_words, unfilled
@@ -328,8 +328,8 @@ class Reader:
 
     def launched(self, call: StartedCall, words: list[Text]) -> LaunchLine | None:
         name, rest = command_name(words[0]), words[1:]
-        if name.startswith(PYTHON) or name.endswith(".py"):
-            return self.python(call, rest if name.startswith(PYTHON) else words)
+        if is_python(name) or (name.endswith(".py") and (rest or "/" in words[0].string)):  # without both it is the name of a file
+            return self.python(call, rest if is_python(name) else words)
         launcher = launchers_by("commands").get(name)
         if launcher is None:
             script = self.console_scripts.get(name)  # a command that the project installs, which runs its module

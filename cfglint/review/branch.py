@@ -172,10 +172,23 @@ class Branch:
             path = os.path.relpath(after.documents[0].path)
             framework, not_read = after.unmodelled or before.unmodelled, (*after.launch.not_read, *before.launch.not_read)
             self.unread[path] = f"arguments of {framework}, which is not modelled" if framework else not_read[0].text
+        if before is not None and after is not None and not comparison.in_effect:
+            self._note_unread_text(comparison, after)
         if after is not None:
             self.named_folders.update(self._folders_named_by(after))
         comparison.releases = self.located(comparison.releases, os.path.relpath(comparison.files[0]))
         return comparison
+
+    def _note_unread_text(self, comparison: Comparison, run: CheckedRun) -> None:
+        """Record that a script writes another config, if the run reads it and it is not known."""
+        path = os.path.relpath(run.documents[0].path)
+        reason = next((each for each in run.launch.not_read if each.kind == "file" and each.opens), None)
+        if reason is None or path not in self.altered or not is_script(path):
+            return
+        old, new = (here_documents(text_of(side, name)) for side, name in ((self.old, self.old_name(path)), (self.new, path)))
+        if old != new:
+            comparison.code_changed = True
+            self.unread[path] = reason.text
 
     def _folders_named_by(self, run: CheckedRun) -> Iterator[tuple[str, str]]:
         """The folders of changed files that a run names, each with the key and the run."""
@@ -340,6 +353,13 @@ def bytes_of(source: FileSource, name: str) -> bytes:
         return source.read_bytes(name)
     except files.FileProblem:
         return b""
+
+
+def here_documents(text: str) -> list[str]:
+    """The texts that a script writes inline."""
+    import re
+
+    return [found[2] for found in re.finditer(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n(.*?)^\s*\1\s*$", text, re.DOTALL | re.MULTILINE)]
 
 
 def text_of(source: FileSource, name: str) -> str:

@@ -160,6 +160,8 @@ def start(old: Side, new: Side) -> Iterator[Consequence]:
         earlier = "it started before" if was == "accept" else f"it did not start before: failed {moment(before)}"
         text = f"whether it starts is not known; {earlier}"
     elif was is None:
+        if now == "accept" and any(reason.kind == "budget" for reason in old.run.not_read):
+            return  # it was too long to follow, and nothing tells that it did not start
         how = f"starts{on}" if now == "accept" else f"does not start{on}: fails {moment(after)}"
         text = f"{how}; before, that was not known"
     else:

@@ -7,6 +7,7 @@ import json
 from cfglint.evaluate import Unknown
 from cfglint.findings.setting import OVERRIDE
 from cfglint.frameworks.base import Config
+from cfglint.frameworks.launch.config import default_of_program
 from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.command import override_arguments, readable
@@ -243,6 +244,8 @@ class Differ:
         """The framework's default of a key; NOWHERE if none is known."""
         config = self.configs[side]
         default: ConfigValue = config.default(path, NOWHERE) if config is not None else NOWHERE
+        if config is not None and default is NOWHERE and config.documents[0].is_command:  # of a class of the program
+            default = default_of_program(config.facts.launch, path, NOWHERE)
         return default
 
     def _same(self, before_path: Path, after_path: Path, before: object, after: object, states: tuple[SettingState, SettingState]) -> bool:

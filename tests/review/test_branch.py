@@ -327,6 +327,21 @@ def test_a_called_script_is_named_with_the_line_that_calls_it(checkout, reviewed
     assert "run.sh:1 (called from all.sh:2)" in text
 
 
+def test_a_config_that_a_script_writes_and_that_is_not_known_is_not_compared(checkout, reviewed):
+    script = 'F=c_$RANDOM.yaml\ncat > "$F" << EOF\nper_device_train_batch_size: {}\nEOF\nllamafactory-cli train "$F"\n'
+    text = changed_in(checkout, reviewed, run__sh=(script.format(2), script.format(1)))
+    assert "not compared: run.sh (the config (" in text
+    assert "no effective change" not in text
+
+
+def test_the_default_of_an_own_class_is_no_other_model(checkout, reviewed):
+    own = "from dataclasses import dataclass\n@dataclass\nclass Arguments:\n    model_name: str = 'org/a'\n    dataset_name: str = 'd'\n"
+    checkout.write(train__py=own + OPEN.partition("\n")[2])
+    text = changed_in(checkout, reviewed, run__sh=(LINE, LINE.replace("out ", "out --model_name org/a --dataset_name e ")))
+    assert "another model" not in text
+    assert 'other data: `dataset_name` "d" (default) -> e' in text
+
+
 def test_of_a_program_only_its_arguments_are_compared(checkout, reviewed):
     checkout.write(run__sh=LINE, train__py=PARSING)
     checkout.commit()

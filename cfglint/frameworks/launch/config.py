@@ -9,6 +9,7 @@ from cfglint.frameworks import fed_by, framework
 from cfglint.frameworks.base import Config
 from cfglint.frameworks.launch import FRAMEWORK
 from cfglint.frameworks.launch_facts import LaunchFacts
+from cfglint.launch import Launch
 from cfglint.launch.command import borrowed, overrides
 from cfglint.launch.kinds import LAUNCH
 from cfglint.launch.program import ProgramCall
@@ -44,10 +45,8 @@ class LaunchConfig(Config):
 
     def default(self, path: Path, missing: object) -> Operand:
         """The default that the program's own parser has for an option, as a word of the line."""
-        program = self.facts.launch.parser
-        field = program.fields.get(str(path[0])) if program is not None and len(path) == 1 else None
-        known = field is not None and isinstance(field.default, (int, float, str)) and not isinstance(field.default, bool)
-        return str(field.default) if field is not None and known else missing
+        default = default_of_program(self.facts.launch, path, missing)
+        return missing if default is missing or isinstance(default, bool) else str(default)
 
     @cached_property
     def launcher(self) -> Any:
@@ -73,6 +72,12 @@ class LaunchConfig(Config):
             return [self.launcher, *self.launcher.nested_configs()]
         kind = fed_by(launch)
         return [framework(kind).config(self.documents, [kind], self.facts)] if kind not in ("", launch.consumer) else []
+
+
+def default_of_program(launch: Launch, path: Path, missing: object) -> Operand:
+    """The default that a program's own parser, or a class of its own, has for an option; `missing` if it is not known."""
+    field = launch.parser.fields.get(str(path[0])) if launch.parser is not None and len(path) == 1 else None
+    return field.default if field is not None and isinstance(field.default, (bool, int, float, str)) else missing
 
 
 def consumer_config(documents: list[Document], facts: LaunchFacts, kinds: list[str]) -> Config:
