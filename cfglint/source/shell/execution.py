@@ -136,6 +136,7 @@ class Execution:
         self.sourced_files: list[str] = []
         self.open_quote: tuple[int, str] | None = None  # of the last line, whose quote is never closed
         self.undecided = 0  # the last `a && b` of which a test that is not decided may skip the right side
+        self.conflict = -1  # the place of the first mark of a merge conflict in the source
         self.refused = False  # whether bash would have stopped at a syntax error by now
         self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
@@ -156,7 +157,8 @@ class Execution:
         if root is None:
             self.is_complete = False
             return
-        with self.during(script=script, open_quote=open_quote(root, script.text)):
+        conflict = f"\n{script.text}".find("\n<<<<<<< ")
+        with self.during(script=script, open_quote=open_quote(root, script.text), conflict=conflict):
             self.block(root)
 
     def block(self, node: SyntaxNode) -> Truth:
@@ -175,6 +177,8 @@ class Execution:
         self.budget.spend()
         if len(self.calls) > MOST_CALLS:
             raise Exhausted
+        if 0 <= self.conflict <= node.start_byte:
+            raise Stop  # at a syntax error
         self.depth += 1
         outer, self.node = self.node, node
         try:

@@ -117,6 +117,11 @@ def test_exit_and_exec_end_the_script():
     assert commands("if [ -n $UNSET ]; then exec run 1; fi\nrun 2") == ["run 1", "run 2"]
 
 
+def test_bash_stops_at_the_mark_of_a_merge_conflict():
+    assert commands("run 1\n<<<<<<< HEAD\nrun 2\n=======\nrun 3\n>>>>>>> a\nrun 4") == ["run 1"]
+    assert commands("cat << E > f\na <<<<<<< b\nE\nrun 1") == ["cat", "run 1"]
+
+
 def test_the_first_members_of_an_array_are_known_where_a_branch_appends_others():
     assert commands('C=(run --a 1)\nif grep -q a b; then C+=(--b 2); fi\n"${C[@]}"')[1:] == ["run --a 1 <?>"]
 
