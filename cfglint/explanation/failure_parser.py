@@ -40,6 +40,7 @@ CHECKED = re.compile(r"^(?:[^\s:]+: )?(\S+?:\d+): .*: Assertion [`'](.*)' failed
 THROWN = re.compile(r"^terminate called after throwing an instance of '([\w:]+)'")
 WHAT = re.compile(r"^\s*what\(\):  ?(.+)")
 BARE = ("AssertionError", "MemoryError", "NotImplementedError", "StopIteration", "KeyboardInterrupt")  # without a message
+BARE_NAME = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)$")
 DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 BNB_MEMORY = "Error out of memory at line "
@@ -73,6 +74,7 @@ OVERFLOW = re.compile(
 )
 SKIPPED = re.compile(r"\bstep=(\d+), skipped=(\d+)")
 ENDED = "'train_runtime':"  # the Trainer's last line
+UNTRAINED = re.compile(r"'train_loss': '?0(?:\.0*)?'?[,}]")
 SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
 TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
 STUCK = re.compile(r"watchdog got stuck for (\d+) seconds")
@@ -82,7 +84,7 @@ NAMED_RANK = re.compile(r"\s*rank +: (\d+)")
 LOCAL_RANK = re.compile(r"local_rank: (\d+)")
 KILLED = re.compile(
     r"killed by signal: (\w[\w ]*)|oom[-_]kill|OOM ?Killed|: Out Of Memory"
-    r"|Out of memory: Killed|SIGKILL|exits with return code = -9\b"
+    r"|[Oo]ut of memory: Killed|SIGKILL|exits with return code = -9\b"
     r"|(?:: line \d+: +\d+ |^)"
     r"(Killed|Bus error|Segmentation fault|Aborted|Illegal instruction|Floating point exception)\b(?: +\(core dumped\))?"
     r"|killed due to (?:memory pressure|the node running low on memory)|Exceeded job memory limit"
@@ -175,6 +177,7 @@ class Events:
         self.stuck: tuple[int, int] | None = None  # the line and the seconds after which the watchdog of NCCL itself gave up
         self.cut: int | None = None  # the line of a traceback that ends before its exception
         self.ended = 0  # the line with which the Trainer ends
+        self.untrained = False  # whether that line has a loss of 0, that of no step
         self.lines = 0
 
     def logged(self, rewarded: bool) -> tuple[tuple[re.Pattern[str], list[tuple[int, float]]], ...]:
@@ -308,7 +311,7 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
         return None
     if text.startswith((VLLM_MEMORY, BNB_MEMORY)):
         return "OutOfMemoryError", text
-    if text in BARE:
+    if text in BARE or BARE_NAME.match(text):
         return text, ""
     if text.startswith(REFUSED_OVERRIDE) and not in_traceback:
         return "hydra.errors.ConfigCompositionException", text
@@ -352,7 +355,7 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
     if counted:
         events.skipped = number, int(counted.group(1)), int(counted.group(2))
     if ENDED in text:
-        events.ended = number
+        events.ended, events.untrained = number, UNTRAINED.search(text) is not None
     if "atchdog" in text:
         take_timeout(events, number, rank, text)
     signs = ("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit", "Floating point")

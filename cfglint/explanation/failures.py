@@ -33,8 +33,10 @@ FOLLOWING = re.compile(
     r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|RayActor|WorkerCrashed)Error"
     r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
     r"|^KeyboardInterrupt"
-    r"|^SystemExit: 1$|Socket Timeout|store->get"
+    r"|^SystemExit: 1$|Socket Timeout|store->get|: Caught \w+ in (?:replica|DataLoader worker|pin memory)"
 )
+# Exceptions that say no more than that another one, which may come after them, ended something.
+WRAPPING = re.compile(r"DatasetGenerationError|failed in the TorchScript interpreter")
 SENTENCE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")  # two words, which a line of signs or numbers does not have
 LEAST_SCALE = re.compile(r"loss scale already at minimum")
 SIZE = r"([\d.]+) ?([KMGT]i?B|bytes)"
@@ -56,13 +58,13 @@ OF_SHELL = 128
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
-    r"((?:(?:Please|please|Make sure|make sure|Try|try|To fix|Consider|consider|Either|For debugging|You (?:need|have) to|you should|"
+    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit)|Make sure|make sure|Try|try|To fix|Consider|consider|Either|For debugging|You (?:need|have) to|you should|"
     r"You should|You must|you must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
 SIGN_OF_ERROR = re.compile(
-    r"^(?!.*(?:\b(?:warn|info)|\[[WI]\b)).*\b(?:errors?|fail(?:ed|ure)?|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
+    r"^(?!.*(?:\b(?:warn|info)|\[[WI]\b)).*\b(?:error|fail(?:ed|ure)?|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
 )
 HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
@@ -233,6 +235,7 @@ def first_raised(events: Events) -> Raised | None:
     own = [each for each in events.raised if not FOLLOWING.search(each.text) and not LEAST_SCALE.search(each.text)]
     handled = [each.after for each in own]
     own = [each for each in own if not any(each is other for other in handled)]
+    own = [each for each in own if not WRAPPING.search(each.text)] or own
     last_step = events.steps[-1] if events.steps else 0
     return next((each for each in own if each.line > last_step), own[-1] if own else None)
 
@@ -330,7 +333,8 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
         remedy = became or (known.remedy if known is not None else "") if not rules else became
-        remedy = remedy or (asked_for(raised.text) if not rules and not causes else "")
+        tells = not is_message or SIGN_OF_ERROR.search(raised.message) is not None
+        remedy = remedy or (asked_for(raised.text) if tells and not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)
         causes = by_words(raised.text) if not is_message else []
@@ -460,6 +464,12 @@ def zeros(events: Events) -> Failure | None:
             " checkpointing (`use_reentrant: false`), or a norm that is printed with too few digits"
         )
         return Failure(ZERO, events.norms[0][0], f"the gradient norm is 0 in all {len(events.norms)} logged steps", [], remedy)
+    if events.untrained and not events.steps:
+        remedy = (
+            "look at where it began: a checkpoint that had all of its steps already (`resume_from_checkpoint`; raise `num_train_epochs` or"
+            " `max_steps`), or data without a batch"
+        )
+        return Failure(ZERO, events.ended, "the training came to its end without a step", [], remedy)
     if len(losses) >= 2 and not any(loss for _, loss in losses):
         remedy = (
             "look at the labels of a batch: all of them are masked (-100) where a response template or chat template does not fit, or where"
