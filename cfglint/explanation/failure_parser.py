@@ -43,6 +43,7 @@ BARE = ("AssertionError", "MemoryError", "NotImplementedError", "StopIteration",
 BARE_NAME = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)$")
 DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
+TORCH_MEMORY = "CUDA out of memory. Tried to allocate "  # of torch, where its class is not copied
 BNB_MEMORY = "Error out of memory at line "
 REFUSED_OVERRIDE = "Could not override '"  # what Hydra says, without a traceback, of an override that it refuses
 STARTS = "Traceback (most recent call last)"
@@ -76,7 +77,7 @@ SKIPPED = re.compile(r"\bstep=(\d+), skipped=(\d+)")
 ENDED = "'train_runtime':"  # the Trainer's last line
 UNTRAINED = re.compile(r"'train_loss': '?0(?:\.0*)?'?[,}]")
 SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
-TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(\d+), OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
+TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\((?:SeqNum=(\d+), )?OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
 STUCK = re.compile(r"watchdog got stuck for (\d+) seconds")
 TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
 DEAD = re.compile(r"(?:exitcode *:?|exits with return code =) *(-?\d+)|got signal: (\d+)")
@@ -309,7 +310,7 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     """The class and the message of an exception that a line shows; None for other lines."""
     if not text[:1].isalpha() and not text.startswith("_") and "error: " not in text:  # `_pickle.PicklingError`
         return None
-    if text.startswith((VLLM_MEMORY, BNB_MEMORY)):
+    if text.startswith((VLLM_MEMORY, BNB_MEMORY)) or (text.startswith(TORCH_MEMORY) and not in_traceback):
         return "OutOfMemoryError", text
     if text in BARE or BARE_NAME.match(text):
         return text, ""
@@ -403,7 +404,7 @@ def take_timeout(events: Events, number: int, rank: int | None, text: str) -> No
     if match:
         named = TIMED_OUT_RANK.search(text)
         operation, waited = match.group(2), int(match.group(3)) // 1000
-        events.timeouts.append(Timeout(number, int(named.group(1)) if named else rank, int(match.group(1)), operation, waited))
+        events.timeouts.append(Timeout(number, int(named.group(1)) if named else rank, int(match.group(1) or 0), operation, waited))
 
 
 def take_dead(events: Events, number: int, text: str) -> None:

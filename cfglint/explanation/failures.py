@@ -58,8 +58,8 @@ OF_SHELL = 128
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
-    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit)|Make sure|make sure|Try|try|To fix|Consider|consider|Either|For debugging|You (?:need|have) to|you should|"
-    r"You should|You must|you must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
+    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit)|Make sure|make sure|Try|try|To fix|Consider|consider|Either|"
+    r"For debugging|You (?:need|have) to|you should|You should|You must|you must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
@@ -416,7 +416,9 @@ def of_timeouts(events: Events) -> Failure:
     waiting = sorted({timeout.rank for timeout in events.timeouts if timeout.rank is not None})
     kinds = {(timeout.number, timeout.operation) for timeout in events.timeouts}
     which = f"rank{'s' if len(waiting) > 1 else ''} {', '.join(map(str, waiting))}" if waiting else "the ranks"
-    details = [f"{which} gave up after {first.seconds:,} seconds in {first.operation} number {first.number}"]
+    details = [
+        f"{which} gave up after {first.seconds:,} seconds in {first.operation}" + (f" number {first.number}" if first.number else "")
+    ]
     if len(kinds) > 1:
         details.append(
             "the ranks waited in different operations: they took different ways through the code or have different numbers of batches"

@@ -100,7 +100,7 @@ class TrainingBanner(Record):
 def is_log(lines: Iterable[str]) -> bool:
     """Whether the lines contain a banner or a part of one, which a configuration file never does."""
     marks = [mark for mark, _ in (*STARTS, *LINES)]
-    return any(mark in line for line in lines for mark in marks)
+    return any(any(mark in line for mark in marks) or (" .." in line and any(argument(line))) for line in lines)
 
 
 def read(lines: Iterable[str]) -> list[TrainingBanner]:
@@ -153,8 +153,8 @@ class _Loader(Record):
                 self._begin(number, text, start, framework)
                 self._collect(number, text)
                 return
-        if not self.banners and any(announced(text)):  # a part of a banner, without its first line
-            self._begin(number, text, "", HUGGINGFACE)
+        if not self.banners and (any(announced(text)) or any(argument(text))):  # a part of a banner, without its first line
+            self._begin(number, text, "", HUGGINGFACE if any(announced(text)) else DEEPSPEED)
         if self.open:
             self._collect(number, text)
         self._remember(text)

@@ -19,6 +19,7 @@ OF_ANY = frozenset(
     (
         *("<>", "a", "an", "and", "are", "be", "but", "by", "can", "cannot", "compatible", "for", "has", "have", "in", "is", "it", "not"),
         *("of", "on", "only", "or", "set", "should", "supported", "that", "the", "to", "use", "with"),
+        *("at", "expected", "got", "greater", "has", "invalid", "least", "less", "must", "positive", "size", "than", "value"),
     )
 )
 # Messages of Python itself: the values in them tell what they are about, so all of them have to be the same.

@@ -25,6 +25,8 @@ WARNINGS = [
     ("No label_names provided for model class `PeftModelForCausalLM`.", "label_names"),
     ("[NeMo E exp_manager:423] You are running multi-node training without SLURM handling the processes.", "srun"),
     ("Warning: Grad strides do not match bucket view strides.", "slower"),
+    ("[WARNING]  async_io requires the dev libaio .so object and headers but these were not found.", "nothing is lost"),
+    ("srun: Job 123 step creation temporarily disabled, retrying (Requested nodes are busy)", "--overlap"),
     ("Token indices sequence length is longer than the specified maximum sequence length for this model (513 > 512)", "cut"),
     ("`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.", "nothing is lost"),
     ("UserWarning: None of the inputs have requires_grad=True. Gradients will be None", "nothing is trained"),
