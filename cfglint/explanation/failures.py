@@ -64,7 +64,7 @@ ASKED = re.compile(
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 FEW_LINES = 12
 SIGN_OF_ERROR = re.compile(
-    r"^(?!.*(?:\b(?:warn|info)|\[[WI]\b)).*\b(?:error|fail(?:ed|ure)?|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
+    r"^(?!.*(?:\b(?:warn|info)|\[[WI]\b)).*\b(?:error|failed|failure|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
 )
 HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
