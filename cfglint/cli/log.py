@@ -12,6 +12,7 @@ from cfglint.cli.console import fail, warn, warn_of
 from cfglint.cli.options import UsageError, add_run_options, gpus_not_used, load_configuration
 from cfglint.cli.output import add_report_options, reports, write
 from cfglint.explanation import failure_parser
+from cfglint.explanation.failures import notices
 from cfglint.explanation.log_file import Log, compare
 from cfglint.findings.wording import counted, first_few
 from cfglint.project.settings_file import Configuration
@@ -81,7 +82,10 @@ def report_progress(arguments: Namespace) -> int:
         raise UsageError(f"{missing}: no such file")
     steps, said = progress_in(path)
     log = Log(path)
-    if os.path.isfile(path) and log.explained().failures:  # a message without its exception, or a warning
+    found = notices(log.lines()) if steps else log.explained().failures if os.path.isfile(path) else []
+    if found:  # a message without its exception, or a warning
+        if steps:
+            warn(f"{path}: {said}")
         arguments.paths.remove(path)
         return report(log, arguments, load_configuration(arguments))
     if not steps:

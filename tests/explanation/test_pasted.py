@@ -307,3 +307,13 @@ def test_models_of_serving_are_not_those_of_training():
     message = "1 validation error for {} tp value is not a valid dict (type=type_error.dict)"
     assert rules_of("ValidationError: " + message.format("DeepSpeedInferenceConfig")) == []
     assert rules_of("ValidationError: " + message.format("AxolotlInputConfig"), ["/x/pydantic/main.py"]) == ["AXL002"]
+
+
+def test_a_warning_among_logged_steps_is_told_beside_them(tmp_path, capsys):
+    step = "{'loss': 1.0, 'learning_rate': 1e-5}\n"
+    text = f"{step}UserWarning: Failed to clone() tensor with name a on rank 1\n{step}"
+    (tmp_path / "a.log").write_text(text)
+    assert main(["log", str(tmp_path / "a.log")]) == 0
+    said = capsys.readouterr()
+    assert "save sharded checkpoints" in " ".join(said.out.split())
+    assert "the last of 2 logged steps is in line 3" in said.err
