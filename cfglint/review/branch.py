@@ -74,6 +74,7 @@ class Branch:
         self.in_code: set[str] = set()  # the names of values in the code of programs that they tell
         self.named_folders: dict[str, str] = {}  # that a compared run names, by a key: `dataset_dir` of run.yaml
         self.unread: dict[str, str] = {}  # the reason why a script of a compared run is not compared in full
+        self.packages: set[str] = set()  # those of the frameworks of the runs of the new side
         self.has_trainers = False  # whether a run of the new side is one of the Trainer
         self.dependencies: list[str] = []  # the changed files that may specify versions
         self.settings: tuple[Configuration, Configuration] | None = None  # of each side: excluded files, and kinds by patterns
@@ -247,6 +248,7 @@ class Branch:
         discovery.request.stats = stats
         new = by_file(discovery, touched)
         inside = set().union(*(names_of(run) for runs in new.values() for run in runs))
+        self.packages = {config.package for runs in new.values() for run in runs for config in run.configs}
         self.has_trainers = any(is_trainer(kind) for runs in new.values() for run in runs for kind in run.kinds)
         looked_at = [name for name in touched if name in self.altered or name in inside]
         was = with_runs({*map(self.old_name, looked_at), *self.gone, *(self.altered - set(touched))} - taken, self.old)

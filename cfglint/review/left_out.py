@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from cfglint.findings.wording import first_names
+from cfglint.frameworks import OTHER_PACKAGES
 from cfglint.project.statements.copies import INSIDE, modules_of, version_in
 from cfglint.review.branch import Branch, text_of
 from cfglint.review.effects import is_of_training
@@ -17,6 +18,7 @@ from cfglint.source.record import Record
 from cfglint.source.shell import is_markdown
 
 NO_RUN = "no recognised run depends on it"  # on a package
+SAME_RELEASE = "no compared run is checked with another release of it"
 UNUSED = "no recognised run is known to depend on it"
 REQUIRED, REQUIRED_BY = "accelerate", "the Trainer requires it, and what it changes in its runs is not compared"
 NO_LAUNCH = "no launch line in it is recognised"
@@ -74,7 +76,8 @@ class NotCompared(Record):
 
 def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Collection[str]) -> list[NotCompared]:
     """The changed files that no compared run reads but cfglint's own, and the `releases` that change and that no run depends on."""
-    reasons = {REQUIRED: REQUIRED_BY} if branch.has_trainers else {}
+    used = {*branch.packages, *OTHER_PACKAGES} if branch.packages else set[str]()
+    reasons = {**dict.fromkeys(used, SAME_RELEASE), **({REQUIRED: REQUIRED_BY} if branch.has_trainers else {})}
     found = [NotCompared(release.file, f"{release.text}; {reasons.get(release.package, NO_RUN)}", release) for release in releases]
     files = [each for each in files_left_out(branch) if os.path.abspath(each[0]) not in own_files]
     texts = [*(with_values(*file, branch) for file in files[:MOST_DESCRIBED]), *(reason for _, reason in files[MOST_DESCRIBED:])]

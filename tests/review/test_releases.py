@@ -130,6 +130,12 @@ def test_a_pin_that_appears_disappears_or_is_a_commit(recipes, repinned, review,
     assert review()[1].splitlines()[0] == f"requirements.txt: {text}"
 
 
+def test_a_package_that_runs_use_is_not_said_to_be_used_by_none(checkout, repinned, review):
+    checkout.write(trainer__yaml="output_dir: o\nper_device_train_batch_size: 4\n")
+    repinned("torch==2.6.0\n", "torch==2.7.0\n")
+    assert review()[1] == "requirements.txt: torch 2.6.0 -> 2.7.0; no compared run is checked with another release of it\n"
+
+
 @each_case(
     ("file", "before", "after", "text"),
     [
