@@ -165,7 +165,7 @@ def test_nothing_of_a_repository_is_run(trap, review, good):
         assert (f"{good.code} batch-mismatch" in ended.out) == (state == "working")
         assert [event for event, _ in ended.started] == ["subprocess.Popen"] * len(ended.started) != []
         for _, arguments in ended.started:
-            assert arguments[:6] == ["git", *git.OFF, arguments[5]]
+            assert arguments[:6] == [*git.GIT, arguments[5]]
             assert arguments[5] in COMMANDS
     assert trap.quiet, trap.canary.read_text()
     subprocess.run(["git", "status"], cwd=trap.folder, stdin=subprocess.DEVNULL, capture_output=True)
