@@ -446,12 +446,19 @@ class Expressions:
             if key is None:
                 self.update(mapping, content)
                 continue
-            name = self.evaluate(key, frame)
-            if isinstance(name.data, PLAIN):
-                mapping.slots[name.data] = content
-            else:
+            if not self.set_item(mapping, self.evaluate(key, frame), content):
                 mapping.slots[OPEN] = True
         return Value(mapping, node, frame.module)
+
+    def set_item(self, mapping: Mapping, key: Value, value: Value) -> bool:
+        """Set the item of a key, or of each of several keys that it may be, which then may be absent; false if it is not known."""
+        options = key.data.options if isinstance(key.data, Choice) else (key,)
+        names = [option.data for option in options if option is not None and isinstance(option.data, PLAIN)]
+        if len(names) < len(options):
+            return False
+        for name in names:
+            self.write(mapping.slots, name, value if len(names) == 1 else one_of((value, mapping.slots.get(name)), *key.reasons))
+        return True
 
     def update(self, mapping: Mapping, content: Value) -> None:
         other = content.data
@@ -600,9 +607,7 @@ class Expressions:
             data = owner.data
             key = self.evaluate(place, frame) if not isinstance(place, ast.Slice) else unknown()
             if isinstance(data, Mapping):
-                if isinstance(key.data, PLAIN):
-                    self.write(data.slots, key.data, value)
-                else:
+                if not self.set_item(data, key, value):
                     for item in data.items:
                         self.write(data.slots, item, unknown())
                     self.write(data.slots, OPEN, True)

@@ -57,6 +57,10 @@ def test_a_key_that_one_branch_passes_may_be_refused(checked, code):
         f"{SET}{PARAMETERS}if 'evaluation_strategy' not in names and 'eval_strategy' in names:\n{RENAMED}",
         f"{SET}if version.parse(transformers.__version__) >= version.parse('4.41'):\n{RENAMED}",
         f"{SET}{PARAMETERS}given = {{key: value for key, value in given.items() if key in names}}\n",
+        f"{PARAMETERS}name = 'eval_strategy' if 'eval_strategy' in names else 'evaluation_strategy'\n"
+        "given = {'output_dir': 'out', 'per_device_train_batch_size': 4, name: 'no'}\n",
+        f"{PARAMETERS}name = 'eval_strategy' if 'eval_strategy' in names else 'evaluation_strategy'\n"
+        "given = dict(output_dir='out', per_device_train_batch_size=4)\ngiven[name] = 'no'\n",
         f"{SET}if os.path.exists('x'):\n    given['max_grad_norm'] = 2\n{PARAMETERS}"
         "given = {key: value for key, value in given.items() if key in names}\n",
     ],
