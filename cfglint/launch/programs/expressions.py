@@ -546,11 +546,13 @@ class Expressions:
         return Value(mapping)
 
     def _pairs(self, node: ast.DictComp, frame: Frame) -> Value | None:
-        """What `{key: value for key, value in mapping.items() if ...}` goes through, with the keys that may be absent."""
+        """What `{key: value for key, value in mapping.items() if ...}` goes through, with the keys that may be absent; None for anything
+        else, and where the mapping is no name: evaluating it once more might change something.
+        """
         first = node.generators[0]
         call = first.iter.func if isinstance(first.iter, ast.Call) and len(node.generators) == 1 else None
         is_filter = isinstance(first.target, ast.Tuple) and [*map(dotted, first.target.elts)] == [dotted(node.key), dotted(node.value)]
-        if not isinstance(call, ast.Attribute) or call.attr != "items" or not is_filter:
+        if not isinstance(call, ast.Attribute) or call.attr != "items" or not is_filter or not dotted(call.value):
             return None
         owner = self.evaluate(call.value, frame).data
         if not isinstance(owner, Mapping) or owner.is_open:
