@@ -26,7 +26,6 @@ UNRECOGNIZED = "not recognised as a training config, and no recognised run is kn
 IN_FOLDER = "not recognised as a training config; {} names its folder, and what it reads there is not compared"
 OF_FRAMEWORK = "the code of {} is not compared"
 NAMED = "not recognised as a training config; {} names it, and what it makes of it is not compared"
-YAML = (".yaml", ".yml")
 MOST_FOLDERS, MOST_PROGRAMS = 4, 200  # that are looked at for a program that names a file
 CODE = "only the arguments in its code are compared"
 ABSENT = "its content is not in this clone"
@@ -57,11 +56,13 @@ def unrecognized(name: str, branch: Branch) -> str:
 
 def config_with(name: str, branch: Branch) -> str:
     """The config in a folder above that includes a file of a group (`data/a.yaml`) by the defaults of Hydra; empty if there is none."""
+    from cfglint.source.hydra.folders import SUFFIXES, defaults_of
+
     folder, group = os.path.split(os.path.dirname(name))
-    entry = f"- {group}: {os.path.splitext(os.path.basename(name))[0]}"
-    for other in branch.new.names_in(folder or os.curdir) if group and name.endswith(YAML) else ():
+    entry = {group: os.path.splitext(os.path.basename(name))[0]}
+    for other in branch.new.names_in(folder or os.curdir) if group and name.endswith(SUFFIXES) else ():
         path = os.path.join(folder, other)
-        if other.endswith(YAML) and entry in [line.partition("#")[0].strip() for line in text_of(branch.new, path).splitlines()]:
+        if other.endswith(SUFFIXES) and entry in defaults_of(path, text_of(branch.new, path)):
             return path
     return ""
 

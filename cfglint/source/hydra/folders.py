@@ -144,10 +144,13 @@ class ConfigGroups(Record):
 
 def groups_of(path: str, text: str) -> set[str]:
     """The groups that the defaults list of a config names, from its own folder."""
-    if "defaults:" not in text:
-        return set()
-    source, _, _ = parsed(path, text)
-    return {group for entry in (source.defaults if source is not None else ()) if (group := group_of(entry))}
+    return {group for entry in defaults_of(path, text) if (group := group_of(entry))}
+
+
+def defaults_of(path: str, text: str) -> Sequence[ConfigValue]:
+    """The defaults list of a config; empty if it has none or cannot be loaded."""
+    source = parsed(path, text)[0] if "defaults:" in text else None
+    return source.defaults if source is not None else ()
 
 
 def group_of(entry: ConfigValue) -> str:
