@@ -120,9 +120,9 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
 def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
     texts = [text.strip() for text in islice((text for _, text in pieces(lines) if SENTENCE.search(text)), FEW_LINES + 1)]
-    for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
-        if known_warning(text):
-            continue
+    numbered = enumerate(texts if len(texts) <= FEW_LINES else (), 1)
+    errors = [(number, text) for number, text in numbered if not known_warning(text)]
+    for number, text in errors:
         inside = INSIDE_LINE.search(text)
         if inside:
             name, said = inside.groups()
@@ -135,8 +135,8 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
             if failure.rules or failure.remedy or failure.causes:
                 failure.summary = f"as the message of an exception: {shortened(text)}"
                 return [failure]
-    for number, text in enumerate(texts if len(texts) <= FEW_LINES else (), 1):
-        causes = by_words(text) if SIGN_OF_ERROR.search(text) and not known_warning(text) else []
+    for number, text in errors:
+        causes = by_words(text) if SIGN_OF_ERROR.search(text) else []
         if causes:
             return [Failure(EXCEPTION, number, f"as the message of an exception: {shortened(text)}", [NOT_PREDICTED], causes=causes)]
     return []
