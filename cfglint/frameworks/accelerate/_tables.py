@@ -281,27 +281,3 @@ SPAWNING: dict[str, tuple[tuple[Version, Version], ...]] = {
     "MULTI_SDAA": (((1, 5, 0), ()),),
     "MULTI_NEURON": (((1, 13, 0), ()),),
 }
-
-# backend of torch.compile: the releases that have it.
-BACKENDS: dict[str, tuple[tuple[Version, Version], ...]] = {
-    "AOT_CUDAGRAPHS": (((), (0, 24, 0)),),
-    "AOT_EAGER": (((), ()),),
-    "AOT_NVFUSER": (((), (0, 24, 0)),),
-    "EAGER": (((), ()),),
-    "FX2TRT": (((), ()),),
-    "INDUCTOR": (((), ()),),
-    "IPEX": (((), (1, 13, 0)),),
-    "NO": (((), ()),),
-    "NVFUSER": (((), (0, 24, 0)),),
-    "OFI": (((), ()),),
-    "ONNXRT": (((), ()),),
-    "AOT_TS_NVFUSER": (((0, 24, 0), ()),),
-    "CUDAGRAPHS": (((0, 24, 0), ()),),
-    "NVPRIMS_NVFUSER": (((0, 24, 0), ()),),
-    "TENSORRT": (((0, 24, 0), ()),),
-    "TVM": (((0, 24, 0), ()),),
-    "AOT_TORCHXLA_TRACE_ONCE": (((0, 32, 0), ()),),
-    "TORCHXLA_TRACE_ONCE": (((0, 32, 0), ()),),
-    "HPU_BACKEND": (((1, 5, 0), ()),),
-    "NEURON": (((1, 15, 0), ()),),
-}

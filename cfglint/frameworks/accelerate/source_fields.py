@@ -35,7 +35,7 @@ PLAIN |= dict.fromkeys(("list[str]", "List[str]"), "array")
 LOCAL, SAGEMAKER = "", "sagemaker"
 SECTION_CLASSES = {LOCAL: ("BaseConfig", "ClusterConfig"), SAGEMAKER: ("BaseConfig", "SageMakerConfig")}
 ENUM_FILE = "utils/dataclasses.py"
-TYPES, BACKENDS = "DistributedType", "DynamoBackend"
+TYPES = "DistributedType"
 
 
 def learned(path: Path, opens: Callable[[str], bool]) -> tuple[dict[str, dict[str, Fact]], list[str]]:
