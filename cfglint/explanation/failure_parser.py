@@ -37,11 +37,14 @@ REFUSED = re.compile(
 )
 # What compiled code prints before it aborts: a check of C's, and an exception of C++'s with its class in the line before.
 CHECKED = re.compile(r"^(?:[^\s:]+: )?(\S+?:\d+): .*: Assertion [`'](.*)' failed\.?")
+OF_ATTRIBUTES = "torch/nn/modules/module.py"
+HANDLED = re.compile(r" with error <class '([\w.]+)'>: (.+)$")  # what `datasets` logs of an exception in whose place it raises another
 THROWN = re.compile(r"^terminate called after throwing an instance of '([\w:]+)'")
 WHAT = re.compile(r"^\s*what\(\):  ?(.+)")
 BARE = ("AssertionError", "MemoryError", "NotImplementedError", "StopIteration", "KeyboardInterrupt")  # without a message
 BARE_NAME = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)$")
 DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
+UNMARKED = re.compile(r"\b([A-Z]\w*)\.init\(\)")
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 TORCH_MEMORY = "CUDA out of memory. Tried to allocate "  # of torch, where its class is not copied
 BNB_MEMORY = "Error out of memory at line "
@@ -129,6 +132,11 @@ class Raised(Record):
     condition: str = ""
 
     @property
+    def file(self) -> str:
+        """The file in which it was raised, not that of torch's look-up of attributes; empty without a traceback."""
+        return next((frame.file for frame in reversed(self.frames) if not frame.file.endswith(OF_ATTRIBUTES)), "")
+
+    @property
     def text(self) -> str:
         """The exception as Python prints it."""
         return f"{self.name}: {self.message}" if self.message else self.name
@@ -180,6 +188,7 @@ class Events:
         self.ended = 0  # the line with which the Trainer ends
         self.untrained = False  # whether that line has a loss of 0, that of no step
         self.lines = 0
+        self.last = 0, ""  # the last line that is not blank
 
     def logged(self, rewarded: bool) -> tuple[tuple[re.Pattern[str], list[tuple[int, float]]], ...]:
         """The numbers that are kept of a logged step, which may be one of a training by rewards."""
@@ -225,6 +234,7 @@ def read(lines: Iterable[str]) -> Events:
     heads: dict[str, re.Pattern[str]] = {}
     for number, text in pieces(lines):
         events.lines = number
+        events.last = (number, text) if text.strip() else events.last
         rank, content = rank_of(text)
         if (STARTS in content or '  File "' in content) and (headed := HEADED.match(content)) and len(heads) < HEADS:
             shape = re.sub(r"\d+", r"\\d+", re.escape(headed.group(1)))
@@ -251,6 +261,8 @@ def rank_of(text: str) -> tuple[int | None, str]:
     text = text[host.end() :] if host else text
     if text[:1] in "*`" and (plain := DECORATED.match(text)):
         text = plain.group(2)
+    if ".init() " in text:  # Markdown takes the underscores of a name for its own marks
+        text = UNMARKED.sub(r"\1.__init__()", text)
     if "\u2018" in text:  # a quotation mark of a word processor
         text = text.replace("\u2018", "'").replace("\u2019", "'")
     for pattern in (RANK, NUMBERED):
@@ -281,6 +293,9 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.condition = ""
         reader.frames.append(StackFrame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
         return
+    if handled := HANDLED.search(text) if " with error <class '" in text else None:
+        reader.last, reader.chained = Raised(number, rank, handled.group(1), handled.group(2), []), True
+        events.raised.append(reader.last)
     if thrown := THROWN.match(text):
         reader.thrown = thrown.group(1)
     if reader.open and text.lstrip().startswith("assert "):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import islice
+from itertools import islice, starmap
 
 from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised
@@ -62,7 +62,10 @@ ASKED = re.compile(
     r"For debugging|You (?:need|have) to|you should|You should|You must|you must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
+PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
+BATCH = re.compile(r"gradient_acc_step \* world_size:?\s*(\d+) != (\d+) \* (\d+) \* (\d+)")
 FEW_LINES = 12
+KEY = re.compile(r"^(['\"]).*\1$")  # what a KeyError has for a message
 SIGN_OF_ERROR = re.compile(
     r"^(?!.*(?:\b(?:warn|info)|\[[WI]\b)).*\b(?:error|failed|failure|fatal|exception|refused|cannot|unable)\b", re.IGNORECASE
 )
@@ -72,6 +75,7 @@ UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
 NOT_PREDICTED = "it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause"
+GUESSED = "a guess by the words of the message: "
 CUT, UNCUT = "the traceback ends before its exception", "take the lines to the end: the last one names the exception and says why"
 BF16 = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
 SOME = "fp16 skips steps without numbers and goes on; if they do not become rarer, use `bf16: true` or a lower learning rate"
@@ -81,6 +85,10 @@ OF_EVALUATION = (
 )
 INTERRUPTED = "KeyboardInterrupt"
 HUNG = "look at what that rank did before (`py-spy dump`); if it was only slow, set `TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC` higher"
+UNCONNECTED = (
+    "the first operation of the run did not end: a rank never started, or NCCL cannot connect these GPUs; test with `NCCL_P2P_DISABLE=1`"
+    " on one node, and with `NCCL_SOCKET_IFNAME` set to the network between the nodes (`NCCL_DEBUG=INFO` shows what it uses)"
+)
 EVEN = 2e-3  # around the loss of an even chance
 ZEROS = 3  # last steps with a rate of 0: a schedule ends with one
 FEW = 10  # overflows at the start of fp16 training are normal: the loss scale begins high
@@ -113,22 +121,31 @@ def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
     `kind` is that of the run, if it is known.
     """
     events = failure_parser.read(lines)
-    found = cause(events, kind), numbers(events) or zeros(events)
-    return [failure for failure in found if failure is not None]
+    found = [failure for failure in (cause(events, kind), numbers(events) or zeros(events)) if failure is not None]
+    return found or at_end(*events.last)
+
+
+def at_end(line: int, text: str) -> list[Failure]:
+    """What a run waits for whose log ends with such a line, as those of runs that hang do."""
+    known = next((each for each in facts()["last"] if re.search(each["match"], text)), None)
+    if known is None:
+        return []
+    return [Failure(NOTICE, line, f"the log ends while {known['says']}", [], f"if it hangs there, {known['help']}")]
 
 
 def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
-    texts = [text.strip() for text in islice((text for _, text in pieces(lines) if SENTENCE.search(text)), FEW_LINES + 1)]
+    sentences = (failure_parser.rank_of(text)[1].strip() for _, text in pieces(lines) if SENTENCE.search(text))
+    texts = [*islice(sentences, FEW_LINES + 1)]
     numbered = enumerate(texts if len(texts) <= FEW_LINES else (), 1)
     errors = [(number, text) for number, text in numbered if not known_warning(text)]
     for number, text in errors:
         inside = INSIDE_LINE.search(text)
         if inside:
-            name, said = inside.groups()
-            return [of_exception(Raised(number, None, name, said, []), follows=FOLLOWING.search(inside.group()) is not None)]
+            raised = Raised(number, None, inside.group(1), inside.group(2), [])
+            return [of_exception(raised, follows=True) if FOLLOWING.search(raised.text) else of_raised(raised)]
         behind = text.partition(": ")[2] if HEADLINE.match(text) else ""
-        said_as = [(name, each) for each in filter(None, (text, behind)) for name in CLASSES]
+        said_as = [(name, each) for each in filter(None, (text, behind)) for name in CLASSES if name != "KeyError" or KEY.match(each)]
         for name, said in (*said_as, ("SystemExit", f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
             failure = of_exception(raised, is_message=True)
@@ -136,9 +153,9 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
                 failure.summary = f"as the message of an exception: {shortened(text)}"
                 return [failure]
     for number, text in errors:
-        causes = by_words(text) if SIGN_OF_ERROR.search(text) else []
-        if causes:
-            return [Failure(EXCEPTION, number, f"as the message of an exception: {shortened(text)}", [NOT_PREDICTED], causes=causes)]
+        details = of_words(text) if SIGN_OF_ERROR.search(text) else []
+        if details:
+            return [Failure(EXCEPTION, number, f"as the message of an exception: {shortened(text)}", [NOT_PREDICTED, *details])]
     return []
 
 
@@ -163,8 +180,7 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         remedy = "end that line with a backslash and nothing behind it, not even a blank"
         return Failure(REFUSED, line, summary, [], remedy, rules=[SPLIT_RULE])
     if raised is not None:
-        memory = next((exception for exception in handled_by(raised) if MEMORY.search(exception.text)), None)
-        return with_consequences(of_memory(memory) if memory is not None else of_exception(raised, kind), events)
+        return with_consequences(of_raised(raised, kind), events)
     ends = [*events.dead, *(Dead(line, None, exit_named(name)) for line, name in events.killed)]
     decided = next((dead for dead in ends if (how := exit_of(dead)) is not None and not how.get("follows")), None)
     if decided is not None:
@@ -194,6 +210,12 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         explained = next((raised for raised in following if (known := known_of(raised)) is not None and known.remedy), None)
         return of_exception(explained or following[0], kind, follows=explained is None)
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
+
+
+def of_raised(raised: Raised, kind: str = "") -> Failure:
+    """An exception that ended a run, as a memory error if it is one, or was raised while one was handled."""
+    memory = next((exception for exception in handled_by(raised) if MEMORY.search(exception.text)), None)
+    return of_memory(memory) if memory is not None else of_exception(raised, kind)
 
 
 def of_slurm(line: int, reason: str) -> Failure:
@@ -312,7 +334,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
     """An exception, the rules that predict it, and where it was raised; of a message without its class, only what is known of such ones."""
     rules = predicting(raised, kind)
     refused, became = unknown_keyword.about(raised.text)
-    rules = refused or rules
+    rules = rules if refused is None else refused
     known = known_of(raised)
     causes = [*known.causes] if known is not None and not rules and not follows else []
     details = []
@@ -328,16 +350,17 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
             details.append(f"called from {stack_frame.file}:{stack_frame.line}")
     if raised.after is not None:
         details.append(f"it was raised while this was handled: {shortened(raised.after.text)}")
+    if any(cause.startswith("packages whose") for cause in causes):
+        details += packages(raised)
     remedy = ""
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
-        remedy = became or (known.remedy if known is not None else "") if not rules else became
+        remedy = became or (known.remedy if known is not None else "") if not rules else became or of_batch(raised.text)
         tells = not is_message or SIGN_OF_ERROR.search(raised.message) is not None
         remedy = remedy or (asked_for(raised.text) if tells and not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
-        details.append(NOT_PREDICTED)
-        causes = by_words(raised.text) if not is_message else []
+        details += [NOT_PREDICTED, *(() if is_message else of_words(raised.text))]
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(
         EXCEPTION,
@@ -383,8 +406,8 @@ def known_of(raised: Raised) -> KnownException | None:
     One that was being handled tells more than the one that was raised in its place, if only of that a remedy is known.
     """
     all_of_it = [raised, *(each for each in handled_by(raised) if each is not raised and not FOLLOWING.search(each.text))]
-    texts = (f"{each.text}: {each.condition}" if each.condition else each.text for each in all_of_it)
-    found = [known for known in map(known_exception, texts) if known is not None]
+    texts = ((f"{each.text}: {each.condition}" if each.condition else each.text, each.file) for each in all_of_it)
+    found = [known for known in starmap(known_exception, texts) if known is not None]
     return next((known for known in found if known.remedy), found[0] if found else None)
 
 
@@ -392,6 +415,37 @@ def asked_for(text: str) -> str:
     """What the message of an exception itself asks its reader to do; empty if that is no more than to report it."""
     found = next((match.group(1) for match in ASKED.finditer(text) if not REPORTED.search(match.group(1))), "")
     return f"the message says what to do: {shortened(found)}" if found else ""
+
+
+def of_batch(text: str) -> str:
+    """What the numbers of DeepSpeed's check of the batch sizes say about the processes; empty for any other exception."""
+    match = BATCH.search(text)
+    if match is None:
+        return ""
+    total, micro, accumulation, ranks = map(int, match.groups())
+    fits = f'set `train_batch_size` to {micro * accumulation * ranks} or "auto"'
+    meant, rest = divmod(total, max(micro * accumulation, 1))
+    if rest or not meant:
+        return fits
+    which = "one process" if ranks == 1 else counted(ranks, "process")
+    return (
+        f"{total} / ({micro} x {accumulation}) are {meant} data-parallel processes, and DeepSpeed counts {which}: start {meant}, or {fits}"
+    )
+
+
+def of_words(text: str) -> list[str]:
+    """What the words of a message say of its cause, which is a guess, where nothing else is known of it."""
+    return [f"{GUESSED}{cause}" for cause in by_words(text)]
+
+
+def packages(raised: Raised) -> list[str]:
+    """The two packages whose releases do not fit, by the files of a traceback: the one that raised, and the one that called it."""
+    named = [match.group(1).removesuffix(".py") for frame in raised.frames if (match := PACKAGE.search(frame.file))]
+    called = named[-1] if named else ""
+    caller = next((name for name in reversed(named) if name != called), "")
+    if called == "torch" and raised.file and PACKAGE.search(raised.file) is None:
+        return []
+    return [f"`{caller}` calls `{called}` here: compare the releases of the two (`pip show {caller} {called}`)"] if caller else []
 
 
 def shortened(text: str) -> str:
@@ -427,6 +481,7 @@ def of_timeouts(events: Events) -> Failure:
         "find the rank that did not take part: its own log has the first error. If it was only slow (saving, evaluation, tokenization),"
         f" set `ddp_timeout` above {first.seconds}"
     )
+    remedy = UNCONNECTED if kinds == {(1, first.operation)} else remedy
     return Failure(TIMEOUT, first.line, f"a collective operation timed out: {process(first.rank)} waited for another rank", details, remedy)
 
 

@@ -15,9 +15,13 @@ FACTS = "known_failures.toml"
 
 
 class KnownException(Record):
-    """An exception that matches `pattern`, with its remedy or its causes, the most frequent first (see `known_failures.toml`)."""
+    """An exception that matches `pattern`, with its remedy or its causes, the most frequent first (see `known_failures.toml`).
+
+    If `code` is not empty, it matches the file in which the exception was raised.
+    """
 
     pattern: str
+    code: str
     remedy: str
     causes: tuple[str, ...]
     after_rules: bool
@@ -32,7 +36,7 @@ class KnownException(Record):
         if not match.lastindex:
             return self
         causes = tuple(match.expand(cause) for cause in self.causes)
-        return KnownException(self.pattern, match.expand(self.remedy), causes, self.after_rules)
+        return KnownException(self.pattern, self.code, match.expand(self.remedy), causes, self.after_rules)
 
 
 @cache
@@ -46,6 +50,7 @@ def known_exceptions() -> list[KnownException]:
     return [
         KnownException(
             entry["match"],
+            entry.get("code", ""),
             entry.get("help", ""),
             tuple(phrases.get(cause, cause) for cause in entry.get("causes", ())),
             entry.get("after_rules", False),
@@ -55,9 +60,10 @@ def known_exceptions() -> list[KnownException]:
 
 
 @lru_cache(maxsize=64)
-def known_exception(text: str) -> KnownException | None:
-    """What is known of an exception, as Python prints it; kept, because each step of an explanation asks."""
-    found = ((known, re.search(known.pattern, text)) for known in known_exceptions())
+def known_exception(text: str, file: str = "") -> KnownException | None:
+    """What is known of an exception, as Python prints it, raised in a file; kept, because each step of an explanation asks."""
+    possible = (known for known in known_exceptions() if not known.code or re.search(known.code, file))
+    found = ((known, re.search(known.pattern, text)) for known in possible)
     return next((known.of(match) for known, match in found if match is not None), None)
 
 

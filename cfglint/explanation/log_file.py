@@ -65,7 +65,7 @@ class Log:
             how = "of the whole run" if speed.is_whole else f"over {counted(speed.steps, 'step')}"
             banners[-1].details.append(("speed", speed.text, how))
         found = failures.failures_in(self.lines(), kind)
-        if not banners and (not found or failures.UNEXPLAINED in found[0].summary):
+        if not banners and (not found or found[0].kind == failures.NOTICE or failures.UNEXPLAINED in found[0].summary):
             found = failures.in_fragment(self.lines()) or found or failures.notices(self.lines())
         return ExplainedLog(banners, found)
 

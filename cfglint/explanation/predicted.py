@@ -32,6 +32,7 @@ GENERAL = re.compile(
 )
 # A keyword that a function does not have: which rule is about it follows from the function.
 UNKNOWN_KEYWORD = re.compile(r"^TypeError: [\w.]+\(\) (?:got an unexpected keyword argument|missing \d+ required)")
+NO_CLASS = ("__init__()",)  # what Python says up to 3.9, without the class
 MISSING_FILE = re.compile(r"^FileNotFoundError: \[Errno 2\] No such file or directory: (.*)")
 CONFIG_FILE = re.compile(r"\.(?:ya?ml|json|jsonc|hjson)'$").search
 VALIDATED = re.compile(r"validation errors? for (\w+)")
@@ -110,7 +111,10 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
         return [about]
     if UNKNOWN_KEYWORD.search(text):
         own = words(text)  # with the name of the function
-        return list(dict.fromkeys(code for code, _, other in known().get("TypeError", []) if other == own))
+        rows = known().get("TypeError", [])
+        if own[1:2] == NO_CLASS:  # any class may lack it: only a keyword that a rule names tells
+            return list(dict.fromkeys(code for code, other, _ in rows if other == text))
+        return list(dict.fromkeys(code for code, _, other in rows if other == own))
     missing = MISSING_FILE.search(text)
     if missing and not CONFIG_FILE(missing.group(1)):  # weights, data or a cache: the rules are about config files
         return []

@@ -1,4 +1,4 @@
-"""A keyword that a constructor does not have, in the releases that have it: what was renamed, removed or came later."""
+"""A keyword that a constructor does not have, or a name that a package does not have, in the releases that have it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from cfglint.source.annotations import ConfigTable, Iterable, Iterator
 REFUSED = re.compile(
     r"^(?:TypeError: )?(?:(?:[\w.]*\b(?!__init__)(\w+)(?:\.__init__)?|__init__)\(\) )?got an unexpected keyword argument '(\w+)'"
 )
+IMPORTED = re.compile(
+    r"^(?:ImportError: cannot import name '(\w+)' from |ModuleNotFoundError: No module named )'((?:transformers|trl)\b[\w.]*)'"
+)
 UNUSED = re.compile(r"(?:not used by the HfArgumentParser|remaining_argv): \[([^\]]*)")
 QUOTED = re.compile(r"'(?:--)?(\w+)'")
 MOST = 3  # keys of which one exception tells
@@ -24,13 +27,36 @@ PARSED = (  # whose parsers refuse keys, with the rule about them
 )
 PACKAGES = (("huggingface", "KEY202"), ("trl", "TRL011"))  # with the rule about the fields of their classes
 OF_TRAINERS = "KEY206"
+OF_IMPORTS = "KEY207"
 OF_NO_RELEASE = "KEY200"
 REMOVED = "was removed from"
 PASSED_ON = "renamed"  # the kind of a row whose keyword a decorator passes on under another name
 CLASS_OF = {"huggingface": "TrainingArguments", "trl": "TRL's configuration class"}
 
 
-def about(text: str) -> tuple[list[str], str]:
+def about(text: str) -> tuple[list[str] | None, str]:
+    """The rules about a keyword or an import that is refused, and what became of it; no rules (None) if others may predict it."""
+    rules, answer = of_import(text) if IMPORTED.match(text) else of_keyword(text)
+    return rules if rules or IMPORTED.match(text) else None, answer
+
+
+def of_import(text: str) -> tuple[list[str], str]:
+    """The rule about a name or a module that not all releases of its package have, and which do; empty for any other."""
+    for name, module in IMPORTED.findall(text):
+        parts = module.split(".")
+        asked = [(module, name)] if name else [(".".join(parts[:count]), "") for count in range(2, len(parts) + 1)]
+        owners = [framework(kind) for kind, _ in PACKAGES if framework(kind).package == parts[0]]
+        for what, spans in ((each or of, own.importable(of, each)) for own in owners for of, each in asked):
+            if spans and all(end for _, end in spans):
+                last = dotted(max(end for _, end in spans))
+                return [OF_IMPORTS], f"`{what}` was removed in {parts[0]} {last}: remove the import, or install an older release"
+            if spans:
+                first = dotted(min(since for since, _ in spans))
+                return [OF_IMPORTS], f"{parts[0]} has `{what}` from {first} on: the installed release is older"
+    return [], ""
+
+
+def of_keyword(text: str) -> tuple[list[str], str]:
     """The rules about a keyword that a constructor refuses, and what became of it; empty for other exceptions and unknown keywords."""
     match = REFUSED.match(text)
     if match is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from cfglint.explanation.failures import GUESSED
 from cfglint.explanation.known_failures import facts, known_exception, known_exceptions, known_warning
 from cfglint.explanation.log_file import Log
 from tests.cases import each_case
@@ -46,12 +47,38 @@ def failure_of(message):
 @each_case("message", MESSAGES)
 def test_a_message_is_explained(message):
     failure = failure_of(message)
-    assert failure.rules or failure.remedy or failure.causes
+    assert failure.rules or failure.remedy or failure.causes or GUESSED in failure.details[-1]
 
 
 def test_no_entry_is_hidden_by_another():
     reached = {known.pattern for failure in map(failure_of, MESSAGES) if (known := known_exception(failure.exception)) is not None}
-    assert [known.pattern for known in known_exceptions() if known.pattern not in reached] == []
+    assert [known.pattern for known in known_exceptions() if known.pattern not in reached and not known.code] == []
+
+
+def test_an_exception_of_a_package_is_that_of_its_file():
+    text = "AttributeError: _old_generate"
+    assert known_exception(text, "/usr/lib/python3/site-packages/unsloth/models/llama.py").remedy.startswith("update `unsloth`")
+    assert known_exception(text, "train.py") is None
+
+
+LAST = [
+    ("Using /root/.cache/torch_extensions/py310_cu118 as PyTorch extensions root...", "lock"),
+    ("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/8", "srun"),
+    ("wandb: (1) Create a W&B account", "wandb login"),
+    ("n1:77:77 [0] NCCL INFO Channel 00/02 :    0   1", "NCCL_P2P_DISABLE"),
+    ("  0%|          | 0/500 [00:00<?, ?it/s]", "py-spy"),
+]
+
+
+@each_case(("line", "remedy"), LAST)
+def test_the_last_line_of_a_run_that_hangs(line, remedy):
+    [failure] = Log("log.txt", ["starting\n", f"{line}\n"]).explained().failures
+    assert (failure.kind, failure.line, remedy in failure.remedy) == ("notice", 2, True)
+    assert not any("hangs" in failure.remedy for failure in Log("log.txt", [f"{line}\n", "ValueError: no\n"]).explained().failures)
+
+
+def test_each_last_line_is_met():
+    assert [each["match"] for each in facts()["last"] if not any(re.search(each["match"], line) for line, _ in LAST)] == []
 
 
 def test_each_named_cause_is_used():
