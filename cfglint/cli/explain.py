@@ -37,8 +37,8 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: Namespace) -> int:
     """Explain and print; a log among the paths is explained as by `cfglint log`."""
     project = load_configuration(arguments)
-    log = log_among(arguments)
-    if log is not None:
+    log, is_one = log_among(arguments)
+    if is_one:
         warn(f"{log.path} is a log: `cfglint log` is the command for logs")
         return report(log, arguments, project)
     if arguments.resume is not None and not os.path.isdir(arguments.resume):
@@ -48,8 +48,8 @@ def run(arguments: Namespace) -> int:
     except UnknownKindError as error:
         if isinstance(error, MissingSectionError):
             raise
-        if arguments.paths[0] == error.path and progress_in(error.path)[0]:
-            return report_progress(arguments)
+        if log.path == error.path and progress_in(log)[0]:
+            return report_progress(arguments, log)
         raise UsageError(f"{error}; nor is it a log with a training banner or a failure") from error
     if arguments.resume is not None:
         warn_of(f"--resume: {run.written_at}: {OWN_COUNT}" for run in runs if not any(config.may_resume for config in run.configs))

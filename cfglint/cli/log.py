@@ -38,8 +38,8 @@ def run(arguments: Namespace) -> int:
     if not arguments.paths:
         raise UsageError("PATH is missing: pass a log, or - for standard input")
     project = load_configuration(arguments)
-    log = log_among(arguments)
-    return report_progress(arguments) if log is None else report(log, arguments, project)
+    log, is_one = log_among(arguments)
+    return report(log, arguments, project) if is_one else report_progress(arguments, log)
 
 
 def report(log: Log, arguments: Namespace, project: Configuration) -> int:
@@ -74,14 +74,13 @@ def report(log: Log, arguments: Namespace, project: Configuration) -> int:
     return fail(f"not compared: {not_compared}") if not_compared else status
 
 
-def report_progress(arguments: Namespace) -> int:
+def report_progress(arguments: Namespace, log: Log) -> int:
     """Print or write what a log without a banner and a failure shows; UsageError if that is nothing."""
     path = arguments.paths[0]
     missing = next((name for name in arguments.paths if not os.path.lexists(name)), None)
     if missing is not None and not os.path.isfile(path):
         raise UsageError(f"{missing}: no such file")
-    steps, said = progress_in(path)
-    log = Log(path)
+    steps, said = progress_in(log)
     found = notices(log.lines()) if steps else log.explained().failures if os.path.isfile(path) else []
     if found:  # a message without its exception, or a warning
         if steps:
@@ -96,26 +95,31 @@ def report_progress(arguments: Namespace) -> int:
     return write(arguments, lambda form, *_: plain if form == "text" else render_log(form, path, log.explained()), FORMATS)
 
 
-def progress_in(path: str) -> tuple[int, str]:
+def progress_in(log: Log) -> tuple[int, str]:
     """(steps that a log without a banner and a failure shows, what it says of them)."""
-    if not os.path.lexists(path):
+    if not os.path.lexists(log.path):
         return 0, "no such file"
-    if os.path.isfile(path) and Log(path).is_empty:
+    is_file = os.path.isfile(log.path)
+    if is_file and log.is_empty:
         return 0, "the log is empty: the program wrote nothing, or its output went elsewhere (standard error, the log of another rank)"
-    events = failure_parser.read(Log(path).lines()) if os.path.isfile(path) else failure_parser.Events()
+    events = log.events if is_file else failure_parser.Events()
     logged = f"; the last of {counted(len(events.steps), 'logged step')} is in line {events.steps[-1]}" if events.steps else ""
     ended = f"; the training came to its end in line {events.ended}" if events.ended else ""
     return len(events.steps) + bool(events.ended), f"no banner of a training and no failure in it{logged}{ended}"
 
 
-def log_among(arguments: Namespace) -> Log | None:
-    """The log among the paths, which is taken out of them; standard input without a file name is a log."""
+def log_among(arguments: Namespace) -> tuple[Log, bool]:
+    """(the log among the paths, which is taken out of them, else the first path as one, whether it is a log).
+
+    Standard input without a file name is a log.
+    """
+    logs = []
     for path in arguments.paths:
-        is_piped = path == "-"
-        if is_piped and arguments.stdin_filename:
-            continue
-        log = Log("standard input", list(io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", "\n"))) if is_piped else Log(path)
-        if log.recognised or is_piped:
+        is_piped = path == "-" and not arguments.stdin_filename
+        piped = list(io.TextIOWrapper(sys.stdin.buffer, "utf-8", "replace", "\n")) if is_piped else None
+        log = Log("standard input" if is_piped else path, piped)
+        logs.append(log)
+        if is_piped or (path != "-" and log.recognised):
             arguments.paths.remove(path)
-            return log
-    return None
+            return log, True
+    return logs[0] if logs else Log(""), False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cfglint.explanation.log_parser import pieces
+from cfglint.explanation.log_parser import Block, blocks
 from cfglint.source.annotations import Iterable
 from cfglint.source.record import Record
 
@@ -80,6 +80,27 @@ SKIPPED = re.compile(r"\bstep=(\d+), skipped=(\d+)")
 ENDED = "'train_runtime':"  # the Trainer's last line
 UNTRAINED = re.compile(r"'train_loss': '?0(?:\.0*)?'?[,}]")
 SCALE = re.compile(r"(?:reducing (?:loss scale )?to|loss scale to|reducing to) *([\d.]+(?:e[+-]?\d+)?)", re.IGNORECASE)
+KILLING = frozenset(("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit", "Floating point"))
+# A line has one of these, or says nothing about a failure.
+SIGNS = (
+    *("rror", "xception", "Traceback", "File ", "Interrupt", "Exit", "Failure", "Violation", "exc.", "Invalid", "Timeout", "NotFound"),
+    *("Enabled", "Implemented", "StopIteration", "what()", "terminate called", "Assertion", "out of memory", "Could not override"),
+    *("Exception ignored", "During handling", "nan", "NaN", "inf", "loss", "grad", "{'", "verflow", "OVERFLOW", "skipped=", ENDED),
+    *KILLING,
+    *(
+        "atchdog",
+        "CANCELLED AT",
+        "not found",
+        "Node failure",
+        " PD",
+        " PENDING",
+        "ed with ",
+        "exitcode",
+        "exits with",
+        "got signal",
+        "rank ",
+    ),
+)
 TIMED_OUT = re.compile(r"Watchdog caught collective operation timeout: WorkNCCL\((?:SeqNum=(\d+), )?OpType=(\w+).*?Timeout\(ms\)=(\d+)\)")
 STUCK = re.compile(r"watchdog got stuck for (\d+) seconds")
 TIMED_OUT_RANK = re.compile(r"\[(?:[^\]]*)?Rank (\d+)\]")
@@ -97,7 +118,7 @@ REFUSED_JOB = re.compile(
     r"^(?:sbatch|srun|salloc|slurmstepd(?=.*execve)): error: (?:.*(?:job submission failed|Unable to [a-z ]*?)[^:]*: )?"
     r"(?!Unable|.*: tasks? \d|Node failure)(.+)$"
 )
-NODE_FAILED = re.compile(r"^srun: error: Node failure on ")
+NODE_FAILED = "srun: error: Node failure on "
 PENDING = re.compile(r" (?:PD|PENDING) .*\(([A-Za-z][\w ,:]*)\)\s*$")
 EXITED = re.compile(
     r"^(?:srun: error: \S+: tasks? [\d,-]+: Exited|command terminated"
@@ -227,31 +248,60 @@ class _Traceback:
         self.begun = 0, ""  # the line of the last one, and the class of its exception where a notebook names it first
 
 
-def read(lines: Iterable[str]) -> Events:
-    """What a log says about a failure."""
-    events = Events()
-    readers: dict[int | None, _Traceback] = {}
-    heads: dict[str, re.Pattern[str]] = {}
-    for number, text in pieces(lines):
-        events.lines = number
-        events.last = (number, text) if text.strip() else events.last
+class Reading:
+    """A log that is being read: what it says about a failure so far, and the traceback of each rank."""
+
+    def __init__(self) -> None:
+        self.events = Events()
+        self.readers: dict[int | None, _Traceback] = {}
+        self.heads: dict[str, re.Pattern[str]] = {}
+        self.is_inside = False  # whether any line may belong to a traceback or a message
+        self.kills = False  # whether the block has a word of a process that was killed
+
+    def take(self, block: Block) -> None:
+        """Take some lines, of which those without any sign matter only inside of a traceback or a message."""
+        words = block.words(SIGNS)
+        self.kills = not KILLING.isdisjoint(words)
+        for number, text in block.lines if words or self.is_inside else ():
+            if self.is_inside or any(word in text for word in words):
+                self.take_line(number, text)
+        self.events.lines = block.lines[-1][0]
+        self.events.last = next((each for each in reversed(block.lines) if each[1].strip()), self.events.last)
+
+    def take_line(self, number: int, text: str) -> None:
+        """Take a line without what stands before it, as that of its rank."""
         rank, content = rank_of(text)
-        if (STARTS in content or '  File "' in content) and (headed := HEADED.match(content)) and len(heads) < HEADS:
+        if (STARTS in content or '  File "' in content) and (headed := HEADED.match(content)) and len(self.heads) < HEADS:
             shape = re.sub(r"\d+", r"\\d+", re.escape(headed.group(1)))
-            heads.setdefault(shape, re.compile(re.sub(r"(rank[\s:]*)\\d\+", r"\1(\\d+)", shape, count=1, flags=re.IGNORECASE)))
-        for head in heads.values():
+            self.heads.setdefault(shape, re.compile(re.sub(r"(rank[\s:]*)\\d\+", r"\1(\\d+)", shape, count=1, flags=re.IGNORECASE)))
+        for head in self.heads.values():
             if match := head.match(content):
                 rank, content = int(match.group(1)) if match.lastindex else rank, content[match.end() :]
                 break
-        take_traceback(events, readers.setdefault(rank, _Traceback()), number, rank, content)
-        take_signs(events, number, rank, content)
-    for rank, reader in readers.items() if not events.raised else ():
-        line, name = reader.begun
-        if reader.open and line and name.isidentifier():
-            events.raised.append(Raised(line, rank, name, "", reader.frames))
-        elif reader.open and line and events.cut is None:
-            events.cut = line
-    return events
+        take_traceback(self.events, self.readers.setdefault(rank, _Traceback()), number, rank, content)
+        take_signs(self.events, number, rank, content)
+        if self.kills and (killed := KILLED.search(content)):
+            self.events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))
+        self.is_inside = any(reader.open or reader.ended or reader.logging for reader in self.readers.values())
+
+    def end(self) -> Events:
+        """What the whole log says, also of a traceback that is cut."""
+        events = self.events
+        for rank, reader in self.readers.items() if not events.raised else ():
+            line, name = reader.begun
+            if reader.open and line and name.isidentifier():
+                events.raised.append(Raised(line, rank, name, "", reader.frames))
+            elif reader.open and line and events.cut is None:
+                events.cut = line
+        return events
+
+
+def read(lines: Iterable[str]) -> Events:
+    """What a log says about a failure."""
+    reading = Reading()
+    for block in blocks(lines):
+        reading.take(block)
+    return reading.end()
 
 
 def rank_of(text: str) -> tuple[int | None, str]:
@@ -296,7 +346,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
     if handled := HANDLED.search(text) if " with error <class '" in text else None:
         reader.last, reader.chained = Raised(number, rank, handled.group(1), handled.group(2), []), True
         events.raised.append(reader.last)
-    if thrown := THROWN.match(text):
+    if thrown := THROWN.match(text) if text.startswith("terminate") else None:
         reader.thrown = thrown.group(1)
     if reader.open and text.lstrip().startswith("assert "):
         reader.condition = text.strip()
@@ -374,17 +424,13 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
         events.ended, events.untrained = number, UNTRAINED.search(text) is not None
     if "atchdog" in text:
         take_timeout(events, number, rank, text)
-    signs = ("ill", "KILL", "-9", "Bus error", "Segmentation", "Aborted", "Out Of Memory", "memory limit", "Floating point")
-    killed = KILLED.search(text) if any(sign in text for sign in signs) else None
-    if killed:
-        events.killed.append((number, killed.group(1) or killed.group(2) or "SIGKILL"))
     cancelled = CANCELLED.search(text) if "CANCELLED AT" in text else None
     if cancelled and (events.cancelled is None or cancelled.group(2)):
         events.cancelled = number, (cancelled.group(2) or "").lower()
     split = SPLIT_LINE.search(text) if text.endswith("not found") else None
     if split and events.split_at is None:
         events.split_at = number, split.group(1)
-    if NODE_FAILED.match(text):
+    if text.startswith(NODE_FAILED):
         events.cancelled = events.cancelled or (number, "node failure")
     pending = PENDING.search(text) if " PD" in text or " PENDING" in text else None
     if pending and events.pending is None:

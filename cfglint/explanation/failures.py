@@ -8,8 +8,8 @@ from itertools import islice, starmap
 
 from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised
-from cfglint.explanation.known_failures import KnownException, by_words, facts, known_exception, known_warning
-from cfglint.explanation.log_parser import pieces
+from cfglint.explanation.known_failures import KnownException, by_words, facts, known_exception, known_warning, words_of_warnings
+from cfglint.explanation.log_parser import blocks, pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
 from cfglint.source.annotations import ConfigTable, Iterable, Iterator
@@ -116,11 +116,15 @@ class Failure(Record):
 
 
 def failures_in(lines: Iterable[str], kind: str = "") -> list[Failure]:
+    """The failures of a log, as `of_events` has them."""
+    return of_events(failure_parser.read(lines), kind)
+
+
+def of_events(events: Events, kind: str = "") -> list[Failure]:
     """The failures of a log: what ended the run, then what was wrong with its numbers; empty if it shows none.
 
     `kind` is that of the run, if it is known.
     """
-    events = failure_parser.read(lines)
     found = [failure for failure in (cause(events, kind), numbers(events) or zeros(events)) if failure is not None]
     return found or at_end(*events.last)
 
@@ -162,7 +166,8 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
 def notices(lines: Iterable[str]) -> list[Failure]:
     """The warnings of a few lines that end nothing, each at its first line."""
     warnings: dict[str, Failure] = {}
-    for number, text in pieces(lines):
+    found = (each for block in blocks(lines) if block.words(words_of_warnings()) for each in block.lines)
+    for number, text in found:
         warning, meaning = known_warning(text) or ("", "")
         if warning and meaning not in warnings:
             warnings[meaning] = Failure(NOTICE, number, f"a warning, which ends nothing: {shortened(warning)}", [meaning])

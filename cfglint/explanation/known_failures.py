@@ -74,14 +74,14 @@ def by_words(text: str) -> list[str]:
 
 
 @cache
-def any_warning() -> re.Pattern[str]:
-    """What each warning has: a log of any length is searched for it line by line."""
-    return re.compile("|".join(f"(?:{warning['match']})" for warning in facts()["warning"]))
+def words_of_warnings() -> list[str]:
+    """The words that each warning begins with: a log of any length is searched for them."""
+    return [re.split(r"[^\w '`=-]", warning["match"])[0] for warning in facts()["warning"]]
 
 
 def known_warning(line: str) -> tuple[str, str] | None:
     """(a warning in a line, what it means) if it is one that ends nothing."""
-    for warning in facts()["warning"] if any_warning().search(line) else ():
+    for warning in facts()["warning"] if any(words in line for words in words_of_warnings()) else ():
         match = re.search(warning["match"], line)
         if match:
             return line[match.start() :], warning["meaning"]

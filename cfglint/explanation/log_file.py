@@ -6,8 +6,10 @@ import io
 import os
 from functools import cached_property
 
-from cfglint.explanation import failures, log_analysis, log_parser, trainer_state
+from cfglint.explanation import failure_parser, failures, log_analysis, log_parser, trainer_state
+from cfglint.explanation.failure_parser import Events
 from cfglint.explanation.log_analysis import ExplainedLog, LogExplanation
+from cfglint.explanation.log_parser import TrainingBanner
 from cfglint.explanation.speed import Speed, speed_in
 from cfglint.findings.wording import counted
 from cfglint.rewrite.plan import Pace
@@ -33,6 +35,29 @@ class Log:
         found = trainer_state.read(self.path)
         return trainer_state.explain(*found), trainer_state.lines(*found)
 
+    @cached_property
+    def _read(self) -> tuple[list[TrainingBanner], bool, Events]:
+        """Its banners, whether it has any mark of one, and what it says about a failure; each line is looked at once for all of them."""
+        loader, reading = log_parser.Loader(), failure_parser.Reading()
+        for block in log_parser.blocks(self.lines()):
+            loader.take(block)
+            reading.take(block)
+        return loader.end(), loader.is_log, reading.end()
+
+    @property
+    def banners(self) -> list[TrainingBanner]:
+        return self._read[0]
+
+    @property
+    def is_log(self) -> bool:
+        """Whether it has a banner or a part of one."""
+        return self._read[1]
+
+    @property
+    def events(self) -> Events:
+        """What it says about a failure."""
+        return self._read[2]
+
     def lines(self) -> Iterable[str]:
         if self.piped is not None:
             return self.piped
@@ -45,7 +70,7 @@ class Log:
         if self.path.endswith(PROGRAMS):
             return False
         try:
-            return bool(self.state[0] or log_parser.is_log(self.lines()) or failures.failures_in(self.lines()))
+            return bool(self.state[0] or self.is_log or failures.of_events(self.events))
         except files.FileProblem:
             return False
 
@@ -58,13 +83,13 @@ class Log:
         """Its banners and failures, not compared with the files of a run; `kind` is that of the run, if it is known."""
         state, _ = self.state
         if state is not None:
-            return ExplainedLog([state], failures.failures_in(self.lines(), kind))
-        banners = [log_analysis.explain(training_banner) for training_banner in log_parser.read(self.lines())]
+            return ExplainedLog([state], failures.of_events(self.events, kind))
+        banners = [log_analysis.explain(training_banner) for training_banner in self.banners]
         speed = self.speed(banners[-1].banner["total_steps"]) if banners else None
         if speed is not None:
             how = "of the whole run" if speed.is_whole else f"over {counted(speed.steps, 'step')}"
             banners[-1].details.append(("speed", speed.text, how))
-        found = failures.failures_in(self.lines(), kind)
+        found = failures.of_events(self.events, kind)
         if not banners and (not found or found[0].kind == failures.NOTICE or failures.UNEXPLAINED in found[0].summary):
             found = failures.in_fragment(self.lines()) or found or failures.notices(self.lines())
         return ExplainedLog(banners, found)
@@ -75,7 +100,7 @@ class Log:
 
     def pace(self, price: float | None) -> Pace | None:
         """The speed and size of its last training, as a measurement for other runs; None if the log does not show them."""
-        banner = next(iter([*log_parser.read(self.lines())][-1:]), None)
+        banner = next(iter(self.banners[-1:]), None)
         speed = self.speed(banner["total_steps"] if banner is not None else None)
         if speed is None:
             return None

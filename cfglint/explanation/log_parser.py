@@ -9,6 +9,7 @@ configuration (0.19.8 runtime/config.py:673-680).
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.limits import LONGEST_NUMBER
@@ -61,6 +62,13 @@ ARGUMENTS = {
     "seq_length": "seq_length",
 }
 
+MARKS = tuple(mark for mark, _ in (*STARTS, *LINES))
+OF_BANNERS = (  # a line has one of these, or nothing of a banner
+    *(*MARKS, *ARGUMENTS, MAX_STEPS_GIVEN, "Num GPUs used", "atch size", "ccumulation steps", "Total steps"),
+    *("transformers_version", "world"),
+)
+BLOCK = 256  # pieces of a log that are searched together
+
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBER = re.compile(r"\s*([0-9][0-9,_]*(?:\.[0-9]+)?)")
 _ARGUMENT = re.compile(rf"(?:^|\s)({'|'.join(ARGUMENTS)}) \.* (\S+)")  # names that are longer than the dots have no dots
@@ -97,27 +105,16 @@ class TrainingBanner(Record):
         return self.style.startswith("[") and "[    INFO] - " in self.style
 
 
-def is_log(lines: Iterable[str]) -> bool:
-    """Whether the lines contain a banner or a part of one, which a configuration file never does."""
-    marks = [mark for mark, _ in (*STARTS, *LINES)]
-    return any(any(mark in line for mark in marks) or (" .." in line and any(argument(line))) for line in lines)
-
-
 def read(lines: Iterable[str]) -> list[TrainingBanner]:
     """The banners of a log in their order, one for every run that started.
 
     A launcher and its workers may print the same arguments: equal consecutive banners count once, and DeepSpeed's own
     lines count only in a log without other banners.
     """
-    loader = _Loader()
-    for number, text in pieces(lines):
-        loader.take(number, text)
-    banners = [banner for banner in loader.banners if banner.numbers]
-    if any(banner.framework != DEEPSPEED for banner in banners):
-        banners = [banner for banner in banners if banner.framework != DEEPSPEED]
-    return [
-        training_banner for before, training_banner in zip([None, *banners], banners, strict=False) if not repeats(before, training_banner)
-    ]
+    loader = Loader()
+    for block in blocks(lines):
+        loader.take(block)
+    return loader.end()
 
 
 def repeats(before: TrainingBanner | None, banner: TrainingBanner) -> bool:
@@ -134,7 +131,26 @@ def pieces(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         number += line.endswith("\n")  # a line without an end may come in parts
 
 
-class _Loader(Record):
+class Block:
+    """Some pieces of a log, as (line number, content): a word that none of them has need not be looked for in each."""
+
+    def __init__(self, lines: list[tuple[int, str]]) -> None:
+        self.lines = lines
+        self.text = "\n".join(text for _, text in lines)
+
+    def words(self, words: Iterable[str]) -> list[str]:
+        """Those of some words that it has."""
+        return [word for word in words if word in self.text]
+
+
+def blocks(lines: Iterable[str]) -> Iterator[Block]:
+    """Yield the pieces of a log, many at a time."""
+    found = pieces(lines)
+    while block := [*islice(found, BLOCK)]:
+        yield Block(block)
+
+
+class Loader(Record):
     """Scans a log and keeps the banners that are still being printed.
 
     Several processes may print theirs at the same time, line by line: a number belongs to the first open
@@ -146,8 +162,24 @@ class _Loader(Record):
     release: str | None = None
     max_steps_given: bool = False
     world_size: int | None = None
+    is_log: bool = False  # whether it has a banner or a part of one, which a configuration file never has
 
-    def take(self, number: int, text: str) -> None:
+    def take(self, block: Block) -> None:
+        """Take some lines, of which those without any mark matter only inside of a banner."""
+        words = block.words(OF_BANNERS)
+        for number, text in block.lines if words or self.open else ():
+            if self.open or any(word in text for word in words):
+                self.is_log = self.is_log or any(mark in text for mark in MARKS) or any(argument(text))
+                self.take_line(number, text)
+
+    def end(self) -> list[TrainingBanner]:
+        """The banners of the whole log."""
+        banners = [banner for banner in self.banners if banner.numbers]
+        if any(banner.framework != DEEPSPEED for banner in banners):
+            banners = [banner for banner in banners if banner.framework != DEEPSPEED]
+        return [after for before, after in zip([None, *banners], banners, strict=False) if not repeats(before, after)]
+
+    def take_line(self, number: int, text: str) -> None:
         for start, framework in STARTS:
             if start in text:
                 self._begin(number, text, start, framework)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cases import each_case
 from cfglint.explanation import log_parser
+from cfglint.explanation.log_file import Log
 
 LINES = (
     "***** Running training *****",
@@ -174,11 +175,21 @@ def test_numbers(text, number):
 
 
 def test_what_is_a_log():
-    assert log_parser.is_log(["x\n", f"{LINES[0]}\n"])
-    assert not log_parser.is_log(["output_dir: out\n", "num_train_epochs: 3\n"])
+    assert Log("a", ["x\n", f"{LINES[0]}\n"]).is_log
+    assert not Log("a", ["output_dir: out\n", "num_train_epochs: 3\n"]).is_log
 
 
 @given(st.text())
 def test_any_text_is_read_without_a_fault(text):
     for banner in log_parser.read([*text.splitlines(keepends=True), f"{LINES[0]}\n", *text.splitlines(keepends=True)]):
         assert all(isinstance(value, int) for value in banner.numbers.values())
+
+
+def test_a_log_is_read_once(monkeypatch):
+    reads = []
+    monkeypatch.setattr(
+        Log, "lines", lambda log: reads.append(log) or [f"line {number}\n" for number in range(1000)] + ["ValueError: no\n"]
+    )
+    log = Log("a")
+    assert log.recognised and log.banners == [] and log.events.raised[0].line == 1001
+    assert len(reads) == 1
