@@ -191,5 +191,5 @@ def test_a_log_is_read_once(monkeypatch):
         Log, "lines", lambda log: reads.append(log) or [f"line {number}\n" for number in range(1000)] + ["ValueError: no\n"]
     )
     log = Log("a")
-    assert log.recognised and log.banners == [] and log.events.raised[0].line == 1001
+    assert (log.recognised, log.banners, log.events.raised[0].line) == (True, [], 1001)
     assert len(reads) == 1
