@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cfglint.explanation.failures import GUESSED, NOT_PREDICTED, OUT_OF_MEMORY, Failure
+from cfglint.explanation.failures import NOT_PREDICTED, OUT_OF_MEMORY, Failure
 from cfglint.explanation.predicted import is_alike, rules_of
 from cfglint.findings.diagnostic import Diagnostic
 from cfglint.run.checked import CheckedRun
@@ -16,8 +16,7 @@ def attach(failures: Iterable[Failure], run: CheckedRun) -> None:
             failure.details += about_memory(run, failure.needed)
         elif failure.exception:
             diagnostics = predicting(failure, run.diagnostics)
-            if diagnostics:
-                failure.details = [line for line in failure.details if line != NOT_PREDICTED and not line.startswith(GUESSED)]
+            failure.details = [line for line in failure.details if line != NOT_PREDICTED or not diagnostics]
             failure.details += [
                 f"{diagnostic.place.file}:{diagnostic.place.line}: {diagnostic.severity} {diagnostic.code} {diagnostic.message}"
                 for diagnostic in diagnostics

@@ -8,7 +8,7 @@ from itertools import islice, starmap
 
 from cfglint.explanation import failure_parser, unknown_keyword
 from cfglint.explanation.failure_parser import Dead, Events, Raised
-from cfglint.explanation.known_failures import KnownException, by_words, facts, known_exception, known_warning, words_of_warnings
+from cfglint.explanation.known_failures import KnownException, facts, known_exception, known_warning, words_of_warnings
 from cfglint.explanation.log_parser import blocks, pieces
 from cfglint.explanation.predicted import is_about, of_one_framework, rules_of
 from cfglint.findings.wording import counted
@@ -75,7 +75,6 @@ UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
 NOT_PREDICTED = "it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause"
-GUESSED = "a guess by the words of the message: "
 CUT, UNCUT = "the traceback ends before its exception", "take the lines to the end: the last one names the exception and says why"
 BF16 = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
 SOME = "fp16 skips steps without numbers and goes on; if they do not become rarer, use `bf16: true` or a lower learning rate"
@@ -156,11 +155,8 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
             if failure.rules or failure.remedy or failure.causes:
                 failure.summary = f"as the message of an exception: {shortened(text)}"
                 return [failure]
-    for number, text in errors:
-        details = of_words(text) if SIGN_OF_ERROR.search(text) else []
-        if details:
-            return [Failure(EXCEPTION, number, f"as the message of an exception: {shortened(text)}", [NOT_PREDICTED, *details])]
-    return []
+    unknown = next(((number, text) for number, text in errors if SIGN_OF_ERROR.search(text)), None)
+    return [Failure(EXCEPTION, unknown[0], f"as the message of an exception: {shortened(unknown[1])}", [NOT_PREDICTED])] if unknown else []
 
 
 def notices(lines: Iterable[str]) -> list[Failure]:
@@ -184,12 +180,12 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         )
         remedy = "end that line with a backslash and nothing behind it, not even a blank"
         return Failure(REFUSED, line, summary, [], remedy, rules=[SPLIT_RULE])
-    if raised is not None:
-        return with_consequences(of_raised(raised, kind), events)
     ends = [*events.dead, *(Dead(line, None, exit_named(name)) for line, name in events.killed)]
     decided = next((dead for dead in ends if (how := exit_of(dead)) is not None and not how.get("follows")), None)
-    if decided is not None:
+    if decided is not None and (raised is None or is_before(decided, raised, events)):
         return with_consequences(of_exit(decided), events)
+    if raised is not None:
+        return with_consequences(of_raised(raised, kind), events)
     if events.timeouts:
         return of_timeouts(events)
     if events.stuck is not None:
@@ -215,6 +211,12 @@ def cause(events: Events, kind: str = "") -> Failure | None:
         explained = next((raised for raised in following if (known := known_of(raised)) is not None and known.remedy), None)
         return of_exception(explained or following[0], kind, follows=explained is None)
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
+
+
+def is_before(dead: Dead, raised: Raised, events: Events) -> bool:
+    """Whether a process was dead before an exception was raised, which then follows from it, and that exception does not say so itself."""
+    last_step = events.steps[-1] if events.steps else 0
+    return last_step < dead.line < min(each.line for each in handled_by(raised))
 
 
 def of_raised(raised: Raised, kind: str = "") -> Failure:
@@ -365,7 +367,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         tells = not is_message or SIGN_OF_ERROR.search(raised.message) is not None
         remedy = remedy or (asked_for(raised.text) if tells and not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
-        details += [NOT_PREDICTED, *(() if is_message else of_words(raised.text))]
+        details.append(NOT_PREDICTED)
     who = f"rank {raised.rank} raised" if raised.rank is not None else "the run ended with"
     return Failure(
         EXCEPTION,
@@ -436,11 +438,6 @@ def of_batch(text: str) -> str:
     return (
         f"{total} / ({micro} x {accumulation}) are {meant} data-parallel processes, and DeepSpeed counts {which}: start {meant}, or {fits}"
     )
-
-
-def of_words(text: str) -> list[str]:
-    """What the words of a message say of its cause, which is a guess, where nothing else is known of it."""
-    return [f"{GUESSED}{cause}" for cause in by_words(text)]
 
 
 def packages(raised: Raised) -> list[str]:

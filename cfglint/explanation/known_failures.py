@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib.resources import files
-from itertools import islice
 
 from cfglint.project.settings_file import parse
 from cfglint.source.annotations import ConfigTable
@@ -65,12 +64,6 @@ def known_exception(text: str, file: str = "") -> KnownException | None:
     possible = (known for known in known_exceptions() if not known.code or re.search(known.code, file))
     found = ((known, re.search(known.pattern, text)) for known in possible)
     return next((known.of(match) for known, match in found if match is not None), None)
-
-
-def by_words(text: str) -> list[str]:
-    """What the words of a message say of its cause, where nothing else is known of the exception."""
-    found = ((each["cause"], re.search(each["match"], text)) for each in facts()["words"])
-    return [*islice((match.expand(cause) for cause, match in found if match is not None), 1)]
 
 
 @cache
