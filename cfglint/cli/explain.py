@@ -14,7 +14,7 @@ from cfglint.explanation.summary import RunSummary, table
 from cfglint.report import render_account
 from cfglint.report.json import dumps
 from cfglint.report.summary import as_brief
-from cfglint.run.paths import MissingSectionError, UnknownKindError
+from cfglint.run.paths import MissingSectionError, UnknownKindError, is_program
 
 OWN_COUNT = "what it takes from a checkpoint is not known; a training loop of its own counts the steps itself"
 
@@ -46,7 +46,7 @@ def run(arguments: Namespace) -> int:
     try:
         runs = runs_asked(arguments, project, arguments.run)
     except UnknownKindError as error:
-        if isinstance(error, MissingSectionError):
+        if isinstance(error, MissingSectionError) or is_program(error.path):
             raise
         if log.path == error.path and progress_in(log)[0]:
             return report_progress(arguments, log)

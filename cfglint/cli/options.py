@@ -454,7 +454,12 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
             warn(f"{path}: no training launch was found in this file")
             continue
         from cfglint.run.broken import closest_kind
+        from cfglint.source.dataclass_fields import syntax_problem, text_of
 
+        problem = syntax_problem(text_of(path)) if path.endswith(".py") else ""
+        if problem:
+            warn(f"{path}: {problem}")
+            continue
         closest = closest_kind(names)
         kind = f" (closest: {closest}); pass --kind {closest}" if closest else "; pass --kind"
         warn(f"{path}: not recognised as a training config{kind}")

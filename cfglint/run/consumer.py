@@ -131,7 +131,8 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
     program, name = built or launch.parser, line.program.string if line.program is not None else ""
     reasons = launch.not_read
     if program is not None:
-        reasons += program.not_read
+        fed = fed_by(launch)  # a copy of a framework whose own files Hydra composes is read with them
+        reasons += program.not_read if not (fed and framework(fed).takes_overrides) else ()
         if not reasons and built is None and launch.is_main and launch.doubts and not program.arguments:
             reasons = (Reason("program", arguments_of(name), "the code that parses them is not found", program.path),)
         elif not reasons and built is None and launch.consumer in ("", LAUNCH):
@@ -139,7 +140,7 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
 
             reasons = (unread_training(readable(name), program),)
     elif name and not starts_own_program(launch, line):
-        why = UNPARSED if launch.program_path else other_path(name, launch.project) or OUTSIDE
+        why = unparsed(launch) if launch.program_path else other_path(name, launch.project) or OUTSIDE
         what = arguments_of(name)
         if line.program is not None and not line.program.known:
             what, why = "its program", because(line.program.reasons)
@@ -152,6 +153,15 @@ def unread(launch: Launch, line: LaunchLine, built: ProgramFacts | None) -> tupl
             why = file.word.reasons[0].text if not file.word.known else OUTSIDE
             reasons += (Reason("file", OF_LAUNCHER, why, *place),)
     return reasons
+
+
+def unparsed(launch: Launch) -> str:
+    """Why nothing is known of a program that is in the project."""
+    from cfglint.source.dataclass_fields import syntax_problem
+
+    text = launch.project.read(launch.program_path) if launch.project is not None else None
+    problem = syntax_problem(text) if text is not None else ""
+    return f"it {problem}" if problem else UNPARSED
 
 
 def other_path(name: str, project: Project | None) -> str:
@@ -173,6 +183,8 @@ def starts_own_program(launch: Launch, line: LaunchLine) -> bool:
         return True
     if line.module and line.program is not None and line.program.string.partition(".")[0] in known_kinds():
         return True  # `-m trl.scripts.sft` of the installed package
+    if line.program is not None and not line.program.known:
+        return False
     return bool(launch.consumer) and launch.consumer not in PROGRAMS_OF_USERS and not launch.doubts
 
 

@@ -18,7 +18,7 @@ from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
 from cfglint.launch.machine import Machine
 from cfglint.launch.overrides import ARGS, FLAG, Override
-from cfglint.launch.program import OF_LAUNCHER, ProgramCall, ProgramFacts
+from cfglint.launch.program import OF_LAUNCHER, OwnLoop, ProgramCall, ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.reader import ScriptEvaluations
 from cfglint.launch.scripts import Scripts, read_found, refuse_sourced, same_line
@@ -357,6 +357,10 @@ class LaunchedRuns:
             from cfglint.launch.programs.built_arguments import loop_of
 
             launch.loop = loop_of(launch.code, self.scripts.context(line))
+            if not takes_micro_batch(launch.loop):
+                from cfglint.launch.programs.reading import own_training
+
+                launch.not_read += own_training(launch.code)
         own_parser = own_parser and not launch.passed
         closed = takes_arguments(launch.consumer) or own_parser or launch.passed == {}
         closed = closed and not any(file.kind == launch.consumer and file.path is None for file in line.files)
@@ -377,6 +381,11 @@ class LaunchedRuns:
             or own_parser
             or launcher.kind in known_kinds(),
         ).on_card(line.header.requested_card(line.srun) if line.header or line.srun else "")
+
+
+def takes_micro_batch(loop: OwnLoop | None) -> bool:
+    """Whether a training loop takes batches of the size that the Trainer's argument has."""
+    return loop is not None and loop.loader is not None and loop.loader.borrowed.get("batch_size") == "per_device_train_batch_size"
 
 
 def facts_without_line(built: BuiltArguments, facts: LaunchFacts) -> LaunchFacts:

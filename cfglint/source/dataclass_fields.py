@@ -101,6 +101,17 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
+def syntax_problem(text: str) -> str:
+    """Why a module cannot be parsed, with its line; empty if it can."""
+    try:
+        tree_of(text)
+    except SyntaxError as error:
+        return f"does not parse: {error.msg} (line {error.lineno})"
+    except (ValueError, RecursionError, MemoryError):
+        return "does not parse"
+    return ""
+
+
 def annotated(node: ast.ClassDef) -> Iterator[tuple[str, ast.AnnAssign]]:
     """(name, line) for the annotated names of a class."""
     for line in node.body:

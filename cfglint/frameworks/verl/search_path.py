@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import posixpath
 
@@ -10,6 +11,7 @@ from cfglint.frameworks.releases._modelled import RELEASES
 from cfglint.frameworks.releases.versions import Version, parse_version
 from cfglint.frameworks.verl.files import ReleaseFiles
 from cfglint.launch import Launch
+from cfglint.launch.programs.scopes import dotted, keyword, literal
 from cfglint.source.annotations import Any, Sequence
 from cfglint.source.document import Document
 from cfglint.source.hydra import command_line
@@ -60,7 +62,7 @@ def located(
     Source: hydra-core 1.3.8 _internal/utils.py (compute_search_path_dir, _run_hydra), _internal/config_loader_impl.py.
     """
     finder = Finder(launch, release)
-    path, more = CONFIG, list[str]()
+    (path, name), more = of_copy(launch, name), list[str]()
     for flag, value in options:
         if value is None:
             raise UnknownFolder(flag)
@@ -78,6 +80,19 @@ def located(
     chain.extend(finder.entry(str(entry)) for entry in searched)
     is_own = not any(isinstance(repository, ReleaseFiles) for repository in chain)
     return Location(name.removesuffix(".yaml"), SearchPath(chain), finder.folders, is_own)
+
+
+def of_copy(launch: Launch, name: str) -> tuple[str, str]:
+    """The folder and the primary config that `hydra.main` of the project's copy of a program names; those of verl without a copy."""
+    tree = launch.parser.scopes[0].module.tree if launch.program_path and launch.parser is not None and launch.parser.scopes else None
+    for function in tree.body if tree is not None else ():
+        for call in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
+            if isinstance(call, ast.Call) and dotted(call.func) == ["hydra", "main"]:
+                named = [literal(keyword(call, key)) for key in ("config_path", "config_name")]
+                if not all(isinstance(value, str) for value in named):
+                    raise UnknownFolder(CONFIG)
+                return named[0], named[1].removesuffix(".yaml")
+    return CONFIG, name
 
 
 def of_file(document: Document, release: Version) -> Location:

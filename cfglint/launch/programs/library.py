@@ -119,6 +119,8 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return wrapped((9, 0))
     if package == "math" and last in MATH:
         return numeric(last, given)
+    if last == "trange":
+        return builtin(run, "range", given[:1], {})
     if (name == "asyncio.run" or package.partition(".")[0] == "tqdm") and given:
         return given[0]
     if package == "copy" and given:

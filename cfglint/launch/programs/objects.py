@@ -34,7 +34,9 @@ ITEMS = "items"  # the slot of a sequence
 PLAIN = (type(None), bool, int, float, str)
 ABSENT = object()  # in the place of the content of a slot that an object lacks
 MOST_CONDITIONS = 1024  # of which is known whether they ask for a release
-COMPARES_RELEASES = re.compile(r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec", re.IGNORECASE)
+COMPARES_RELEASES = re.compile(
+    r"version|signature|parameters|hasattr|inspect|varnames|getfullargspec|dataclass_?fields|\bfields\(", re.IGNORECASE
+)
 LARGEST = 10**15
 WIDE = re.compile(r"%(?:\([^)]*\))?[-+ #0]*(?:\d{4}|\d*\.\d{4})|\{[^{}]*:[^{}]*(?:\d{4}|\{)")
 MOST_TURNS = 64  # turns of a loop or of a comprehension

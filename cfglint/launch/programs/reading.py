@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import os
 
-from cfglint.evaluate import Unknown
+from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_of_class, trainer_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs import config_files
@@ -49,7 +49,7 @@ from cfglint.launch.programs.scopes import (
     reachable,
     value_of,
 )
-from cfglint.launch.programs.training_loops import ENGINE_CALL
+from cfglint.launch.programs.training_loops import BACKWARD, ENGINE_CALL
 from cfglint.source.annotations import Any, Callable, Collection, Container, Iterator, Mapping
 from cfglint.source.budget import Budget
 from cfglint.source.record import changed
@@ -144,7 +144,7 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
             under_bare = facts.evaluations.under
             calls += [each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(under_bare(bare).call(each))]
     facts.engines = tuple(engines)
-    calls = calls or ([*accelerators(named)] if not facts.arguments else [])
+    calls = calls or ([*accelerators(named)] if not facts.arguments or own_training(facts) else [])
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
 
@@ -396,6 +396,33 @@ def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
             facts.spreads = facts.spreads or str(spread.value)
     facts.trainer = next(iter(found)) if len(found) == 1 else ""
     facts.own_trainer, facts.own_methods = not found or not REPLACED.isdisjoint(methods), tuple(sorted(methods))
+
+
+def own_training(program: ProgramFacts) -> tuple[Reason, ...]:
+    """Why a framework's trainer does not take the arguments that a program parses: it makes none, and computes the gradients itself."""
+    scopes = list(program.scopes)
+    if not program.arguments or any(may_train(scope, call) for scope in scopes for call in scope.calls()):
+        return ()
+    scopes = with_methods(program.modules, scopes) or []
+    if any(may_train(scope, call) for scope in scopes for call in scope.calls()):
+        return ()
+    steps = ((scope, call) for scope in scopes for call in scope.calls() if getattr(call.func, "attr", "") == BACKWARD)
+    found = next(steps, None)
+    if found is None:
+        return ()
+    name, why = program.path.rpartition("/")[2], "it makes no trainer of the framework and has a loop of its own"
+    return (Reason("program", f"the training of `{name}`", why, found[0].module.path, found[1].lineno, opens=True),)
+
+
+def may_train(scope: Scope, call: ast.Call) -> bool:
+    """Whether a call may make a trainer of a framework: it is named like one, and is no class or function of the project's own alone."""
+    named = (dotted(call.func) or [getattr(call.func, "attr", "")])[-1]
+    if "trainer" not in named.lower():
+        return False
+    found = scope.resolve(call.func)
+    if not isinstance(found, Definition):
+        return True
+    return isinstance(found.node, ast.ClassDef) and any(not isinstance(each, Definition) for each in linearized(scope.modules, found))
 
 
 def changed_fields(scopes: list[Scope], names: Container[str]) -> Iterator[str]:

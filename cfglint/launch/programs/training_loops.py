@@ -43,6 +43,7 @@ from cfglint.source.budget import Budget
 from cfglint.source.record import Record
 
 Loop = ast.For | ast.AsyncFor | ast.While
+RANGES = (["range"], ["trange"])
 BACKWARD, STEP, TRAIN_BATCH, PREPARE = "backward", "step", "train_batch", "prepare"
 EVENTS = (BACKWARD, STEP, TRAIN_BATCH, PREPARE)
 MOST_LOOPS = 256  # of which is known whether they train
@@ -178,7 +179,7 @@ class TrainingLoops(Interpreter):
 
     def _turns_of(self, node: ast.expr, frame: Frame) -> tuple[ast.expr, Value] | None:
         """The number of turns of a loop through a range, at the expression that ends it."""
-        found = next((each for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func) == ["range"]), None)
+        found = next((each for each in ast.walk(node) if isinstance(each, ast.Call) and dotted(each.func)[-1:] in RANGES), None)
         if found is None or not 0 < len(found.args) < 3 or any(isinstance(each, ast.Starred) for each in found.args):
             return None
         start, end = ([None, *found.args])[-2:]

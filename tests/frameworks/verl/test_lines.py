@@ -186,6 +186,16 @@ def test_the_config_of_a_copy_of_verl_is_composed(checked):
     assert (run.found, run.verdict, run.resolved["samples_per_step"]) == ([], "accept", 128)
 
 
+def test_a_copy_of_verl_composes_the_config_that_its_program_names(checked):
+    program = 'import hydra\n\n@hydra.main(config_path="{}", config_name="own", version_base=None)\ndef main(config):\n    pass\n'
+    files = {**own_copy("{}"), "verl/trainer/main_ppo.py": program.format("../../conf"), "conf/own.yaml": OWN}
+    run = checked(f"{OWN_LINE} lean.goals=2", "", files=files)
+    assert (run.found, run.verdict, run.resolved["samples_per_step"]) == ([], "accept", 128)
+    files["verl/trainer/main_ppo.py"] = program.format("xxx/conf")
+    run = checked(f"{OWN_LINE} lean.gaols=2", "", files=files)
+    assert (run.found, run.verdict) == ([], None)
+
+
 def test_a_key_that_a_copy_of_verl_does_not_have(checked):
     run = checked(f"{OWN_LINE} lean.gaols=2", "", files=own_copy(OWN))
     assert (run.found, run.verdict) == ([("VRL002", "error")], "reject")

@@ -61,6 +61,8 @@ def test_a_key_that_one_branch_passes_may_be_refused(checked, code):
         "given = {'output_dir': 'out', 'per_device_train_batch_size': 4, name: 'no'}\n",
         f"{PARAMETERS}name = 'eval_strategy' if 'eval_strategy' in names else 'evaluation_strategy'\n"
         "given = dict(output_dir='out', per_device_train_batch_size=4)\ngiven[name] = 'no'\n",
+        f"{SET}fields = TrainingArguments.__dataclass_fields__\nif 'eval_strategy' in fields:\n{RENAMED}"
+        "given = {key: value for key, value in given.items() if value is not None and key in fields}\n",
         f"{SET}if os.path.exists('x'):\n    given['max_grad_norm'] = 2\n{PARAMETERS}"
         "given = {key: value for key, value in given.items() if key in names}\n",
     ],

@@ -279,7 +279,7 @@ schedule = get_scheduler(
 loader = accelerator.prepare(loader)
 args.epochs = math.ceil(args.max_steps / per_epoch)
 done = 0
-for epoch in range(args.epochs):
+for epoch in trange(args.epochs, desc="Epoch"):
     for batch in loader:
         with accelerator.accumulate(model):
             accelerator.backward(model(batch))
@@ -302,7 +302,8 @@ for epoch in range(args.epochs):
 def test_the_length_of_a_loop(tmp_path, monkeypatch, capsys, line, settings):
     (tmp_path / ".git").mkdir(exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    code = "import math\nfrom transformers import get_scheduler\n" + IMPORTS + MADE.format("gradient_accumulation_steps=2", 8) + LENGTH
+    code = "import math\nfrom tqdm.auto import trange\nfrom transformers import get_scheduler\n" + IMPORTS
+    code += MADE.format("gradient_accumulation_steps=2", 8) + LENGTH
     (tmp_path / "train.py").write_text(code)
     (tmp_path / "run.sh").write_text(f"accelerate launch --num_processes 2 {line}\n")
     main(["explain", "run.sh", "--format", "json"])

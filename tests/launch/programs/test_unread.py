@@ -115,6 +115,54 @@ def test_a_program_that_is_not_in_the_project_is_assumed_to_take_the_arguments(a
     assert capsys.readouterr().out.startswith("No errors found if `train.py` takes the arguments of the Trainer")
 
 
+def test_a_program_of_a_path_that_is_not_known_reads_no_file_as_a_framework_does(asked):
+    config = "stage: sft\nfinetuning_type: lora\ndo_train: true\noutput_dir: out\ntemplate: qwen\nmodel_name_or_path: m\ndataset: d\n"
+    found, _ = asked({"sft.yaml": config}, "python $TOP/train.py sft.yaml\n")
+    assert (found["verdict"], found["read"]) == (None, False)
+
+
+def test_a_program_that_does_not_parse_is_said_to(asked, capsys):
+    found, _ = asked({"train.py": "print(\n"}, LINE)
+    [reason] = found["not_read"]
+    assert reason["why"].startswith("it does not parse: ")
+    for command in ("check", "explain", "plan"):
+        assert main([command, "train.py", *(["--gpus", "8"] if command == "plan" else [])]) == 2, command
+        assert "train.py: does not parse: " in capsys.readouterr().err
+
+
+OWN_LOOP = """from accelerate import Accelerator
+from dataclasses import dataclass
+from torch.utils.data import DataLoader
+from transformers import HfArgumentParser, TrainingArguments
+
+@dataclass
+class Arguments(TrainingArguments):
+    batch_size: int = 4
+
+class Trainer:
+    def __init__(self, args, accelerator):
+        self.args, self.accelerator = args, accelerator
+
+    def train(self, loader):
+        for epoch in range(2):
+            for batch in loader:
+                self.accelerator.backward(self.model(batch))
+                optimizer.step()
+
+(args,) = HfArgumentParser(Arguments).parse_args_into_dataclasses()
+accelerator = Accelerator()
+Trainer(args, accelerator).train(accelerator.prepare({}))
+"""
+
+
+def test_parsed_arguments_without_a_trainer_of_the_framework_are_those_of_the_loop(asked):
+    line = "accelerate launch --num_processes 4 train.py --output_dir out --batch_size 2\n"
+    found, _ = asked({"train.py": OWN_LOOP.format("DataLoader(data, batch_size=args.batch_size)")}, line)
+    assert (found["resolved"]["global_batch"], labels(found)["epochs"]) == (8, 2)
+    assert "schedule" not in labels(found)
+    assert asked({"train.py": OWN_LOOP.format("load()")}, line)[0]["resolved"]["global_batch"] is None
+
+
 def test_the_summary_says_what_was_not_read(asked, capsys):
     asked({"train.py": NOT_FOUND})
     main(["check", "run.sh"])

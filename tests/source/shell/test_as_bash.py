@@ -41,8 +41,9 @@ def started(text):
         ("declare -i n=4; m=$n; n=$m; run $n; n=-3; run $n; n=m+1; run $n", ["4", "-3", "<?>"]),
         ("run $(echo q | cat) $(echo r | xargs)", ["q r"]),
         (
-            "run $(basename /a/b/) $(basename /a/b.sh .sh) $(basename .sh .sh) $(dirname /a/b) $(dirname a) $(dirname /a)",
-            ["b b .sh /a . /"],
+            "run $(basename /a/b/) $(basename /a/b.sh .sh) $(basename .sh .sh) $(dirname /a/b) $(dirname a) $(dirname /a)"
+            " $(dirname -- a/b) $(basename -- a/b)",
+            ["b b .sh /a . / a b"],
         ),
         ("run $(seq 3) $(seq 2 4) $(seq 6 -2 1) $(seq 3 1)", ["1 2 3 2 3 4 6 4 2"]),
         ("run $(echo -n a) $(echo -e b) $(echo $(echo c))", ["a b c"]),
