@@ -33,7 +33,7 @@ RAISED_IN_TRACEBACK = re.compile(r"^((?:\w+\.)*[A-Za-z_]\w*)(?:: (.*))?$")
 REFUSED = re.compile(
     r"^(?:usage: .*)?(?!srun:|sbatch:|salloc:|slurmstepd)(?:[^\s:]+(?: <command> \[<args>\])?: )?"
     r"(?:(?<=: )|(?=error: (?:argument |the following arguments are|unrecognized arg)))error: (.*)$"
-    r"|^[A-Z][\w ]+: error: ((?:argument |the following arguments are|unrecognized arg).*)$"
+    r"|^[A-Za-z][\w. -]+: error: ((?:argument |the following arguments are|unrecognized arg).*)$"
 )
 # What compiled code prints before it aborts: a check of C's, and an exception of C++'s with its class in the line before.
 CHECKED = re.compile(r"^(?:[^\s:]+: )?(\S+?:\d+): .*: Assertion [`'](.*)' failed\.?")
@@ -42,13 +42,15 @@ HANDLED = re.compile(r" with error <class '([\w.]+)'>: (.+)$")  # what `datasets
 THROWN = re.compile(r"^terminate called after throwing an instance of '([\w:]+)'")
 WHAT = re.compile(r"^\s*what\(\):  ?(.+)")
 BARE = ("AssertionError", "EOFError", "MemoryError", "NotImplementedError", "StopIteration", "KeyboardInterrupt")  # without a message
+MARKED = ("*", "`", '"')
 BARE_NAME = re.compile(r"^(?:[a-z_]\w*\.)+[A-Z]\w*(?:Error|Exception)$")
-DECORATED = re.compile(r"^([*`]{1,3})([A-Z].*?)\1$")  # of a line that is copied from Markdown
+DECORATED = re.compile(r"""^([*`]{1,3}|")([A-Z].*?)\1,?\s*$""")  # of a line that is copied from Markdown, or quoted
 UNMARKED = re.compile(r"\b([A-Z]\w*)\.init\(\)")
 VLLM_MEMORY = "CUDA Error: out of memory at "  # of its allocator, which prints only this
 TORCH_MEMORY = "CUDA out of memory. Tried to allocate "  # of torch, where its class is not copied
 BNB_MEMORY = "Error out of memory at line "
 REFUSED_OVERRIDE = "Could not override '"  # what Hydra says, without a traceback, of an override that it refuses
+NCCL_WARNING = " NCCL WARN "
 STARTS = "Traceback (most recent call last)"
 CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 LOGGING_ERROR, LAST_OF_LOGGING_ERROR = "--- Logging error ---", "Arguments: "  # a message that the logging module cannot format
@@ -92,6 +94,7 @@ SIGNS = (
         "CANCELLED AT",
         "not found",
         "Node failure",
+        NCCL_WARNING,
         " PD",
         " PENDING",
         "ed with ",
@@ -204,6 +207,7 @@ class Events:
         self.spreads: list[tuple[int, float]] = []
         self.skipped = 0, 0, 0  # the line of DeepSpeed's last count, with the steps and those that were skipped
         self.named: tuple[int, int | None] = 0, None  # the last rank that torch's summary of dead processes names, with its line
+        self.warned: tuple[int, str] | None = None  # the first warning of NCCL itself
         self.stuck: tuple[int, int] | None = None  # the line and the seconds after which the watchdog of NCCL itself gave up
         self.cut: int | None = None  # the line of a traceback that ends before its exception
         self.ended = 0  # the line with which the Trainer ends
@@ -309,7 +313,7 @@ def rank_of(text: str) -> tuple[int | None, str]:
     text = text.removeprefix("stderr: ")
     host = HOST.match(text) if text[:1].isalnum() or text[:1] == ">" else None
     text = text[host.end() :] if host else text
-    if text[:1] in "*`" and (plain := DECORATED.match(text)):
+    if text[:1] in MARKED and (plain := DECORATED.match(text)):
         text = plain.group(2)
     if ".init() " in text:  # Markdown takes the underscores of a name for its own marks
         text = UNMARKED.sub(r"\1.__init__()", text)
@@ -417,6 +421,8 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
             kept.append((number, float(match.group(1))))
     if "verflow" in text or "OVERFLOW" in text:
         take_overflow(events, number, text)
+    if events.warned is None and NCCL_WARNING in text:
+        events.warned = number, text.partition(NCCL_WARNING)[2]
     counted = SKIPPED.search(text) if "skipped=" in text else None
     if counted:
         events.skipped = number, int(counted.group(1)), int(counted.group(2))

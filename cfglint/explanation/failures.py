@@ -58,7 +58,7 @@ OF_SHELL = 128
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
-    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit)|Make sure|make sure|Try|try|To fix|Consider|consider|Either|"
+    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit| look up)|Make sure|make sure|Try|try|To fix|Consider|consider|Either|"
     r"For debugging|You (?:need|have) to|you should|You should|You must|you must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
@@ -73,7 +73,17 @@ HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*:
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
-CLASSES = ("ValueError", "TypeError", "RuntimeError", "AttributeError", "KeyError", "ImportError", "AssertionError", "NotImplementedError")
+CLASSES = (
+    "ValueError",
+    "TypeError",
+    "RuntimeError",
+    "AttributeError",
+    "KeyError",
+    "ImportError",
+    "AssertionError",
+    "IndexError",
+    "NotImplementedError",
+)
 NOT_PREDICTED = "it is not like the exceptions that cfglint's rules predict; `cfglint check` of the run's files may find its cause"
 CUT, UNCUT = "the traceback ends before its exception", "take the lines to the end: the last one names the exception and says why"
 BF16 = "use `bf16: true` where the GPUs support it; else lower the learning rate, and look for values beyond 65504 in the model"
@@ -209,7 +219,7 @@ def cause(events: Events, kind: str = "") -> Failure | None:
     following = [each for each in events.raised if not LEAST_SCALE.search(each.text)]
     if following:
         explained = next((raised for raised in following if (known := known_of(raised)) is not None and known.remedy), None)
-        return of_exception(explained or following[0], kind, follows=explained is None)
+        return with_warning(of_exception(explained or following[0], kind, follows=explained is None), events)
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
 
 
@@ -363,7 +373,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
     if follows:
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
-        remedy = became or (known.remedy if known is not None else "") if not rules else became or of_batch(raised.text)
+        remedy = became or of_batch(raised.text) or (known.remedy if known is not None and (known.after_rules or not rules) else "")
         tells = not is_message or SIGN_OF_ERROR.search(raised.message) is not None
         remedy = remedy or (asked_for(raised.text) if tells and not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
@@ -454,6 +464,16 @@ def shortened(text: str) -> str:
     """An exception without the rest of a very long message."""
     text = " ".join(text.split())
     return text if len(text) <= 400 else f"{text[:400]} ..."
+
+
+def with_warning(found: Failure, events: Events) -> Failure:
+    """An error of NCCL with the warning of NCCL itself, which names the call that failed."""
+    if events.warned is not None and "NCCL" in found.exception:
+        line, text = events.warned
+        known = known_exception(text)
+        found.details.append(f"NCCL itself said (line {line}): {shortened(text)}")
+        found.remedy = known.remedy if known is not None and known.remedy else found.remedy
+    return found
 
 
 def with_consequences(found: Failure, events: Events) -> Failure:

@@ -265,7 +265,10 @@ def test_a_process_that_was_dead_before_an_exception(lines, kind):
         (["`LoraConfig.__init__() got an unexpected keyword argument 'eva_config'`"], [], "from peft 0.14 on"),
         (["TypeError: LoraConfig.init() got an unexpected keyword argument 'eva_config'"], [], "from peft 0.14 on"),
         ([' "  RuntimeError: CUDA out of memory. Tried to allocate 2.40 GiB "'], [], "smaller micro batch"),
-        (["train_size is not there, error"], [], ""),
+        (["n1:1:2 [0] NCCL WARN Call to shm_open failed : denied", "RuntimeError: NCCL Error 2: unhandled system error"], [], "/dev/shm"),
+        (["my scripts: error: unrecognized arguments: --local-rank=0"], ["LCH003"], "torchrun"),
+        (["`List index out of range`"], [], "row of the data set"),
+        (["\"AttributeError: 'NoneType' object has no attribute 'split'\", "], [], "a text that is null"),
         (
             [
                 'File "/x/site-packages/bitsandbytes/nn/modules.py", line 336, in _save_to_state_dict',
