@@ -1,4 +1,4 @@
-"""Commands that start another command: srun, uv run, env, nohup, numactl, mpirun, ..."""
+"""Commands that start another command: srun, uv run, env, nohup, numactl, mpirun, apptainer exec, ..."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ MPIRUN = names(
     "-np -n --np -c -x -H --host -host --hostfile -hostfile -machinefile --map-by -map-by --bind-to -bind-to -N "
     "--npernode -npernode -ppn --ppn -wdir --wdir --rank-by -rank-by --report-bindings-to"
 )
+# apptainer(1) 1.3 exec, run; Singularity has the same. Both pass the environment on and go on in the same folder.
+APPTAINER = names(
+    "-B --bind --mount --env --env-file -H --home --pwd --cwd -W --workdir -o --overlay --network --network-args --dns --hostname "
+    "--app --cpus --memory --security --add-caps --drop-caps --fusemount --pem-path --scratch -S"
+)
 VALUED = {
     "srun": SRUN,
     "mpirun": MPIRUN,
     "mpiexec": MPIRUN,
+    "apptainer": APPTAINER,
+    "singularity": APPTAINER,
     "uv": frozenset(("--with", "--extra", "--group", "--python", "-p", "--project", "--directory", "--env-file", "--package", "--index")),
     "poetry": frozenset(("-C", "--directory", "-P", "--project")),
     "pixi": frozenset(("-e", "--environment", "--manifest-path")),
@@ -46,6 +53,7 @@ VALUED = {
 RUNNERS = ("uv", "poetry", "pipenv", "pixi", "conda", "mamba", "micromamba", "pdm", "rye", "hatch")
 SIMPLE = ("nohup", "time", "exec", "command", "setsid", "builtin", "unbuffer", "caffeinate")
 PROFILERS = ("nsys", "ncu")
+CONTAINERS = ("apptainer", "singularity")
 RAY = "ray"  # `ray job submit [options] -- command`
 WRAPPERS = frozenset((*SIMPLE, "env", *RUNNERS, *PROFILERS, RAY, "mpirun", "mpiexec", *VALUED))
 SHELLS = ("bash", "sh", "zsh", "dash", "ksh")
@@ -95,6 +103,9 @@ def inside(words: list[Text], environment: dict[str, Text]) -> list[Text] | None
     if name in PROFILERS:
         at = 2 if len(words) > 1 and words[1].string == "profile" else 1
         return after_options(words[at:], VALUED.get(name, frozenset()))
+    if name in CONTAINERS:
+        at = next((index for index, word in enumerate(words[:4]) if word.string in ("exec", "run")), None)
+        return after_options(words[at + 1 :], APPTAINER)[1:] if at else None  # without the image
     if name == RAY:
         marks = [index for index, word in enumerate(words) if word.string == "--"]
         return words[marks[0] + 1 :] if [word.string for word in words[1:3]] == ["job", "submit"] and marks else None
