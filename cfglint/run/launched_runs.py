@@ -318,7 +318,7 @@ class LaunchedRuns:
 
             launch.program = launch.code = with_trainers(launch.parser, self.scripts.context(line))
         if built is None:  # the important arguments whose final values are unknown, also those that the program sets itself
-            program = launch.parser
+            program = launch.program
             known = {*FIELDS, *(fields_of_class(program.arguments) if program is not None else ())}
             launch.not_known = not_known(command.unknown, program.changed if program is not None else (), known)
         else:

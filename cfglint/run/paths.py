@@ -79,7 +79,7 @@ class LaunchChoiceError(UnknownKindError):
         elif is_program(path):
             from cfglint.source.dataclass_fields import syntax_problem, text_of
 
-            text = "this program builds no trainer's arguments in code; name the script that launches it"
+            text = "this program builds none of the arguments that are modelled; name the script that launches it"
             text = (path.endswith(".py") and syntax_problem(text_of(path))) or text
         else:
             where = "the code blocks of this page" if path.lower().endswith(MARKDOWN) else "this script"

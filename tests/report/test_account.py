@@ -67,7 +67,10 @@ UNKNOWN_PARSER = "No error in what was read; not read: the arguments of `train_b
     ("files", "told"),
     [
         ({}, UNKNOWN_PARSER),
-        ({"src/train_bash.py": "import argparse\nargparse.ArgumentParser().parse_args()\n"}, "not read: the engine of `src/train_bash.py`"),
+        (
+            {"src/train_bash.py": "import argparse\nargparse.ArgumentParser().parse_known_args()\n"},
+            "not read: the engine of `src/train_bash.py`",
+        ),
     ],
 )
 def test_a_run_whose_arguments_nothing_parses_is_not_said_to_start(files, told):

@@ -181,7 +181,17 @@ def with_trainers(program: ProgramFacts, context: Context) -> ProgramFacts:
 def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, node: ast.AST | None = None) -> ProgramFacts:
     """The facts with the trainers, the adapters and the imports of a program; `node` makes the arguments of the trainers."""
     trainers, adapters = trainer_calls(program, evaluated, node), tuple(adapter_calls(program, evaluated))
-    return changed(facts, trainer_calls=trainers, adapters=adapters, imports=imports(program, evaluated))
+    facts = changed(facts, trainer_calls=trainers, adapters=adapters, imports=imports(program, evaluated))
+    if facts.parser in HF_PARSERS and node is None:
+        given = (call.arguments["args"][1].data for call in evaluated.trainers.values() if "args" in call.arguments)
+        later = {
+            str(name)
+            for built in given
+            if isinstance(built, Built)
+            for name in (known_fields(built.name) if built.is_open else built.slots)
+        }
+        facts.changed = tuple(sorted({*facts.changed, *(later & known_fields(facts.arguments))}))
+    return facts
 
 
 def parsed_arguments(program: ProgramFacts, reread: Reread, context: Context) -> BuiltArguments | None:

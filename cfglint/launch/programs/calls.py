@@ -18,6 +18,7 @@ from cfglint.launch.programs.modules import External, Modules, ProgramModule
 from cfglint.launch.programs.objects import (
     ACCELERATOR,
     ENGINE,
+    NONE,
     OPEN,
     Built,
     Class,
@@ -74,6 +75,11 @@ class MadeCall(Record):
     origin: str = ""
     kind: str = ""
     is_prepared: bool = False
+
+    @property
+    def used(self) -> list[Built | Opaque]:
+        """The results, copies included; of those of arguments the ones that a trainer gets, if that is seen."""
+        return [result for result in self.results if isinstance(result, Built) and result.is_given] or self.results
 
     @property
     def engine_config(self) -> Value | None:
@@ -186,6 +192,11 @@ class ProgramEvaluation(TrainingLoops):
             return self.called(function, values, named, node)
         finally:
             self.site = before
+
+    def opened(self, value: Value) -> None:
+        super().opened(value)
+        if isinstance(value.data, line_parsers.LineParser):
+            value.data.is_open = True
 
     def called(self, function: Value, given: Given, named: Named, node: ast.AST) -> Value:
         data = function.data
@@ -343,17 +354,18 @@ class ProgramEvaluation(TrainingLoops):
                 opaque.slots["args"] = named["args"]
             if last.endswith("Trainer"):
                 call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line() else name)
+                arguments = named.get("args") or next(iter(given[1:]), NONE)
+                if call is not None and isinstance(arguments.data, Built):
+                    arguments.data.is_given = True
                 if call is not None:
                     call.results.append(opaque)
             return Value(opaque)
         call = self.record(self.made, last, given, named, node)
-        arguments = {key: value for key, value in named.items() if key is not None}
-        arguments.update(zip((FIRST,), given, strict=False))
-        built = Built(last, arguments, made_of)
+        fields = {key: value for key, value in named.items() if key is not None}
+        fields.update(zip((FIRST,), given, strict=False))
         if call is not None:
             call.made_of = made_of
-            call.results.append(built)
-        return Value(built)
+        return Value(Built(last, fields, made_of, call))
 
     def record(
         self, among: dict[ast.Call, MadeCall], name: str, given: Given, named: Named, node: ast.AST, origin: str = ""

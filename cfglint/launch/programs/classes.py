@@ -25,6 +25,8 @@ SEQ2SEQ = {  # transformers 5.23.0 training_args_seq2seq.py
     "generation_config": Field("str", None, SEQ2SEQ_PATH, 1),
 }
 MOST_BASES = 40
+PACKAGES = ("transformers", "trl")  # of the classes of arguments
+HARMLESS = ("typing", "typing_extensions", "abc", "enum")  # packages of bases without fields
 SIMPLE = ("int", "float", "str", "bool")
 FACTORIES: dict[str, Any] = {"list": [], "dict": {}, "tuple": (), "set": COMPUTED}
 
@@ -37,13 +39,14 @@ class Dataclass(Record):
     """A class that a parser fills.
 
     `own` are the fields that the project defines, `base` is the framework's class that it is or
-    derives from, empty without one. `complete`: every class that it derives from is known. `defined` are its definition
-    and those of its bases in the project.
+    derives from, empty without one. `complete`: every class that it derives from is known; `missing` is one that is not in the project.
+    `defined` are its definition and those of its bases in the project.
     """
 
     own: dict[str, Field] = {}
     base: str = ""
     complete: bool = True
+    missing: str = ""
     defined: list[ast.ClassDef] = []
 
     @property
@@ -55,8 +58,12 @@ def read_class(modules: Modules, found: Definition | External | None) -> Datacla
     result = Dataclass()
     for each in linearized(modules, found):
         if isinstance(each, External):
-            name = each.name.rpartition(".")[2]
-            if each.name.partition(".")[0] not in ("transformers", "trl") or (result.base and result.base != name):
+            package, name = each.name.partition(".")[0], each.name.rpartition(".")[2]
+            if package not in PACKAGES:  # whose class of the same name is another one
+                result.missing = result.missing or ("" if package in HARMLESS else each.name)
+                result.complete = False
+                continue
+            if result.base and result.base != name:
                 result.complete = False
             result.base = result.base or name
         elif isinstance(each, Definition) and isinstance(each.node, ast.ClassDef):

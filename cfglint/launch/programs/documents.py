@@ -49,13 +49,13 @@ def document_of_call(made: MadeCall, program: ProgramFacts, fields: Collection[s
 
 
 def set_later(made: MadeCall) -> dict[str, Value]:
+    """The values that the code gives to attributes of the results afterwards: of those that differ it is not known which one counts."""
+    slots = [{name: value for name, value in result.slots.items() if name is not OPEN and isinstance(value, Value)} for result in made.used]
     found: dict[str, Value] = {}
-    for result in made.results:
-        for name, value in result.slots.items():
-            if name is OPEN or not isinstance(value, Value):
-                continue
-            before = found.get(name, value)
-            found[name] = value if same(before, value) else unknown(Reason("branch", "different values that the code sets"))
+    for name in dict.fromkeys(name for each in slots for name in each):
+        values = [each[name] for each in slots if name in each]
+        is_one = len(values) == len(slots) and all(same(values[0], value) for value in values)
+        found[name] = values[0] if is_one else unknown(Reason("branch", "different values that the code sets"))
     return found
 
 

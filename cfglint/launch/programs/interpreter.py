@@ -57,7 +57,7 @@ from cfglint.launch.programs.objects import (
     unknown,
 )
 from cfglint.launch.programs.row_functions import lists_filled, parses_lines
-from cfglint.source.annotations import Callable
+from cfglint.source.annotations import Any, Callable
 from cfglint.source.budget import Budget, Exhausted
 from cfglint.source.record import Record
 
@@ -111,6 +111,7 @@ class Interpreter(Branches):
         self.site: tuple[ast.Call, Frame] | None = None  # the call that is evaluated
         self.hydra_folder = NONE
         self.argv: Value | None = None
+        self.parsers: dict[ast.AST, list[Any]] = {}  # of the launch line, by the calls that make them
         self.commands: tuple[str, ...] = ()  # the subcommands of a parser, if the line names none of them
 
     # -- the call that is evaluated

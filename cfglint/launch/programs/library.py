@@ -146,6 +146,10 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
             return loaded
     value = config_files.external(run, name, given)
     value = line_parsers.external(run, name, given, named) if value is None else value
+    if value is None:
+        for each in (*given, *named.values()):
+            if isinstance(each.data, LineParser):
+                each.data.is_open = True
     return value if value is not None else Value(Opaque(name))
 
 
@@ -417,7 +421,7 @@ def shallow_copy(value: Value) -> Value:
     elif isinstance(data, Instance):
         copy = Instance(data.made_of, {})
     elif isinstance(data, Built):
-        copy = Built(data.name, dict(data.arguments), data.made_of)
+        copy = Built(data.name, dict(data.arguments), data.made_of, data.call)
     else:
         return value
     copy.slots.update(data.slots)

@@ -15,7 +15,7 @@ from cfglint.launch.kinds import kind_of_class, parsed_type
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.classes import known_fields, text_annotation, type_of
 from cfglint.launch.programs.interpreter import Interpreter
-from cfglint.launch.programs.modules import External
+from cfglint.launch.programs.modules import External, ProgramModule
 from cfglint.launch.programs.objects import (
     NONE,
     OPEN,
@@ -48,7 +48,13 @@ SIGNATURES = names(
 HF_PARSERS = ("HfArgumentParser", "TrlParser", "H4ArgumentParser", "DPOParser")
 UNKNOWN = "\0"  # stands for a word that is unknown
 COMMAND = "\0command"
+WITHOUT_VALUE = ("store_true", "store_false", "store_const", "append_const", "count", "help", "version")  # actions
 MOST = 100  # words of an argument that states their number
+UNDERSTOOD = frozenset(  # keywords of a parser
+    names("description prog usage epilog formatter_class add_help conflict_handler parents allow_abbrev")
+)
+HARMLESS = ("print_help", "format_help", "print_usage", "format_usage", "error", "exit", "get_default")
+DEEPSPEED = "deepspeed/__init__.py"
 PLAIN: Any = {"add_help": False, "conflict_handler": "resolve", "argument_default": argparse.SUPPRESS}
 WORD = Reason("argument", "a word of the launch line")
 LINE = Reason("argument", "the launch line")
@@ -60,11 +66,21 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value |
         parser = LineParser()
         if name not in ("argparse.ArgumentParser", "configargparse.ArgumentParser"):
             parser.is_open = name.startswith(("jsonargparse", "simple_parsing"))
+        parents = run.iterated(named["parents"]) if "parents" in named else []
+        parser.is_open = parser.is_open or parents is None or not named.keys() <= UNDERSTOOD
+        parser.abbreviates = named.get("allow_abbrev", NONE).data is not False
+        for parent in parents or ():
+            if isinstance(parent.data, LineParser):
+                parser.arguments += parent.data.arguments
+                parser.defaults.update(parent.data.defaults)
+            parser.is_open = parser.is_open or not isinstance(parent.data, LineParser) or parent.data.is_open
+        if not run.trial:
+            run.parsers.setdefault(run.here(), []).append(parser)
         return Value(parser)
     if name == ADDS and given and isinstance(given[0].data, LineParser):
         flag, text = {"default": Value(False), "action": Value("store_true")}, {"default": NONE}
         for option, settings in (("deepspeed", flag), ("deepspeed_config", text), ("deepscale", flag), ("deepscale_config", text)):
-            given[0].data.arguments.append(ParserArgument(option, [f"--{option}"], settings))
+            given[0].data.arguments.append(ParserArgument(option, [f"--{option}"], settings, (DEEPSPEED, 1)))
         return given[0]
     if last in HF_PARSERS:
         types = given[0] if given else named.get("dataclass_types", unknown())
@@ -101,27 +117,38 @@ def method(run: Interpreter, owner: Value, name: str, given: Given, named: Named
             return NONE
         long = next((option for option in options if option.startswith("--")), options[0])
         dest = named.get("dest", NONE).data
-        parser.arguments.append(ParserArgument(dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_"), options, named))
+        place = run.here_frame().module.path, getattr(run.here(), "lineno", 0)
+        dest = dest if isinstance(dest, str) else long.lstrip("-").replace("-", "_")
+        parser.arguments.append(ParserArgument(dest, options, named, place, is_conditional=bool(run.conditions)))
         return NONE
     if name in ("add_argument_group", "add_mutually_exclusive_group"):
         return owner
     if name == "add_subparsers":
         dest = named.get("dest", NONE).data
         parser.command_name = dest if isinstance(dest, str) else ""
+        parser.is_open = True
         return owner
     if name == "add_parser" and given and isinstance(given[0].data, str):
         parser.commands[given[0].data] = child = LineParser()
         return Value(child)
     if name in ("parse_args", "parse_known_args"):
         words, is_open = words_of(run, given, named)
-        result, rest = parsed(run, parser, words, is_open)
+        if not run.trial and run.site is not None:
+            is_strict = name == "parse_args" and not given and not named and not run.conditions
+            parser.parses.append(Parse(run.site[0], run.site[1].module, is_strict))
+        before = named.get("namespace") or next(iter(given[1:]), Value(Instance()))
+        result, rest = parsed(
+            run, parser, words, is_open, before.data if isinstance(before.data, Instance) else Instance(slots={OPEN: True})
+        )
         return result if name == "parse_args" else Value(Sequence([result, rest], "tuple"))
+    if name not in HARMLESS:
+        parser.is_open = True
     return unknown()
 
 
-def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) -> tuple[Value, Value]:
-    """(the object that `parse_args` returns, the words that are left)."""
-    data = Instance()
+def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool, before: Instance) -> tuple[Value, Value]:
+    """(the object that `parse_args` returns, the words that are left); `before` has attributes that go before the defaults."""
+    data = Instance(slots=dict(before.slots))
     if parser.is_open:
         data.slots[OPEN] = True
     given, chosen, unclear, rest = assigned(parser, words)
@@ -140,7 +167,9 @@ def parsed(run: Interpreter, parser: LineParser, words: Words, is_open: bool) ->
             is_none_if_absent = argument.default is NONE and not argument.takes_none and not argument.is_positional
             may_be_given = is_open or unclear or (lacks_words and is_none_if_absent)
             value = result_of(run, argument, given.get(argument.name), part, may_be_given)
-            if argument.name not in data.slots or argument.name in given:
+            if before.is_open and argument.name not in given:
+                value = unknown(LINE)
+            if argument.name not in data.slots or argument.name in given or may_be_given:
                 data.slots[argument.name] = value
         for name, value in part.defaults.items():
             data.slots.setdefault(name, value)
@@ -214,7 +243,7 @@ def command(run: Interpreter, function: Function) -> tuple[Given, Named] | None:
             long = next((option for option in options if option.startswith("--")), options[0])
             dest = next((each for each in names if not each.startswith("-")), long.lstrip("-").replace("-", "_"))
             parser.arguments.append(ParserArgument(dest, options, settings))
-    result = parsed(run, parser, run.context.words, run.context.is_open)[0].data
+    result = parsed(run, parser, run.context.words, run.context.is_open, Instance())[0].data
     return [], {key: Value(value.data, value.node, value.module) for key, value in result.slots.items() if key is not OPEN}
 
 
@@ -296,17 +325,22 @@ def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[st
 
 
 class ParserArgument:
-    """An argument of a parser: the name of its result, its options, and what `add_argument` says about it."""
+    """An argument of a parser: the name of its result, its options, what `add_argument` says about it, and the file and line of that.
 
-    def __init__(self, name: str, options: list[str], given: dict[Any, Value]) -> None:
-        self.name, self.options = name, options
+    `is_conditional`: only a branch of the program adds it.
+    """
+
+    def __init__(
+        self, name: str, options: list[str], given: dict[Any, Value], place: tuple[str, int] = ("", 0), is_conditional: bool = False
+    ) -> None:
+        self.name, self.options, self.place, self.is_conditional = name, options, place, is_conditional
         self.default = given.get("default", NONE)
         self.required = given.get("required", NONE).data is True
         self.kind = given.get("type")
         self.action = given["action"] if "action" in given else Value("store")
         self.stores = {"store_true": True, "store_false": False}.get(str(self.action.data))  # what a flag sets; None for other arguments
         self.nargs = given.get("nargs", NONE)
-        self.const = given.get("const", NONE)
+        self.const, self.choices = given.get("const", NONE), given.get("choices", NONE)
         self.is_flag_pair = isinstance(self.action.data, External) and self.action.data.name.endswith("BooleanOptionalAction")
 
     @property
@@ -319,7 +353,29 @@ class ParserArgument:
 
     @property
     def takes_none(self) -> bool:
-        return self.is_flag_pair or self.action.data in ("store_true", "store_false", "store_const", "append_const", "count")
+        return self.is_flag_pair or self.action.data in WITHOUT_VALUE
+
+    @property
+    def takes(self) -> str:
+        """The number of words behind the option, as a `Field` has it."""
+        if self.takes_none or self.action.data not in ("store", "append", "extend"):
+            return "0" if self.takes_none else ""
+        number = self.nargs.data
+        return "1" if number is None else str(number) if number in ("?", "+", "*") else ""
+
+    @property
+    def type_name(self) -> str:
+        """The type that words are converted to; empty for one that the program defines."""
+        kind = "str" if self.kind is None else self.kind.data.name.removeprefix("builtins.") if isinstance(self.kind.data, External) else ""
+        return kind if kind in ("int", "float", "str") else ""
+
+
+class Parse(Record):
+    """A call that parses the line; `is_strict`: each run of the program makes it, with the words of its line alone."""
+
+    node: ast.Call
+    module: ProgramModule
+    is_strict: bool
 
 
 class LineParser(Record):
@@ -331,6 +387,7 @@ class LineParser(Record):
     command_name: str = ""
     is_open: bool = False  # further arguments are unknown
     abbreviates: bool = True
+    parses: list[Parse] = []
 
 
 class LineRefused(Exception):

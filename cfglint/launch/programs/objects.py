@@ -379,13 +379,19 @@ class Counted(Opaque):
 
 
 class Built(Container):
-    """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made."""
+    """An object of a framework's class of arguments: its slots are the fields that the code sets after it was made.
 
-    __slots__ = ("arguments", "made_of", "name")
+    `call` is the `MadeCall` that made it, or what it is a copy of. `is_given`: a trainer gets it.
+    """
 
-    def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None) -> None:
+    __slots__ = ("arguments", "call", "is_given", "made_of", "name")
+
+    def __init__(self, name: str, arguments: dict[str, Value], made_of: Class | None = None, call: Any = None) -> None:
         super().__init__()
         self.name, self.arguments, self.made_of = name, arguments, made_of
+        self.call, self.is_given = call, False
+        if call is not None:
+            call.results.append(self)
 
 
 class ModuleObject(Record):

@@ -1,5 +1,5 @@
-"""Parsers of a program's arguments, from its syntax alone: the classes that they fill, the arguments that code adds to those of `argparse`,
-their treatment of further arguments, and what of them is not read, so that nothing is known of what it may set.
+"""Parsers of a program's arguments: the classes that they fill, the arguments of those of `argparse`, their treatment of further ones,
+and what of them is not read, so that nothing is known of what it may set.
 
 Source: transformers 5.23.0 hf_argparser.py (parse_args_into_dataclasses, parse_dict), trl 1.16.0 scripts/utils.py
 (TrlParser.parse_args_and_config), CPython argparse.py (add_argument, parse_args), deepspeed 0.19.8 deepspeed/__init__.py
@@ -16,11 +16,12 @@ from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, Field, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.classes import linearized
+from cfglint.launch.programs.line_parsers import LineParser, ParserArgument
 from cfglint.launch.programs.modules import FRAMEWORKS, Definition, External, ProgramModule, assigned_names
-from cfglint.launch.programs.objects import Built, shown
+from cfglint.launch.programs.objects import NONE, Built, plain, shown
 from cfglint.launch.programs.scopes import COMPUTED, FUNCTIONS, Scope, dotted, keyword, literal, value_of
 from cfglint.source.annotations import Any, Iterator
-from cfglint.source.record import Record, changed
+from cfglint.source.record import Record
 
 OTHER_PARSERS = frozenset(
     ("fire", "typer", "click", "absl", "hydra", "simple_parsing", "jsonargparse", "tyro", "docopt", "plac", "omegaconf", "dargparser")
@@ -31,19 +32,6 @@ FROM_FILE = ("parse_yaml_file", "parse_json_file", "parse_dict")
 CHANGES_WORDS = ("append", "extend", "insert", "remove", "pop", "clear")
 # Calls by which a method of an own parser takes values from elsewhere than the line and the files that the framework's own methods read.
 ELSEWHERE = frozenset(("parse_dict", "open", "load", "loads", "safe_load", "full_load", "read_text", "set_defaults"))
-DEEPEST = 5  # depth of functions that pass the parser on
-DEEPSPEED = "deepspeed/__init__.py"
-ADDED = {  # arguments added by deepspeed.add_config_arguments
-    "deepspeed": Field("bool", False, DEEPSPEED, 1, "0"),
-    "deepspeed_config": Field("str", None, DEEPSPEED, 1),
-    "deepscale": Field("bool", False, DEEPSPEED, 1, "0"),
-    "deepscale_config": Field("str", None, DEEPSPEED, 1),
-}
-STORED = {"store_true": True, "store_false": False}
-WITHOUT_VALUE = ("store_true", "store_false", "store_const", "append_const", "count", "help", "version")
-GROUPS = ("add_argument_group", "add_mutually_exclusive_group")
-HARMLESS = ("print_help", "format_help", "print_usage", "error", "exit")
-PLAIN_KEYWORDS = frozenset(("description", "prog", "usage", "epilog", "formatter_class", "add_help", "conflict_handler"))
 
 
 class Construction(Record):
@@ -145,7 +133,7 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
             names = {node.arg for node in call.keywords}
             of_line = not call.args and None not in names and not names & {"args", "args_filename", "args_file_flag"}
             strict = of_line and flag(construction, call, "return_remaining_strings", False)
-            line.append(strict and not in_try(construction.scope, call))
+            line.append(strict and not is_tried(construction.scope.module, call))
             file.append(method == AND_CONFIG and line[-1] and flag(construction, call, "fail_with_unknown_args", True))
         elif method in FROM_FILE:
             file.append(flag(construction, call, "allow_extra_keys", False, position=1))
@@ -154,7 +142,7 @@ def is_strict(construction: Construction) -> tuple[bool, bool, bool]:
             file.append(False)
         elif method not in ("set_defaults", "print_help", "format_help", "error", "exit"):
             closed = False
-    if construction.is_own or changes_words(construction.scope):
+    if construction.is_own or changes_words(construction.scope.module):
         return False, False, closed
     own_file = [each for each in file if each is not None]
     return bool(line) and all(line), bool(own_file) and all(own_file), closed
@@ -167,14 +155,14 @@ def flag(construction: Construction, call: ast.Call, name: str, wanted: bool, po
     return node is None or value_of(node, construction.scope) is wanted
 
 
-def in_try(scope: Scope, node: ast.AST) -> bool:
-    return any(isinstance(each, ast.Try) and each.handlers for each in scope.module.above(node))
+def is_tried(module: ProgramModule, node: ast.AST) -> bool:
+    return any(isinstance(each, ast.Try) and each.handlers for each in module.above(node))
 
 
-def changes_words(scope: Scope) -> bool:
-    for node in ast.walk(scope.module.tree):
+def changes_words(module: ProgramModule) -> bool:
+    for node in ast.walk(module.tree):
         if isinstance(node, ast.Attribute) and dotted(node) == ["sys", "argv"]:
-            above = scope.module.parent(node)
+            above = module.parent(node)
             if not isinstance(node.ctx, ast.Load) or (isinstance(above, ast.Subscript) and not isinstance(above.ctx, ast.Load)):
                 return True
             if isinstance(above, ast.Attribute) and above.attr in CHANGES_WORDS:
@@ -221,6 +209,8 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
         path, line, why = module.path, method.lineno, f"own parser `{name}` in `{module.path}`"
     elif {method for method, _ in parser.uses()} == {"parse_dict"}:
         why = "the program makes the mapping that it parses"
+    elif any(has_own_words(parser, call) for method, call in parser.uses() if method in (INTO_CLASSES, AND_CONFIG) and call is not None):
+        why = "the program makes the words that it parses"
     elif (types := parser.types()) is None:
         why = "its classes are computed"
     else:
@@ -233,13 +223,25 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
     return (Reason("program", arguments_of(facts.path), why, path, line, opens=True),) if why else ()
 
 
+def has_own_words(parser: Construction, call: ast.Call) -> bool:
+    """Whether a parser is given words that the program itself makes, in place of those of the launch line."""
+    given = call.args[0] if call.args else keyword(call, "args")
+    named = parser.scope.resolve(given) if isinstance(given, ast.Name) else None
+    node = named.node if isinstance(named, Definition) else given
+    return isinstance(getattr(node, "value", node) if isinstance(node, ast.Assign) else node, (ast.List, ast.Tuple, ast.Call))
+
+
 def unread_training(name: str, program: ProgramFacts) -> Reason:
-    calls = (node for scope in program.scopes for node in scope.nodes if isinstance(node, ast.Call))
-    named = next(((call, each) for call in calls for each in dotted(call.func)[-1:] if kind_of_class(each)), None)
+    calls = ((scope, node) for scope in program.scopes for node in scope.nodes if isinstance(node, ast.Call))
+    named = next(((scope, call, each) for scope, call in calls for each in dotted(call.func)[-1:] if kind_of_class(each)), None)
     if named is None:
         return Reason("program", f"the training of `{name}`", "it builds none of the arguments that are modelled", program.path)
-    call, made = named
-    return Reason("program", f"the training of `{name}`", f"`{made}` is not found in what it imports", program.path, call.lineno)
+    scope, call, made = named
+    found = scope.resolve(call.func)
+    why = f"`{made}` is not found in what it imports"
+    if isinstance(found, External):
+        why = f"`{found.name}` is neither in the project nor a class that is modelled"
+    return Reason("program", f"the training of `{name}`", why, program.path, call.lineno)
 
 
 def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool) -> tuple[Reason, ...]:
@@ -252,7 +254,7 @@ def unread_call(name: str, made: MadeCall, program: ProgramFacts, complete: bool
         ]
         why = f"`{shown(words[0])}` is not known" if words else "they are not evaluated"
         return (unread_at(name, made, why),)
-    if any(isinstance(result, Built) and result.is_open for result in made.results):
+    if any(isinstance(result, Built) and result.is_open for result in made.used):
         return (unread_at(name, made, "the program passes them to code that may change them"),)
     return ()
 
@@ -271,116 +273,44 @@ def own_source(parser: Construction) -> Iterator[tuple[ProgramModule, ast.Functi
                     yield cls.module, method, cls.node.name
 
 
-class Flags:
-    """The arguments of a parser: `fields` by name; `complete`: no others are added; `refuses`: an unknown argument ends the program."""
-
-    def __init__(self, construction: Construction) -> None:
-        self.fields: dict[str, Field] = {}
-        self.complete = {node.arg for node in construction.call.keywords} <= PLAIN_KEYWORDS
-        self.parses: list[bool] = []
-        self._construction = construction
-        self._calls: set[ast.Call] = set()
-        self._reset: set[str | None] = set()  # the arguments whose default is set elsewhere; None if that may be any
-        scope = construction.scope
-        names = assigned_names(scope.module.parent(construction.call))
-        if names:
-            self._follow(scope, names, 0)
-        else:
-            self.complete = False
-        for name, field in self.fields.items() if self._reset else ():
-            if name in self._reset or None in self._reset:
-                self.fields[name] = changed(field, default=COMPUTED)
-        self.refuses = bool(self.parses) and all(self.parses) and not changes_words(scope)
-
-    def _follow(self, scope: Scope, names: set[str], depth: int) -> None:
-        for node in ast.walk(scope.node):
-            if not isinstance(node, ast.Name) or node.id not in names or not isinstance(node.ctx, ast.Load):
+def options_of(parsers: list[LineParser]) -> tuple[dict[str, Field], bool, bool]:
+    """(the arguments by name, whether there are no others, whether an unknown one ends the program) of the parsers that one call makes."""
+    fields: dict[str, Field] = {}
+    is_complete = len(parsers) == 1
+    for parser in parsers:
+        is_complete = is_complete and not parser.is_open and not parser.commands
+        for argument in parser.arguments:
+            # A positional argument takes leftover words, and short options are not distinguished from values.
+            if argument.is_positional or not all(option.startswith("--") for option in argument.options):
+                is_complete = False
+            if argument.is_positional:
                 continue
-            if scope is self._construction.scope and not self._construction.is_at(node):
-                continue
-            above = scope.module.parent(node)
-            call = called(scope.module.parent(above)) if isinstance(above, ast.Attribute) else None
-            if isinstance(above, ast.Attribute) and call is not None and call.func is above:
-                name = above.attr
-                if call in self._calls:
-                    continue
-                self._calls.add(call)
-                if name == "add_argument":
-                    self._add(scope, call)
-                elif name in GROUPS:
-                    groups = assigned_names(scope.module.parent(call))
-                    self.complete = self.complete and bool(groups)
-                    self._follow(scope, groups, depth)
-                elif name == "parse_args":
-                    self.parses.append(not call.args and not call.keywords and not in_try(scope, call))
-                elif name.startswith("parse"):
-                    self.parses.append(False)
-                elif name == "set_defaults":
-                    self._reset.update(node.arg for node in call.keywords)
-                elif name not in HARMLESS:
-                    self.complete = False
-            elif isinstance(above, ast.Call) and node in above.args:
-                function, position = scope.resolve(above.func), above.args.index(node)
-                if isinstance(function, External) and function.name == "deepspeed.add_config_arguments":
-                    self.fields.update(ADDED)
-                elif isinstance(function, Definition) and isinstance(function.node, FUNCTIONS) and depth < DEEPEST:
-                    parameters = [*function.node.args.posonlyargs, *function.node.args.args]
-                    if position < len(parameters) and assigned_names(scope.module.parent(above)) <= names:
-                        self._follow(Scope(scope.modules, function.module, function.node), {parameters[position].arg}, depth + 1)
-                    else:
-                        self.complete = False
-                else:
-                    self.complete = False
-            elif not (isinstance(above, ast.Return) and depth):
-                self.complete = False
-
-    def _add(self, scope: Scope, call: ast.Call) -> None:
-        options = [value_of(node, scope) for node in call.args]
-        if not options or not all(isinstance(each, str) and each.startswith("-") for each in options):
-            self.complete = False  # a positional argument takes leftover words
-            return
-        field = added_field(scope, call)
-        field.options = tuple(options)
-        self.complete = self.complete and not field.short  # short options are not distinguished from values
-        for option in options:
-            if option.startswith("--"):
-                self.fields[option[2:].replace("-", "_")] = field
-        if is_optional_boolean(call):
-            self.fields.update({f"no_{option[2:].replace('-', '_')}": field for option in options})
+            field = field_of(argument, parser)
+            long = [option for option in argument.options if option.startswith("--")]
+            fields.update((option[2:].replace("-", "_"), field) for option in long)
+            if argument.is_flag_pair:
+                fields.update((f"no_{option[2:].replace('-', '_')}", field) for option in long)
+    parses = [parse for parser in parsers for parse in parser.parses]
+    refuses = bool(parses) and all(parse.is_strict and not is_tried(parse.module, parse.node) for parse in parses)
+    return fields, is_complete and bool(parses), refuses and not changes_words(parses[0].module)
 
 
-def is_optional_boolean(call: ast.Call) -> bool:
-    return dotted(keyword(call, "action") or call)[-1:] == ["BooleanOptionalAction"]
-
-
-def added_field(scope: Scope, call: ast.Call) -> Field:
-    place = (scope.module.path, call.lineno)
-    required = keyword(call, "required") is not None and value_of(keyword(call, "required"), scope) is True
-    default: Any = MISSING if required else None
-    if keyword(call, "default") is not None and not required:
-        default = value_of(keyword(call, "default"), scope)
-    action = value_of(keyword(call, "action"), scope) if keyword(call, "action") is not None else None
-    number = value_of(keyword(call, "nargs"), scope)
-    takes = "1" if keyword(call, "nargs") is None else number if number is not COMPUTED and number in ("?", "+", "*") else ""
-    if action in WITHOUT_VALUE or is_optional_boolean(call):
-        takes = "0"
-    elif keyword(call, "action") is not None and action not in ("store", "append", "extend"):
-        takes = ""
+def field_of(argument: ParserArgument, parser: LineParser) -> Field:
+    kind, takes = argument.type_name, argument.takes
+    stored: Any = True
     if takes == "0":
-        stored: Any = COMPUTED
-        if action in STORED or is_optional_boolean(call):
-            stored = STORED.get(action, True) if isinstance(action, str) else True
-        elif action == "store_const":
-            stored = value_of(keyword(call, "const"), scope)
-        unset = not stored if isinstance(stored, bool) and not is_optional_boolean(call) else None
-        default = unset if keyword(call, "default") is None and not required else default
-        return Field("bool" if isinstance(stored, bool) else "", default, *place, takes, (), stored)
-    node = keyword(call, "type")
-    kind = ["str"] if node is None else dotted(node)[-1:]
-    typed = kind[0] if kind and kind[0] in ("int", "float", "str") else ""
-    listed = value_of(keyword(call, "choices"), scope) if keyword(call, "choices") is not None else ()
-    choices = tuple(listed) if typed and isinstance(listed, (list, tuple)) else ()  # another type may convert the string first
-    if isinstance(default, str) and typed != "str":  # is converted as a word of the line is
-        value = converted(typed, default)
-        default = COMPUTED if value is None else value
-    return Field(typed, default, *place, takes, choices)
+        constant = plain(argument.const) if argument.action.data == "store_const" else COMPUTED
+        stored = argument.stores if argument.stores is not None else True if argument.is_flag_pair else constant
+        kind = "bool" if isinstance(stored, bool) else ""
+    value = parser.defaults.get(argument.name) or argument.default
+    default = plain(value)
+    if argument.required:
+        default = COMPUTED if argument.is_conditional else MISSING
+    elif value is NONE and argument.stores is not None:
+        default = not argument.stores
+    elif isinstance(default, str) and takes != "0" and kind != "str":  # is converted as a word of the line is
+        word = converted(kind, default)
+        default = COMPUTED if word is None else word
+    listed = plain(argument.choices)
+    choices = tuple(listed) if kind and isinstance(listed, (list, tuple)) else ()  # another type may convert the string first
+    return Field(kind, default, *argument.place, takes, choices if takes != "0" else (), stored, tuple(argument.options))

@@ -25,9 +25,9 @@ from cfglint.launch.programs.objects import PROJECT, plain
 from cfglint.launch.programs.parsers import (
     FROM_FILE,
     Construction,
-    Flags,
     constructions,
     is_strict,
+    options_of,
     result_names,
     unread_at,
     unread_call,
@@ -62,7 +62,6 @@ OTHER_OBJECTS = ("self", "model", "config", "tokenizer", "trainer")  # variables
 MODULES = frozenset(("model", "module", "parent", "tokenizer"))  # variables whose attributes a program replaces by name
 PACKAGE_OF_NAMES = "trl"  # in place of that of a class of arguments, whose name alone counts
 OWN_INIT = ("__init__", "__new__")
-COPIES = ("replace", "copy.replace", "dataclasses.replace")
 SPREADING = ("auto", "balanced", "balanced_low_0", "sequential")
 # Methods of the Trainer that checks of its first step, or of its batch, rely on.
 REPLACED = names(
@@ -112,41 +111,45 @@ def read_program(path: str, package: str, folders: list[str], read: Callable[[st
     add_trainers(facts, named)
     if len(made) == 1 and made[0].kind in HF_PARSERS:
         fill(facts, made[0], scopes)
-    elif (line_parser := parser_of_line(made)) is not None:
-        flags = Flags(line_parser)
-        facts.parser, facts.fields, facts.complete, facts.refuses = ARGPARSE, flags.fields, flags.complete, flags.refuses
+    facts.scopes = tuple(scopes)
+    evaluations = facts.evaluations = Evaluations(modules, scopes[0].module, entry)
+    any_line = Context((), True, read=read, folders=tuple(folders))
+    line_parsers = parsers_of_line(made) if not facts.parser else []
+    if line_parsers and all(parser.kind == ARGPARSE and not parser.is_own for parser in line_parsers):
+        fill_from_argparse(facts, line_parsers, evaluations.under(any_line))
     facts.not_read = unread_parsers(facts, made)
-    parsers = {construction.scope for construction in made if construction.kind}
-    facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(parsers)
+    owners = {construction.scope for construction in made if construction.kind}
+    facts.is_called = bool(facts.parser) and not called(scopes, entry).isdisjoint(owners)
     initialized = ((call, scope) for scope, call, found in named if isinstance(found, External) and found.name == ENGINE_CALL)
     configs = ((call, scope, keyword(call, "config") or keyword(call, "config_params")) for call, scope in initialized)
     given_to_engines = [(call, scope, config) for call, scope, config in configs if config is not None]
-    values = [value_of(config, scope) for _, scope, config in given_to_engines]
-    files = dict.fromkeys(value for value in values if isinstance(value, str) and value.endswith((".json", ".hjson")))
-    default = facts.fields["deepspeed_config"].default if facts.parser == ARGPARSE and "deepspeed_config" in facts.fields else None
-    facts.config_files = tuple(files) or ((default,) if isinstance(default, str) and default.endswith(".json") else ())
-    facts.scopes = tuple(scopes)
-    facts.evaluations = Evaluations(modules, scopes[0].module, entry)
+    facts.config_files = files_of_engines(facts, [value_of(config, scope) for _, scope, config in given_to_engines])
     bare = Context((), False, read=read, folders=tuple(folders))  # Hydra composes its config with known words only
     instantiating = {call for _, call, found in named if isinstance(found, External) and found.name in config_files.INSTANTIATING}
-    for call in facts.evaluations.under(bare).made.values() if instantiating and not calls else ():
+    for call in evaluations.under(bare).made.values() if instantiating and not calls else ():
         if call.node in instantiating:
             cls = read_class(modules, External(f"{PACKAGE_OF_NAMES}.{call.name}"))
             calls.append(Constructor(call.name, cls, call.node, scope_around(call.node, call.module, modules)))
     engines = [EngineConfig(ENGINE_CALL, *given) for given in given_to_engines] if not calls else []
     if not calls and (engines or any(module.may_build for module in modules.known())):
-        evaluated = facts.evaluations.under(Context((), True, read=read, folders=tuple(folders)))
+        evaluated = evaluations.under(any_line)
         for call in evaluated.made.values():
             calls += constructor(scope_around(call.node, call.module, modules), call.node)
         trained = [engine for engine in engines if trains(evaluated.call(engine))]
         engines = trained if trained or accelerators(named) else engines
         if not calls:
-            under_bare = facts.evaluations.under
-            calls += [each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(under_bare(bare).call(each))]
+            known = evaluations.under(bare).call
+            calls += [each for each in engines if given_mapping(evaluated.call(each)) or given_mapping(known(each))]
     facts.engines = tuple(engines)
     calls = calls or ([*accelerators(named)] if not facts.arguments or own_training(facts) else [])
     facts.built, facts.further = tuple(calls[:MOST]), len(calls[MOST:])
     return facts
+
+
+def files_of_engines(facts: ProgramFacts, configs: list[Any]) -> tuple[str, ...]:
+    files = dict.fromkeys(config for config in configs if isinstance(config, str) and config.endswith((".json", ".hjson")))
+    default = facts.fields["deepspeed_config"].default if facts.parser == ARGPARSE and "deepspeed_config" in facts.fields else None
+    return tuple(files) or ((default,) if isinstance(default, str) and default.endswith(".json") else ())
 
 
 def with_own_folders(main: ProgramModule, folders: list[str], read: Callable[[str], str | None]) -> list[str]:
@@ -161,14 +164,23 @@ def with_own_folders(main: ProgramModule, folders: list[str], read: Callable[[st
     return [*dict.fromkeys((*first, *folders[:1], *last, *folders[1:]))]
 
 
-def parser_of_line(made: list[Construction]) -> Construction | None:
-    """The one argparse parser that parses the launch line; None if there are others, but for those that parse a file alone."""
+def fill_from_argparse(facts: ProgramFacts, made: list[Construction], evaluated: Evaluated) -> None:
+    """Add the options of the one parser that parses the launch line."""
+    parsers = [evaluated.parsers(BuiltCall("", parser.call, parser.scope)) for parser in made]
+    if len(made) > 1:  # such as the parents of one
+        parsers = [same for same in parsers if any(parser.parses for parser in same)]
+    if len(parsers) == 1:
+        facts.parser, (facts.fields, facts.complete, facts.refuses) = ARGPARSE, options_of(parsers[0])
+
+
+def parsers_of_line(made: list[Construction]) -> list[Construction]:
+    """The parsers without those of classes that parse a file alone."""
     parsers: list[Construction] = []
     for parser in made:
         methods = [method for method, call in parser.uses() if call is not None or not method]
         if parser.kind not in HF_PARSERS or not methods or any(method not in FROM_FILE for method in methods):
             parsers.append(parser)
-    return parsers[0] if len(parsers) == 1 and parsers[0].kind == ARGPARSE and not parsers[0].is_own else None
+    return parsers
 
 
 def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None:
@@ -284,14 +296,16 @@ class Constructor(BuiltCall):
             call.every = False
         later = set(self._changed(scopes, evaluated.stores if self.call in evaluated.made else frozenset()))
         later |= {name for name, value in set_later(call).items() if isinstance(plain(value), Unknown)}
-        later |= known if any(result.is_open for result in call.results) else set()
-        every = call.every and not self._is_copied(scopes)
+        later |= known if any(result.is_open for result in call.used) else set()
+        every = call.every and not self._is_updated(scopes)
         open_fields = later & known if every else known - {*call.arguments} | (later & known)
         is_patched = self.name not in OF_TRANSFORMERS and imports_unsloth(self.scope.modules)
         if is_patched:
             open_fields |= changed_by_unsloth({name: value for name, (_, value) in call.arguments.items()} if call is not None else {})
         exact = self.complete and not is_patched
         not_read = unread_call(self.name, call, program, evaluated.complete)
+        if not not_read and self.own.missing:
+            not_read = (unread_at(self.name, call, f"`{self.own.missing}` is not in the project"),)
         if not not_read and not every:
             not_read = (unread_at(self.name, call, "the program changes them all at once"),)
         fields: dict[str, Field] = dict(SEQ2SEQ) if self.name == "Seq2SeqTrainingArguments" else {}
@@ -325,17 +339,10 @@ class Constructor(BuiltCall):
         """The names and attributes that the result is assigned to."""
         return {part for target in targets_of(self.scope.module.parent(self.call)) for part in dotted(target)[-1:]}
 
-    def _is_copied(self, scopes: list[Scope]) -> bool:
-        names = self.names
-        for call in (call for scope in scopes for call in scope.calls()):
-            path, first = dotted(call.func), call.args[0] if call.args else None
-            if ".".join(path) in COPIES and isinstance(first, ast.Name) and first.id in names:
-                return True
-            if len(path) == 2 and path[0] in names and path[1].startswith("set_"):
-                return True
-            if path[-1:] == ["update"] and any(isinstance(node, ast.Name) and node.id in names for node in ast.walk(call.func)):
-                return True
-        return False
+    def _is_updated(self, scopes: list[Scope]) -> bool:
+        """Whether the program sets attributes by a mapping of them: `vars(args).update(...)`."""
+        updates = (call.func for scope in scopes for call in scope.calls() if dotted(call.func)[-1:] == ["update"])
+        return any(isinstance(node, ast.Name) and node.id in self.names for update in updates for node in ast.walk(update))
 
 
 def accelerators(named: list[NamedCall]) -> list[AcceleratorCall]:

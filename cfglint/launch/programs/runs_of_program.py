@@ -7,6 +7,7 @@ import ast
 from cfglint.launch.program import ProgramFacts
 from cfglint.launch.programs.calls import MadeCall, ProgramEvaluation
 from cfglint.launch.programs.context import Context, Watched
+from cfglint.launch.programs.line_parsers import LineParser
 from cfglint.launch.programs.modules import Modules, ProgramModule
 from cfglint.launch.programs.objects import SharedChanged
 from cfglint.launch.programs.scopes import FUNCTIONS, BuiltCall, Scope
@@ -107,6 +108,12 @@ class Evaluated:
 
     def reached(self, call: BuiltCall) -> MadeCall | None:
         return self.made.get(call.call) or self.engines.get(call.call) or self.accelerators.get(call.call)
+
+    def parsers(self, call: BuiltCall) -> list[LineParser]:
+        """The parsers that a call makes; one that the program does not reach is evaluated by itself."""
+        if call.call not in self._evaluation.parsers:
+            self.call(call)
+        return self._evaluation.parsers.get(call.call, [])
 
     def call(self, call: BuiltCall) -> MadeCall:
         """A call with its arguments; one that the program does not reach is evaluated by itself."""

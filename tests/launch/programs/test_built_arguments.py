@@ -83,7 +83,7 @@ def test_columns_count_characters(check):
         (built() + "\nif x:\n    args.per_device_train_batch_size = 3", None),
         (built() + "\nsetattr(args, name, 3)", None),
         (built() + "\ndef replaced(model, name):\n    setattr(model, name, 3)", 8),
-        (built() + "\nargs = dataclasses.replace(args, per_device_train_batch_size=3)", None),
+        ("import dataclasses\n" + built() + "\nargs = dataclasses.replace(args, per_device_train_batch_size=3)", 3),
         (built() + "\nargs.set_training(batch_size=3)", None),
         ("A, B = 3, 4\n" + built("per_device_train_batch_size=A"), 3),
         ("TOTAL = 32\nSIZE = 4\n" + built("per_device_train_batch_size=TOTAL // SIZE"), 8),

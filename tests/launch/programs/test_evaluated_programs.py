@@ -388,6 +388,16 @@ def test_an_option_without_a_default_is_unknown_if_the_line_is_missing(needed, w
     assert found == expected
 
 
+@pytest.mark.parametrize(
+    ("namespace", "words", "expected"),
+    [("", (), 3), ("namespace=own", (), 16), ("None, own", (), 16), ("namespace=own", ("--rows", "5"), 5), ("namespace=made()", (), None)],
+)
+def test_the_attributes_of_a_given_namespace_go_before_the_defaults(namespace, words, expected):
+    code = "from types import SimpleNamespace\nown = SimpleNamespace(rows=16)\nparser = argparse.ArgumentParser()\n"
+    code += f"parser.add_argument('--rows', type=int, default=3)\nargs = parser.parse_args({namespace})\n"
+    assert value(code, "args.rows", words) == expected
+
+
 OWN_ARGUMENTS = """
 from dataclasses import dataclass
 from trl import TrlParser
