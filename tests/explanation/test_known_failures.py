@@ -61,7 +61,7 @@ def test_an_exception_of_a_package_is_that_of_its_file():
 
 
 LAST = [
-    ("Using /root/.cache/torch_extensions/py310_cu118 as PyTorch extensions root...", "lock"),
+    ("Using /data/.cache/torch_extensions/py310_cu118 as PyTorch extensions root...", "lock"),
     ("Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/8", "srun"),
     ("wandb: (1) Create a W&B account", "wandb login"),
     ("n1:77:77 [0] NCCL INFO Channel 00/02 :    0   1", "NCCL_P2P_DISABLE"),
