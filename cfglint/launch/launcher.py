@@ -6,12 +6,13 @@ import os
 from functools import cache
 
 from cfglint.batch.nodes import Size
+from cfglint.evaluate import Reason
 from cfglint.launch.line import LaunchLine, Option, Options
 from cfglint.launch.machine import Surroundings
 from cfglint.source.annotations import Callable, Collection, Iterator, Mapping
 from cfglint.source.record import Record
 from cfglint.source.shell.command import is_placeholder
-from cfglint.source.shell.placed_text import Text, after_mark
+from cfglint.source.shell.placed_text import Text, after_mark, of_any_number
 
 PYTHON = "python"
 SIZE_VARIABLE = "NPROC_PER_NODE"
@@ -171,9 +172,11 @@ def device_list(numbers: list[int], count: int) -> str:
     return ",".join(map(str, chosen))
 
 
-def read_options(words: list[Text], flags: Collection[str], short: dict[str, str]) -> Options:
+def read_options(words: list[Text], flags: Collection[str], short: dict[str, str], has_option: Callable[[str], bool]) -> Options:
+    """The options of a launcher; a word that is not known is its program if an option of others follows."""
     options = Options()
     index = 0
+    before: tuple[int, dict[str, Option], tuple[Reason, ...]] | None = None  # the last word that is not known, with what was read before
     while index < len(words):
         word = words[index]
         text = word.string
@@ -183,12 +186,18 @@ def read_options(words: list[Text], flags: Collection[str], short: dict[str, str
             return options
         if not text.startswith("-") or len(text) < 2:
             if not any(part.text for part in word.parts) and not word.known:
+                before = index - 1, {**options.given}, options.open
                 options.open = (*options.open, *word.reasons)
                 continue
             options.rest.extend((word, *words[index:]))
             return options
         name, mark, _ = text.partition("=")
         key = short.get(name, name.lstrip("-").replace("-", "_"))
+        if before is not None and name not in short and not has_option(name.lstrip("-")):
+            place, options.given, reasons = before
+            options.open = options.open if of_any_number(words[place]) else reasons
+            options.rest.extend(words[place:])
+            return options
         if key in flags:
             options.given[key] = Option(key, word, None)
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from functools import cache
 
 from cfglint.launch.command import readable
@@ -43,6 +44,8 @@ TRAINER_CALL = "trainer.train("
 TRAIN_CALL, TRAINER = ".train(", "Trainer("
 INSTANTIATE = "instantiate"  # the function with which Hydra makes arguments of a config
 EVALUATES = (".evaluate(", ".predict(")
+DATA_PACKAGES = names("datasets numpy pandas polars pyarrow tqdm requests yaml orjson jsonlines huggingface_hub tabulate PIL")
+IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+(\w*)|import[ \t]+(\w+(?:[ \t]*,[ \t]*\w+)*))", re.MULTILINE)
 PROGRAM = re.compile(r"[\w.+@-]*\.py\b")
 COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 INTERPRETER = re.compile(r"python[0-9.]*")
@@ -115,7 +118,7 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     if launcher_of(line).trains_by_default:
         return not other or named
     for_training = named and not name.startswith(("eval", "infer", "generat", "predict", "test_", "merge", "preprocess", "compare"))
-    if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1]))):
+    if other and (not for_training or (not line.module and PREPARES & set(program.split("/")[:-1])) or only_handles_data(line, read)):
         return given > 1
     is_main = line.module and name.rpartition(".")[2].startswith("main") and bool(of_module(name))  # `recipe.dapo.main_dapo`
     if named or given > 1 or (is_main and not other):
@@ -124,6 +127,15 @@ def trains(line: LaunchLine, names: set[str], read: Callable[[str], str | None])
     if launcher_of(line).starts_programs and (given or files or "deepspeed" in names):
         return True
     return program_trains(line, read)
+
+
+def only_handles_data(line: LaunchLine, read: Callable[[str], str | None]) -> bool:
+    """Whether a program imports nothing but the standard library and packages of data, and starts no other program."""
+    path = line.program_path
+    text = read(path) if path is not None and path.endswith(".py") else None
+    imported = [match[2] if match[1] is None else match[1] for match in IMPORTS.finditer(text or "")]
+    roots = {root.strip() for names in imported for root in names.split(",")}
+    return text is not None and bool(roots) and roots <= DATA_PACKAGES | sys.stdlib_module_names - {"subprocess", "runpy", "importlib"}
 
 
 def program_trains(line: LaunchLine, read: Callable[[str], str | None]) -> bool:

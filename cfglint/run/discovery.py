@@ -267,7 +267,9 @@ class Discovery:
                 continue
             sources = every_document(documents)
             self.taken.update(document.path for document in documents[isinstance(call, Part) :] if document.path != path)
-            self.taken.update(source.path for source in sources[len(documents) :] if not is_program(source.path))
+            read = [source.path for source in sources[len(documents) :]]
+            read += [file for document in documents if isinstance(document, CallDocument) for file in document.files]
+            self.taken.update(file for file in read if not is_program(file))
             if launched.launch.line is not None and launched.launch.parser is not None:
                 self.taken.add(launched.launch.parser.path)
             scripts = self.launched.scripts

@@ -284,6 +284,37 @@ def test_a_program_in_a_folder_that_is_not_known_trains():
     assert len(lines("deepspeed ${SCRATCH}/code/run_clm.py --deepspeed ${SCRATCH}/ds.json\n")) == 1
 
 
+@each_case(
+    ("start", "program", "processes"),
+    [
+        ('torchrun --nproc_per_node 4 "$S"', "<?>", 4),
+        ("accelerate launch --num_processes 4 $S", "<?>", 4),
+        ('deepspeed --num_gpus 4 "$S"', "<?>", 4),
+        ("torchrun $OPTIONS --nproc_per_node 4 train.py", "train.py", None),
+        ('torchrun $OPTIONS --nproc_per_node 4 "$S"', "<?>", None),
+        ('torchrun "$@"', "<?>", None),
+    ],
+)
+def test_a_word_that_is_not_known_is_the_program_before_options_of_others(start, program, processes):
+    [line] = lines(f"OPTIONS=$(cat options)\nS=$(which sft)\n{start} --per_device_train_batch_size 4 --output_dir o\n")
+    assert (line.program.string, line.processes) == (program, processes)
+    assert [argument.name for argument in line.given] == ["per_device_train_batch_size", "output_dir"]
+
+
+@each_case(
+    ("code", "found"),
+    [
+        ("import json, os\nfrom datasets import load_dataset\n", 0),
+        ("import json\nfrom own import run\n", 1),
+        ("import subprocess\n", 1),
+        ("import torch\n", 1),
+        ("from . import run\n", 1),
+    ],
+)
+def test_a_program_that_only_handles_data_is_no_training(code, found):
+    assert len(lines("python convert_to_grpo.py --split train\n", {"convert_to_grpo.py": code})) == found
+
+
 def test_a_module_of_a_data_package_is_no_training():
     assert not lines("python -m scripts.data.sft.metamath --out x\n")
     assert len(lines("python -m scripts.sft.main --out x\n")) == 1

@@ -152,3 +152,20 @@ def test_every_command_names_the_same_runs_of_a_recorded_project(path, title, tm
     monkeypatch.chdir(tmp_path)
     assert list(different(files, capsys)) == []
     assert of_review(capsys) == of_command(capsys, "check", ".")
+
+
+def test_a_file_whose_values_a_program_takes_as_defaults_is_not_one_of_a_trainer(tmp_path, monkeypatch, capsys):
+    code = (
+        "import argparse, yaml\nfrom transformers import Trainer, TrainingArguments\nparser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--config')\nparser.add_argument('--learning_rate', type=float, default=1.0)\n"
+        "parser.set_defaults(**yaml.safe_load(open(parser.parse_known_args()[0].config)))\nargs = parser.parse_args()\n"
+        "Trainer(args=TrainingArguments('out', learning_rate=args.learning_rate)).train()\n"
+    )
+    config = "per_device_train_batch_size: 4\nlearning_rate: 5e-6\nevaluation_strategy: steps\nsave_total_limit: 2\n"
+    lay_out({"t.py": code, "c.yaml": config, "t.sh": "python t.py --config c.yaml\n"}, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for path in ("c.yaml", "."):
+        main(["check", path, "--format", "json"])
+        found = json.loads(capsys.readouterr().out)
+        assert [run["files"][0].removeprefix("./") for run in found["runs"]] == ["t.sh"], path
+        assert [each["code"] for each in found["diagnostics"] if each["file"].endswith("c.yaml")] == []

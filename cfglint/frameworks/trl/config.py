@@ -5,6 +5,7 @@ from __future__ import annotations
 from cfglint.evaluate import Reason
 from cfglint.frameworks.base import Framework
 from cfglint.frameworks.huggingface.config import TrainerConfig
+from cfglint.frameworks.huggingface.fields import FIELDS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.history import holds
 from cfglint.frameworks.releases.versions import Version, dotted
@@ -12,9 +13,11 @@ from cfglint.frameworks.trl import FRAMEWORK, KIND, LAUNCHER_FILE, NEWEST, PACKA
 from cfglint.frameworks.trl.arguments import TrlArguments
 from cfglint.frameworks.trl.fields import REQUIRED, fields, likely_trainers, trainers_of
 from cfglint.frameworks.trl.parser import CASTS, NULL_WORDS_READ, UncastString, cast, complemented
+from cfglint.frameworks.trl.releases import CLASSES, HISTORY
 from cfglint.launch.accelerate_options import is_option
 from cfglint.source.annotations import Operand, Sequence
 from cfglint.source.document import Document, Path
+from cfglint.source.python.call import CallDocument
 from cfglint.source.record import changed
 
 TYPE_CHECKING = False
@@ -50,10 +53,11 @@ class TrlConfig(TrainerConfig):
         self.trl_version: Version = facts.version(PACKAGE, NEWEST)
         self.trainers: tuple[str, ...] = trainers_of(self.trl_version)
         self.lacks_class = lacks_class(facts, self.trl_version)
-        if facts.launch.program is not None and facts.trainer not in self.trainers:  # the program's trainer is not modelled
+        former = of_former_class(facts, documents)
+        if facts.launch.program is not None and (former or facts.trainer not in self.trainers):  # the program's trainer is not modelled
             self.lacks_class = True
             program = facts.launch.program
-            why = f"TRL {dotted(self.trl_version)} has no such class for a trainer"
+            why = former or f"TRL {dotted(self.trl_version)} has no such class for a trainer"
             unread = Reason("program", f"the arguments of `{program.arguments}`", why, program.path, opens=True)
             launch = changed(facts.launch, doubts=(unread,), program=None, not_read=(*facts.launch.not_read, unread))
             facts = facts.replace(strict_keys=False, trainer=None, launch=launch)
@@ -183,6 +187,21 @@ class TrlConfig(TrainerConfig):
     def own_sampler(self) -> bool:
         """Whether prompts are repeated for several completions."""
         return self.only(*(name for name, since in REPEATS.items() if since <= self.trl_version))
+
+
+def of_former_class(facts: LaunchFacts, documents: list[Document]) -> str:
+    """Why code is not written for the class that builds its arguments, but for one that had its name before, where no release is stated;
+    empty if it is not: `PPOConfig(ppo_epochs=4)`.
+    """
+    name = facts.launch.program.arguments if facts.launch.program is not None else ""
+    spans = HISTORY.spans.get(CLASSES.get(name, ""), ())
+    first = spans[0][0] if spans else ()
+    if facts.is_known(PACKAGE) or not first or not any(since < first for since, _ in FRAMEWORK.importable(PACKAGE, name)):
+        return ""
+    known = FRAMEWORK.fields_of_class(name) | FIELDS.keys()
+    calls = (document for document in documents if isinstance(document, CallDocument))
+    key = next((key for call in calls for key in call.values if key not in known), None)
+    return f"`{key}` is of the class of this name before TRL {dotted(first)}" if key is not None else ""
 
 
 def lacks_class(facts: LaunchFacts, release: Version) -> bool:

@@ -164,7 +164,7 @@ class AccelerateLauncher(OfAccelerate):
     accumulation_option = "gradient_accumulation_steps"
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
-        options = read_options(words, FLAGS, SHORT)
+        options = read_options(words, FLAGS, SHORT, self.has_option)
         line.options = options
         line.module = "module" in options
         line.program, line.arguments = (options.rest[0], options.rest[1:]) if options.rest else (None, [])

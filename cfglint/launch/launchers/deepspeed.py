@@ -152,7 +152,7 @@ class DeepSpeedLauncher(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         machine = around.machine
-        options = read_options(words, FLAGS, SHORT)
+        options = read_options(words, FLAGS, SHORT, self.has_option)
         complete(options, OPTIONS)
         line.options = options
         if "num_accelerators" in options.given:

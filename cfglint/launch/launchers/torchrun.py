@@ -72,7 +72,7 @@ class Torchrun(Launcher):
 
     def read(self, line: LaunchLine, words: list[Text], around: Surroundings) -> bool:
         machine = around.machine
-        options = read_options(words, FLAGS, SHORT)
+        options = read_options(words, FLAGS, SHORT, self.has_option)
         line.options = options
         complete(options, OPTIONS)
         line.module = "module" in options

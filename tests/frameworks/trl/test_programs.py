@@ -139,3 +139,15 @@ def test_a_model_that_is_spread_over_the_gpus(checked_project, line, keyword, ba
     files = {"t.py": SPREAD.format(keyword), "run.sh": f"{line}\n"}
     report = checked_project(files, options=["--gpus", "8"], paths=["run.sh"])
     assert (report["runs"][0]["resolved"]["global_batch"], [each["code"] for each in report["diagnostics"]]) == (batch, codes)
+
+
+PPO = "from trl import PPOConfig, PPOTrainer\nPPOTrainer(PPOConfig({})).train()\n"
+
+
+def test_keywords_of_the_former_class_make_no_arguments_of_the_new_one(checked_project):
+    code = {"t.py": PPO.format("batch_size=64, mini_batch_size=4, ppo_epochs=2"), "requirements.txt": "trl<0.13\n"}
+    [run] = checked_project(code, paths=["t.py"])["runs"]
+    assert (run["verdict"], run["read"], run["resolved"]["micro_batch"]) == (None, False, None)
+    assert run["not_read"][0]["why"] == "`ppo_epochs` is of the class of this name before TRL 0.12.0"
+    code = {"t.py": PPO.format("'out', batch_size=64"), "requirements.txt": "trl<0.13\n"}
+    assert checked_project(code, paths=["t.py"])["runs"][0]["read"]
