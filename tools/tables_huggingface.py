@@ -94,7 +94,7 @@ def text(found: Mapping[Release, Facts]) -> str:
             *(f"    {literal(each)}," for each in made),
             ")",
             "",
-            "# The values of fields that become an Enum, in any release.",
+            "# The values of fields that become an Enum, or that a command line lists, in any release.",
             *table("CHOICES: dict[str, tuple[str, ...]]", values),
             "",
             "# (name, value): (since, until), of values that only some releases of the field have.",

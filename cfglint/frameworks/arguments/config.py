@@ -144,8 +144,8 @@ def invalid(config: OptionsConfig) -> Iterator[Finding]:
         name, words = refused.name, refused.words
         about = f"`{name}` is {words[0]}, which is not a valid value" if words else f"`{name}` has no value"
         if refused.candidates:
-            about = f"`--{name}` is ambiguous: it could mean {len(refused.candidates)} arguments"
-            advice = f"write the whole name: `--{refused.candidates[0]}`, ..."
+            about = f"`--{name}` is ambiguous: it could mean {len(refused.candidates)} options"
+            advice = f"write the whole name: `{refused.candidates[0]}`, ..."
         elif (option := config.known[name]).choices:
             advice = f"set `--{name}` to one of {', '.join(str(choice) for choice in option.choices if choice is not None)}"
         elif option.is_list and isinstance(option.words, int):

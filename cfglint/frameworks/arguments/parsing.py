@@ -82,9 +82,10 @@ def parse(given: Mapping[str, OptionWords], options: Options, shown: Spelled = p
     parsed = Parsed()
     for name, words in given.items():
         names = candidates(name, options)
-        if len(names) > 1:
-            listed = ", ".join(map(plain, names))
-            parsed.refused.append(RefusedWords(INVALID, name, (), f"ambiguous option: --{name} could match {listed}", tuple(names)))
+        spelled = [word for each in names for word in shown(each).split("/") if word.startswith(plain(name))]
+        if len(spelled) > 1 and name not in names:
+            message = f"ambiguous option: --{name} could match {', '.join(spelled)}"
+            parsed.refused.append(RefusedWords(INVALID, name, (), message, tuple(spelled)))
         elif not names:
             left = () if isinstance(words, Unknown) else tuple(words)
             parsed.refused.append(RefusedWords(LEFT, name, left))
@@ -136,8 +137,12 @@ def value_of(name: str, option: Option, word: str, shown: Spelled) -> Operand:
     """The value of a word; why it is refused, if it is."""
     if option.choices:
         chosen = {str(choice): choice for choice in option.choices}
+        if word in chosen:
+            return chosen[word]
         listed = [repr(choice) for choice in option.choices]
-        return chosen[word] if word in chosen else RefusedWords(INVALID, name, (word,), invalid_choice(shown(name), word, listed))
+        is_class = option.type[:1].isupper()  # an Enum, whose constructor is the type of the option
+        message = invalid_value(shown(name), option.type, word) if is_class else invalid_choice(shown(name), word, listed)
+        return RefusedWords(INVALID, name, (word,), message)
     if option.type not in ("int", "float", "bool"):
         return word
     if option.type == "float" and word.isdecimal():

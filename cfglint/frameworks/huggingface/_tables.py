@@ -336,20 +336,37 @@ FIELDS: tuple[tuple[Any, ...], ...] = (
     ("xpu_backend", "str", None, (), (4, 32, 0)),
 )
 
-# The values of fields that become an Enum, in any release.
+# The values of fields that become an Enum, or that a command line lists, in any release.
 CHOICES: dict[str, tuple[str, ...]] = {
+    "dataloader_multiprocessing_context": ("fork", "spawn", "forkserver"),
+    "ddp_backend": ("nccl", "gloo", "mpi", "xccl", "hccl", "cncl", "mccl", "ccl"),
     "debug": ("underflow_overflow", "tpu_metrics_debug"),
     "eval_strategy": ("no", "steps", "epoch"),
     "evaluation_strategy": ("no", "steps", "epoch"),
+    "fp16_backend": ("auto", "apex", "cpu_amp", "cuda_amp"),
+    "half_precision_backend": ("auto", "apex", "cpu_amp", "cuda_amp"),
     "hub_strategy": ("end", "every_save", "checkpoint", "all_checkpoints"),
+    "log_level": ("detail", "debug", "info", "warning", "error", "critical", "passive"),
+    "log_level_replica": ("detail", "debug", "info", "warning", "error", "critical", "passive"),
     "logging_strategy": ("no", "steps", "epoch"),
     "lr_scheduler_type": ("linear", "cosine", "cosine_with_restarts", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt", "reduce_lr_on_plateau", "cosine_with_min_lr", "cosine_warmup_with_min_lr", "warmup_stable_decay", "greedy"),
     "optim": ("adamw_torch", "adamw_torch_fused", "adamw_torch_xla", "adamw_torch_npu_fused", "adafactor", "adamw_anyprecision", "adamw_torch_4bit", "adamw_torch_8bit", "ademamix", "sgd", "adagrad", "adamw_bnb_8bit", "adamw_8bit", "ademamix_8bit", "lion_8bit", "lion_32bit", "paged_adamw_32bit", "paged_adamw_8bit", "paged_ademamix_32bit", "paged_ademamix_8bit", "paged_lion_32bit", "paged_lion_8bit", "rmsprop", "rmsprop_bnb", "rmsprop_bnb_8bit", "rmsprop_bnb_32bit", "galore_adamw", "galore_adamw_8bit", "galore_adafactor", "galore_adamw_layerwise", "galore_adamw_8bit_layerwise", "galore_adafactor_layerwise", "lomo", "adalomo", "grokadamw", "schedule_free_radam", "schedule_free_adamw", "schedule_free_sgd", "apollo_adamw", "apollo_adamw_layerwise", "stable_adamw", "adamw_apex_fused", "adamw_hf"),
     "save_strategy": ("no", "steps", "epoch", "best"),
+    "train_sampling_strategy": ("random", "sequential", "group_by_length", "batch_rebalance"),
+    "xpu_backend": ("mpi", "ccl", "gloo"),
 }
 
 # (name, value): (since, until), of values that only some releases of the field have.
 CHOICE_HISTORY: dict[tuple[str, str], tuple[Version, Version]] = {
+    ("ddp_backend", "ccl"): ((), (5, 1, 0)),
+    ("ddp_backend", "cncl"): ((4, 40, 0), ()),
+    ("ddp_backend", "hccl"): ((4, 34, 0), ()),
+    ("ddp_backend", "mccl"): ((4, 45, 0), ()),
+    ("ddp_backend", "xccl"): ((5, 1, 0), ()),
+    ("fp16_backend", "cuda_amp"): ((), (4, 35, 0)),
+    ("half_precision_backend", "cuda_amp"): ((), (4, 35, 0)),
+    ("log_level", "detail"): ((4, 32, 0), ()),
+    ("log_level_replica", "detail"): ((4, 32, 0), ()),
     ("lr_scheduler_type", "cosine_warmup_with_min_lr"): ((4, 54, 0), ()),
     ("lr_scheduler_type", "cosine_with_min_lr"): ((4, 40, 0), ()),
     ("lr_scheduler_type", "greedy"): ((5, 4, 0), ()),
@@ -383,6 +400,7 @@ CHOICE_HISTORY: dict[tuple[str, str], tuple[Version, Version]] = {
     ("optim", "schedule_free_sgd"): ((4, 45, 0), ()),
     ("optim", "stable_adamw"): ((4, 54, 0), ()),
     ("save_strategy", "best"): ((4, 47, 0), ()),
+    ("train_sampling_strategy", "batch_rebalance"): ((5, 17, 0), ()),
 }
 
 # Removed fields with the same value under another name.

@@ -102,7 +102,7 @@ def has_choice(name: str, value: str, version: Version) -> bool:
 def choices(name: str, version: Version) -> tuple[str, tuple[str, ...]]:
     if (name, version) in _choices and version not in _learned_choices:
         return _choices[name, version]
-    label = "IntervalStrategy" if name == "save_strategy" and not has_choice(name, "best", version) else CLASSES[name]
+    label = "IntervalStrategy" if name == "save_strategy" and not has_choice(name, "best", version) else CLASSES.get(name, "")
     known = _learned_choices.get(version, {}).get(name, CHOICES[name])
     found = _choices[name, version] = label, tuple(value for value in known if has_choice(name, value, version))
     return found

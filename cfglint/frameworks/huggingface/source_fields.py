@@ -131,9 +131,8 @@ def fact(name: str, raw: Raw) -> Fact:
 
 
 def choices(name: str, raw: Raw) -> list[str]:
-    if words(name, raw) != CHOICE:
-        return []
-    known = raw.get("enum") or raw.get("items", {}).get("enum", ())
+    """The values of a field that becomes an Enum, or whose words a command line has to be one of."""
+    known = raw.get("enum") or (raw.get("items", {}).get("enum", ()) if words(name, raw) == CHOICE else ())
     return [value for value in known if value is not None]
 
 

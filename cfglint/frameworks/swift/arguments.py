@@ -140,7 +140,7 @@ class SwiftArguments(Arguments):
             if autotp is not None:
                 edited["tensor_parallel"] = {"autotp_size": autotp}
                 edited["zero_optimization"]["gather_16bit_weights_on_model_save"] = True
-        if "fsdp" in self.defaults:
+        if self.of_command["fsdp"].own:  # else the argument is that of transformers
             named = files.get(self["fsdp"]) if isinstance(self["fsdp"], str) else None
             self.given["fsdp"] = named.get("fsdp", "full_shard auto_wrap") if named is not None else []
             if named is not None:

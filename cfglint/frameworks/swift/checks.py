@@ -37,14 +37,29 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
 MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
+OPENED = ("accelerator_config", "fsdp_config")  # files, unless they are JSON; the latter until ms-swift has its own FSDP files
 NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
 OF_CLASS = Releases((3, 5), (4, 2))  # a class of TRL checks the sizes of a generation, and before that the trainer
 CONFIG_CHECKS: Version = (0, 18, 0)  # from here on the class of TRL has these checks
 CONFIGS = {"simpo": "cpo", "rm": "reward", "sft": "sft", "pt": "sft"}  # what is trained -> the class of its trainer's arguments
 TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone")
-OWN_READING = ("loss_type", "eval_metric")  # which the trainers of `rlhf` read in their own way
-LOOKED_UP = {"loss_type": "losses", "optimizer": "optimizers", "callbacks": "callbacks", "eval_metric": "metrics"}
+OWN_READING = ("loss_type", "eval_metric", "metric")  # which the trainers of `rlhf` read in their own way
+REWARD, REWARDS, LOSS_SCALE, AGENT = "reward_model", "reward_funcs", "loss_scale", "agent_template"
+LOOKED_UP = {
+    "loss_type": "losses",
+    "optimizer": "optimizers",
+    "callbacks": "callbacks",
+    "eval_metric": "metrics",
+    "metric": "metrics",
+    LOSS_SCALE: "loss scales",
+    AGENT: "agent templates",
+    REWARDS: "rewards",
+}
+STRATEGIES = ("default", "last_round", "all")  # that stand before the name of a loss scale, or alone
+ON_USE: Version = (4, 2)  # from here on an agent template is looked up where the data uses tools
+LISA, BATCHED = "lisa_activated_layers", "batch_eval_metrics"
+OWN_METRICS: Version = (3, 8)  # before, supervised training always has a metric
 FEWEST = 2  # completions per prompt that can be compared
 EVALUATION = "ValueError: The {} eval batch size ({} x {}) must be evenly divisible by the number of generations per prompt ({})."
 EVALUATION_MICRO = "per_device_eval_batch_size"
@@ -112,17 +127,26 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
     """A classifier without a number of classes, which the model may have; GPUs that the processes cannot share evenly; a value of
     an argument that is neither a name, a file, nor JSON; streamed data without a number of steps.
     """
-    if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version >= (3, 0, 2):
+    if config.own("task_type") == "seq_cls" and config.is_unset("num_labels") and config.own_version >= (3, 6):
         text = "AssertionError: Please pass the parameter `num_labels`."
         remedy = ["set `--num_labels` to the number of classes"]
         yield Refusal(VALUE, ["task_type"], "`task_type seq_cls` requires `num_labels`", text, remedy)
     yield from names(config)
+    yield from rewards(config)
+    if config.command == "rlhf" and config.trainer not in (GRPO, "gkd", "ppo") and config.own(REWARD) and config.own_version >= (3, 2):
+        text = f"TypeError: Trainer.__init__() got an unexpected keyword argument '{REWARD}'"
+        yield Refusal(CONFLICT, [REWARD, METHOD], f"`{config.trainer}` takes no `{REWARD}`", text, [remove_key(REWARD)], "init")
+    layers, key = config.own(LISA), config.arguments.tuner_key
+    if isinstance(layers, int) and layers > 0 and config.own(key) not in (None, "full"):
+        text = "AssertionError: LISA only supports full parameter training."
+        yield Refusal(CONFLICT, [LISA, key], f"`{LISA}` requires `{key} full`", text, [remove_key(LISA) | set_key(key, "full")], "init")
     if config.shares_devices and config.devices is not None and config.devices[0] % config.devices[1]:
         seen, local = config.devices
         message = f"{seen} visible GPUs are not a multiple of {local} processes"
         text = f"AssertionError: n_gpu: {seen}, local_world_size: {local}"
         yield Refusal(DEVICES, [], message, text, per_process(seen, local))
-    for name in ("deepspeed", "fsdp"):
+    own_fsdp = config.known["fsdp"].own
+    for name in ("deepspeed", "fsdp") if own_fsdp else ("deepspeed",):
         value = config.values.get(name)
         if name in config.known and isinstance(value, str) and value and config.is_unreadable(name, value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
@@ -135,6 +159,15 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
         if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
             yield Refusal(JSON, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
+    for name in OPENED[:1] if own_fsdp else OPENED:
+        value = config.values.get(name)
+        if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value) and name not in config.files:
+            text = f"FileNotFoundError: [Errno 2] No such file or directory: '{value}'"
+            message = f"`{name}` is {value}, which is neither a file nor JSON"
+            yield Refusal(JSON, [name], message, text, ["write a JSON object, or name a file that exists"])
+    if config.own(BATCHED) is True and config.command != "rlhf" and (config.own_version < OWN_METRICS or config.own("metric")):
+        text = f"ValueError: When using `{BATCHED}`, your `compute_metrics` function must take a `compute_result` boolean argument"
+        yield Refusal(CONFLICT, [BATCHED], f"ms-swift's metrics do not support `{BATCHED}`", text, [remove_key(BATCHED)], "init")
     steps = config.own("max_steps")
     if config.streams and isinstance(steps, int) and steps <= 0 and config.trainer != "ppo":
         text = no_length(config.facts.version(TRANSFORMERS, ""))
@@ -160,12 +193,47 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
         message = f"`{key}` is {value}, which ms-swift does not have"
         yield Refusal(NAME, [key], message, text, [f"set `--{key} lora` or `--{key} full`"], "init")
     for field, section in LOOKED_UP.items():
-        found = config.own(field) if config.command != "rlhf" or field not in OWN_READING else None
-        allowed = config.registered(section)
+        registered = config.registered(section) if is_looked_up(config, field) else ()
+        found = config.own(field) if registered else None
+        allowed = [*registered, *STRATEGIES] if field == LOSS_SCALE else [*registered]
         for value in found if isinstance(found, list) else [found]:
-            if allowed and isinstance(value, str) and value not in allowed:
+            parts = str(value).split("+") if field == LOSS_SCALE else [value]
+            missing = next((part for part in parts if part not in allowed), None)
+            if isinstance(value, str) and missing is not None:
+                text = f"ValueError: reward_function {value} is not implemented in swift" if field == REWARDS else f"KeyError: '{missing}'"
                 message = f"`{field}` is {value}, which ms-swift does not register"
-                yield Refusal(NAME, [field], message, f"KeyError: '{value}'", [f"use one of {', '.join(allowed)}"], "init")
+                yield Refusal(NAME, [field], message, text, [f"use one of {', '.join(allowed)}"], "init")
+
+
+def rewards(config: SwiftConfig) -> Iterator[Refusal]:
+    """What GRPO's trainer requires of rewards and their weights, before it takes other rewards (3.4.1 grpo_trainer.py:172-179)."""
+    if config.trainer != GRPO or not config.is_whole or not (3, 1, 1) <= config.own_version < (4,):
+        return
+    arguments, names = (
+        config.arguments,
+        [name for name in (REWARDS, REWARD, "reward_weights", "use_gym_env") if name in config.known],
+    )
+    if not arguments.known(*names) or config.own("use_gym_env"):
+        return
+    functions, weights = ([*listed(config.own(name) or ())] for name in (REWARDS, "reward_weights"))
+    models = config.own(REWARD) or []
+    count = len(functions) + (1 if isinstance(models, str) else len(models))
+    if not count:
+        text = "ValueError: You must specify reward_funcs or reward_model"
+        yield Refusal(VALUE, [REWARDS], f"GRPO requires `{REWARDS}` or `reward_model`", text, [f"give `--{REWARDS}`"], "init")
+    elif weights and len(weights) != count:
+        text = f"ValueError: Number of reward weights ({len(weights)}) must match number of reward functions ({count})"
+        message = f"`reward_weights` has {counted(len(weights), 'number')} for {counted(count, 'reward')}"
+        yield Refusal(VALUE, ["reward_weights"], message, text, ["give one weight for each reward"], "init")
+
+
+def is_looked_up(config: SwiftConfig, field: str) -> bool:
+    """Whether a run looks up the name that a field has, before it trains."""
+    if field == REWARDS:
+        return config.trainer == GRPO
+    if field == AGENT and config.own_version >= ON_USE:
+        return False
+    return config.command != "rlhf" or field not in OWN_READING
 
 
 def generations(config: SwiftConfig) -> Iterator[Refusal]:

@@ -21,7 +21,7 @@ LIST = "list:"
 # The types of fields as argparse has them.
 WIDER = {
     **dict.fromkeys(("choice", "dict|str", "str|bool", "str|list", "dict", "ParallelismConfig"), "str"),
-    **dict.fromkeys(("list", "list:DebugOption"), "list:str"),
+    "list": "list:str",
 }
 Arguments = dict[str, Option]
 
@@ -32,8 +32,9 @@ def arguments_of(command: str, release: Version, transformers: Version) -> Argum
     found: Arguments = {}
     for name, default in defaults(transformers).items():
         kind = PARSED.get(name, type_of(name, transformers))
-        allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES and name != "debug" else ()
-        found[name] = option(WIDER.get(kind, kind), default, allowed, own=False)
+        allowed = choices(name, transformers)[1] if name in TRAINER_CHOICES else ()
+        kind = "bool?" if kind == "bool" and default is None else WIDER.get(kind, kind)
+        found[name] = option(kind, default, allowed, own=False)
     for section in dict.fromkeys((COMMON, command)):
         found.update({name: own(row) for name, row in HISTORY.fields(section, release).items()})
     return found

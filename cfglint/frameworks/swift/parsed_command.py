@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from cfglint.findings.setting import WRITTEN, Setting
 from cfglint.frameworks.arguments.config import OptionsConfig
-from cfglint.frameworks.arguments.parsing import LEFT, ListedWords, RefusedWords
+from cfglint.frameworks.arguments.parsing import LEFT, ListedWords, RefusedWords, plain
+from cfglint.frameworks.huggingface import PACKAGE as TRANSFORMERS
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import Version
 from cfglint.frameworks.swift import COMMANDS
@@ -17,6 +18,7 @@ from cfglint.source.annotations import ConfigMapping, Operand
 from cfglint.source.document import SCALAR, Document, Node
 from cfglint.source.shell.command import CommandDocument
 
+DASHED: Version = (4, 46)  # from this release of transformers on, each option is also spelled with dashes
 FILE_WINS: Version = (4, 1)  # before, `--config` names a file, which overrides the line; from here on a file is the first argument
 CONFIG = "config"  # the option that names a file before 4.1
 RLHF, RLHF_TYPE = "rlhf", "rlhf_type"
@@ -41,6 +43,7 @@ class CommandConfig(OptionsConfig):
     def _completed(self, values: ConfigMapping) -> ConfigMapping:
         document, line, is_former = self.documents[0], self.facts.launch.line, self.own_version < FILE_WINS
         words, overrides = dict(values), self.facts.overrides
+        shown = spellings if self.facts.version(TRANSFORMERS, "") >= DASHED else plain
         if not document.is_command:
             words = {str(key): as_words(value) for key, value in values.items() if key != "ENV"}  # a key of a file, for variables
             named = [file for file in line.files if file.role in ("positional", f"--{CONFIG}")] if line is not None else []
@@ -51,10 +54,10 @@ class CommandConfig(OptionsConfig):
                 else:
                     words = {CONFIG: [file]}  # no argument of this name: the file is not read
             elif line is not None and is_former:  # the file is not read either
-                parsed = self.parse_words({}, overrides, spellings)
+                parsed = self.parse_words({}, overrides, shown)
                 self.refused += [RefusedWords(LEFT, "", (file,))]
                 return parsed
-        return self.parse_words(words, overrides, spellings)
+        return self.parse_words(words, overrides, shown)
 
     def exists(self, key: str) -> bool:
         return exists(key)

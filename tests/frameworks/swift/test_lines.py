@@ -145,12 +145,69 @@ def test_lines_that_start(line, release, checked):
         ("--rlhf_type grpo --use_liger_kernel true --log_entropy true", "3.7.0", True),
         ("--rlhf_type dpo --use_liger_kernel true", "4.6.0", False),
         ("--rlhf_type dpo --callbacks name", "4.6.0", True),
+        ("--rlhf_type dpo --reward_model m", "3.4.1", True),
         ("--rlhf_type dpo --loss_type name", "4.6.0", False),  # that of TRL, not of ms-swift's own table
     ],
 )
 def test_what_preference_training_refuses_by_release(words, release, refused, checked):
     found = checked(f"swift rlhf --model org/model --dataset data.jsonl {words}", release)
     assert (found.verdict == "reject") is refused, found.found
+
+
+@each_case(
+    ("words", "release", "code"),
+    [
+        # names that a release registers in its own way, and that it looks up
+        ("--loss_type bnpo", "3.4.1", "SWF021"),
+        ("--loss_type online_contrastive", "3.4.1", ""),
+        ("--metric bleu", "3.12.6", "SWF021"),
+        ("--agent_template toolbench", "3.4.1", ""),
+        ("--agent_template deepseek_v4", "3.4.1", "SWF021"),
+        ("--agent_template name", "4.6.0", ""),  # looked up where data uses tools
+        ("--loss_scale last_round+react", "3.12.6", ""),
+        ("--loss_scale last_round+name", "3.12.6", "SWF021"),
+        ("--loss_scale name --external_plugins own.py", "3.12.6", ""),
+        # arguments of transformers: what a command line lists, words with spellings of their own, a flag without a default
+        ("--half_precision_backend native", "3.4.1", "SWF002"),
+        ("--debug name", "3.4.1", "SWF002"),
+        ("--ddp_find_unused_parameters", "3.4.1", "SWF002"),
+        ("--outpu out", "3.4.1", "SWF002"),  # --output_dir and --output-dir
+        ("--output_di out", "3.4.1", ""),
+        ("--outpu out", "3.0.0 --target transformers==4.45.2", ""),  # which has no dashes
+        ("--fsdp 'full_shard auto_wrap'", "3.11.0", "HFT022"),  # one process
+        ("--fsdp 'full_shard auto_wrap'", "3.12.0", "SWF013"),
+        ("--fsdp_config name", "3.4.1", "SWF013"),
+        ("--accelerator_config name", "4.6.0", "SWF013"),
+        ("--batch_eval_metrics true", "3.7.0", "SWF017"),
+        ("--batch_eval_metrics true", "3.8.0", ""),
+        ("--batch_eval_metrics true --metric acc", "3.8.0", "SWF017"),
+        ("--task_type seq_cls", "3.5.3", ""),
+        ("--task_type seq_cls", "3.6.0", "SWF022"),
+        ("--lisa_activated_layers 2", "3.4.1", "SWF017"),
+        ("--lisa_activated_layers 2 --train_type full", "3.4.1", ""),
+    ],
+)
+def test_what_training_refuses_by_release(words, release, code, checked):
+    version, _, options = release.partition(" ")
+    found = checked(f"{SFT} {words}", version, options=options.split()).found
+    assert [each for each, severity in found if severity == "error"] == ([code] if code else [])
+
+
+@each_case(
+    ("rewards", "release", "code"),
+    [
+        ("", "3.4.1", "SWF022"),
+        ("--reward_funcs name", "3.4.1", "SWF021"),
+        ("--reward_funcs accuracy format --reward_weights 1", "3.4.1", "SWF022"),
+        ("--reward_funcs accuracy --reward_model m --reward_weights 1 2", "3.4.1", ""),
+        ("--reward_funcs $NAMES", "3.4.1", ""),
+        ("", "4.6.0", ""),
+    ],
+)
+def test_the_rewards_of_generations(rewards, release, code, checked):
+    line = f"{GRPO} --num_generations 8 --eval_strategy no --gradient_accumulation_steps 8 {rewards}"
+    found = checked(line, release).found
+    assert [each for each, severity in found if severity == "error"] == ([code] if code else [])
 
 
 def test_arguments_of_a_checkpoint_are_read_only_with_a_checkpoint(checked):
