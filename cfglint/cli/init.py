@@ -109,7 +109,8 @@ def by_code(numbers: dict[str, int]) -> str:
 
 
 def hooks() -> str:
-    """The hooks, by the repository that pip installed cfglint from; without one, those that run the command or program that runs now."""
+    """The hooks, by the repository that pip installed cfglint from; without one, those that run the cfglint that runs now, whatever the PATH
+    of the commit: that of an environment in this folder by its path from here, and by its name what a link on the PATH leads to."""
     repository, revision = home()
     if repository:
         ids = "".join(f"      - id: {name}\n" for name, _, _ in EACH_HOOK)
@@ -118,9 +119,11 @@ def hooks() -> str:
     import shutil
 
     command, where = COMMAND, "the cfglint on the PATH"
-    if shutil.which(COMMAND) is None:
-        script = os.path.join(os.path.dirname(sys.executable), COMMAND)
-        command = shlex.quote(script) if os.path.isfile(script) else f"{shlex.quote(sys.executable)} -m {COMMAND}"
+    script, linked = os.path.join(os.path.dirname(sys.executable), COMMAND), shutil.which(COMMAND)
+    if not (linked and os.path.islink(linked) and os.path.realpath(linked) == os.path.realpath(script)):
+        here = os.path.join(os.getcwd(), "") if os.path.exists(".git") else ""
+        script, python = script.removeprefix(here), sys.executable.removeprefix(here)
+        command = shlex.quote(script) if os.path.isfile(script) else f"{shlex.quote(python)} -m {COMMAND}"
         where = "the cfglint that wrote this file"
     text = INSTALLED.format(where=where)
     for name, options, files in EACH_HOOK:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import shutil
 import sys
 
 import pytest
@@ -21,7 +20,6 @@ UNCLEAR = '{"profile": true, "profile_step_start": 10, "memory_profiling": true,
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shutil, "which", lambda name: name)
     (tmp_path / "ds.json").write_text(BAD, encoding="utf-8")
     (tmp_path / "train.yaml").write_text("output_dir: out\nper_device_train_batch_size: 4\ndeepspeed: ds.json\n", encoding="utf-8")
     (tmp_path / "other.yaml").write_text("hello: 1\n", encoding="utf-8")
@@ -67,8 +65,9 @@ def test_init_writes_hooks_at_the_top_of_a_repository(folder, root, capsys):
     assert main(["init"]) == 0
     (repository,) = yaml.safe_load((folder / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
     ours = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    told = ("id", "entry", "types_or", "require_serial", "pass_filenames")
+    told = ("id", "types_or", "require_serial", "pass_filenames")
     assert [[hook.get(key) for key in told] for hook in repository["hooks"]] == [[hook.get(key) for key in told] for hook in ours]
+    assert all(hook["entry"].endswith(own["entry"].removeprefix("cfglint")) for hook, own in zip(repository["hooks"], ours, strict=True))
     captured = capsys.readouterr()
     assert (captured.out, "wrote .pre-commit-config.yaml" in captured.err) == ("", True)
 
@@ -84,11 +83,13 @@ def test_init_prints_hooks_where_there_are_others(folder, capsys):
 
 
 @each_case("folder_name", ["bin", "with a blank"])
-def test_hooks_start_the_running_program_where_none_is_on_the_path(tmp_path, monkeypatch, folder_name):
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    inside = tmp_path / folder_name
-    inside.mkdir()
+def test_hooks_start_the_running_program_whatever_the_path_of_the_commit(tmp_path, monkeypatch, folder_name):
+    """An active environment is on the PATH of this shell alone; a link to it, as of pipx, is on that of each."""
+    inside, links = tmp_path / folder_name, tmp_path / "links"
+    inside.mkdir(), links.mkdir(exist_ok=True)
     monkeypatch.setattr(sys, "executable", str(inside / "python"))
+    monkeypatch.setenv("PATH", f"{inside}:{links}")
+    monkeypatch.chdir(links)
     script = inside / "cfglint"
 
     def started():
@@ -97,10 +98,15 @@ def test_hooks_start_the_running_program_where_none_is_on_the_path(tmp_path, mon
 
     assert started() == [str(inside / "python"), "-m", "cfglint"]
     script.write_text("")
-    assert started()[:2] == [str(script), "check"]
     script.chmod(0o755)
-    monkeypatch.setenv("PATH", str(inside))
+    assert started()[:2] == [str(script), "check"]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir(exist_ok=True)
+    assert started()[:2] == [f"{folder_name}/cfglint", "check"]
+    monkeypatch.setenv("PATH", str(links))
+    (links / "cfglint").symlink_to(script)
     assert started()[:2] == ["cfglint", "check"]
+    (links / "cfglint").unlink()
 
 
 def test_hooks_name_the_repository_of_the_installation(monkeypatch):
