@@ -193,10 +193,10 @@ class Branch:
 
     def _folders_named_by(self, run: CheckedRun) -> Iterator[tuple[str, str]]:
         """The folders of changed files that a run names, each with the key and the run."""
-        folders = {os.path.dirname(name) for name in self.altered | self.gone}
+        folders = {os.path.dirname(name) or os.curdir for name in self.altered | self.gone}
         for config in run.configs:
             for key, value in config.values.items():
-                folder = os.path.normpath(value) if isinstance(value, str) and value else ""
+                folder = os.path.normpath(value) if value and isinstance(value, str) else None
                 if folder in folders and has_effect(key):
                     yield folder, f"`{key}` of {os.path.relpath(run.documents[0].path)}"
 

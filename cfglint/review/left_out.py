@@ -36,8 +36,9 @@ MOST_DESCRIBED = 20  # files whose changed values are named
 def unrecognized(name: str, branch: Branch) -> str:
     """The reason for a file that no run reads: a program beside it, or in a folder above it, may name it."""
     folder = os.path.dirname(name)
-    if folder in branch.named_folders:
-        return IN_FOLDER.format(branch.named_folders[folder])
+    named = branch.named_folders.get(folder or os.curdir)
+    if named:
+        return IN_FOLDER.format(named)
     config = config_with(name, branch)
     if config:
         return NAMED.format(config)

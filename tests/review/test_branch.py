@@ -308,14 +308,16 @@ def test_a_file_that_a_run_may_read_is_not_said_to_be_read_by_none(checkout, rev
         train__py=PARSING,
         **{"configs/train__yaml": "defaults:\n  - data: a\n", "configs/data/a__yaml": "n: 1\n", "d/info__json": '{"a": 1}'},
         **{"verl/__init____py": "", "verl/version/version": "0.5.0", "verl/utils/f__py": "x = 1\n"},
+        top__json='{"a": 1}',
     )
     checkout.commit()
-    line = LINE.replace("size 4", "size 8 --dataset_dir d/")
-    checkout.write(run__sh=line, **{"configs/data/a__yaml": "n: 2\n", "d/info__json": '{"a": 2}', "verl/utils/f__py": "x = 2\n"})
+    line = LINE.replace("size 4", "size 8 --bf16 --dataset_dir d/")
+    checkout.write(run__sh=line, top__json='{"a": 2}', **{"configs/data/a__yaml": "n: 2\n", "d/info__json": '{"a": 2}', "verl/utils/f__py": "x = 2\n"})
     text = reviewed()[0]
     assert "configs/data/a.yaml (not recognised as a training config; configs/train.yaml names it" in text
     assert "d/info.json (not recognised as a training config; `dataset_dir` of run.sh names its folder" in text
     assert "verl/utils/f.py (the code of verl is not compared" in text
+    assert "top.json (not recognised as a training config, and no recognised run is known to read it)" in text  # no value names the root
 
 
 def test_a_called_script_is_named_with_the_line_that_calls_it(checkout, reviewed):
