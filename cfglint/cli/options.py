@@ -12,7 +12,7 @@ from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.frameworks.releases.versions import INSTALLED, is_version
 from cfglint.project import settings_file
 from cfglint.project.settings_file import LARGEST, Configuration, DeclaredRun, with_settings
-from cfglint.run.paths import ScanStats, is_program, is_script
+from cfglint.run.paths import LaunchChoiceError, ScanStats, is_program, is_script
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Callable, Collection
 
@@ -451,7 +451,7 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
         stats.unrecognized_named.clear()
     for path, names in stats.unrecognized_named[:MOST_UNKNOWN]:
         if is_script(path):
-            warn(f"{path}: no training launch was found in this file")
+            warn(str(LaunchChoiceError(path, [])))
             continue
         from cfglint.run.broken import closest_kind
         from cfglint.source.dataclass_fields import syntax_problem, text_of

@@ -82,7 +82,7 @@ class LaunchChoiceError(UnknownKindError):
             text = "this program builds none of the arguments that are modelled; name the script that launches it"
             text = (path.endswith(".py") and syntax_problem(text_of(path))) or text
         else:
-            where = "the code blocks of this page" if path.lower().endswith(MARKDOWN) else "this script"
+            where = "the fenced blocks of this page" if path.lower().endswith(MARKDOWN) else "this script"
             text = f"no training launch was found in {where}"
         super().__init__(path, f"{path}: {text}")
 

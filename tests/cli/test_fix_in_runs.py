@@ -146,7 +146,7 @@ def test_the_current_count_of_a_file_is_not_overridden(project):
 def test_a_named_script_without_a_launch_is_not_done(project, capsys, command, text):
     written(project, run_sh=text)
     assert main([*command, "run.sh"]) == 2
-    assert "run.sh: no training launch was found in this file" in capsys.readouterr().err
+    assert "run.sh: no training launch was found in this script" in capsys.readouterr().err
 
 
 def test_a_sourced_script_is_part_of_the_run_that_sources_it(project):
@@ -169,3 +169,9 @@ def test_a_loop_of_many_launches_is_one_line(project):
     written(project, run_sh=line)
     assert main(["fix", "run.sh", *TARGET]) == 0
     assert "--nproc_per_node 8" in (project / "run.sh").read_text()
+
+
+def test_a_page_whose_launch_is_no_fenced_block_says_what_is_read(project, capsys):
+    written(project, run_md="Start it with `torchrun train.py`\n\n    torchrun train.py\n")
+    assert main(["check", "run.md"]) == 2
+    assert "run.md: no training launch was found in the fenced blocks of this page" in capsys.readouterr().err
