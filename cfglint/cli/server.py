@@ -13,7 +13,7 @@ def add_arguments(parser: Parser) -> None:
     add_fact_options(parser)
     parser.add_argument("--stdio", action="store_true", help="always the case; accepted")
     parser.hide_all_but("--gpus", "--target", "--config")
-    parser.add_example("cfglint server", "started by an editor; see docs/integrations.md")
+    parser.add_example("cfglint server", "started by an editor; see docs/editors.md")
 
 
 def run(arguments: Namespace) -> int:

@@ -210,7 +210,8 @@ class LoadedRun:
             elif source or (package not in facts.target and is_newest):
                 origins[package] = source or UNSTATED
             elif deciding != package:
-                origins[package] = f"required by {deciding} {target[deciding]}"
+                requires = next((own.packages() for own in map(framework, self.kinds) if own.package == package), {})
+                origins[package] = f"{'matching' if deciding in requires else 'required by'} {deciding} {target[deciding]}"
             else:
                 origins[package] = UNSTATED if RELEASES.get(package) == version else OF_LINE
         return origins

@@ -49,6 +49,11 @@ def test_a_release_that_another_package_requires(sources):
     assert sources("axolotl", "--target", "axolotl==0.9.2") == {"axolotl": "--target", "transformers": "required by axolotl 0.9.2"}
 
 
+def test_a_release_that_fits_one_that_it_requires(sources):
+    found = sources("axolotl", requirements="transformers==4.51.3\n")
+    assert found == {"axolotl": "matching transformers 4.51.3", "transformers": "requirements.txt"}
+
+
 def test_a_release_that_the_newest_release_of_another_package_requires(sources):
     found = sources("axolotl")
     assert found["axolotl"] == "newest known"
