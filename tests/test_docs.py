@@ -71,6 +71,15 @@ def test_hooks_that_are_named_exist(page):
     assert set(re.findall(r"- id: (cfglint\S*)", page.read_text(encoding="utf-8"))) <= hooks
 
 
+def test_modules_that_a_newcomer_is_sent_to_exist():
+    """Those of the guide, but for the names to be chosen: `tools/tables_KIND.py`."""
+    files = {f"/{path.relative_to(ROOT)}" for folder in ("cfglint", "tools", "tests") for path in (ROOT / folder).rglob("*.py")}
+    text = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "docs/architecture.md", "tools/README.md"))
+    named = {name for name in re.findall(r"`([\w/]+\.py)`", text) if not re.search("KIND|NAME", name)}
+    assert len(named) > 20
+    assert not [name for name in named if not any(path.endswith(f"/{name}") for path in files)]
+
+
 def test_nobody_is_told_to_install_another_package():
     """`cfglint` on the package index is somebody else's."""
     for page in PAGES:

@@ -109,7 +109,7 @@ def by_code(numbers: dict[str, int]) -> str:
 
 
 def hooks() -> str:
-    """The hooks, by the repository that pip installed cfglint from; without one, those that run the cfglint that runs now, whatever the PATH
+    """The hooks, by the repository that pip installed cfglint from; without one, those that run this cfglint, whatever the PATH
     of the commit: that of an environment in this folder by its path from here, and by its name what a link on the PATH leads to."""
     repository, revision = home()
     if repository:

@@ -11,6 +11,7 @@ from cfglint.frameworks.releases._modelled import RENAMED
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.source.annotations import Any, Callable, Collection, Iterator, Mapping, Sequence
 from cfglint.source.document import Document, Node, Path, Problem, Written
+from cfglint.source.files import syntax_by_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -542,7 +543,7 @@ class Framework:
 
     def syntax(self, path: str) -> Syntax:
         """The syntax, `yaml` or `json`, in which this framework's parser parses a file of that name."""
-        return self.only_syntax or ("json" if path.lower().endswith((".json", ".jsonc", ".hjson")) else "yaml")
+        return self.only_syntax or syntax_by_name(path)
 
     def config_files(self, launch: Launch) -> list[str]:
         """The files of the project that the arguments of a launch extend, for a framework that is fed by arguments."""

@@ -53,7 +53,7 @@ def of_options(line: LaunchLine, wanted: Size) -> Iterator[SizePlace]:
         yield SizePlace(launcher.size_variable, text, str(wanted.per_node))
     if line.nodes is None or line.nodes == wanted.nodes:
         return
-    for name in NODES:
+    for name in dict.fromkeys((*NODES, launcher.nodes_option.removeprefix("--"))):
         option = given.get(name)
         if option is not None and not option.in_file and option.value is not None and option.value.known:
             elastic = ":" in option.value.string

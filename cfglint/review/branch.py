@@ -21,12 +21,13 @@ from cfglint.review.pairing import Pair, paired, renamed
 from cfglint.review.releases import ReleaseChange, changed_releases, stated_changes
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.paths import EXTENSIONS, LaunchChoiceError, ScanStats, UnknownKindError, is_program, is_script, line_of
+from cfglint.run.paths import LaunchChoiceError, ScanStats, UnknownKindError, is_program, is_script, line_of
 from cfglint.run.quick_scan import has_marks, may_train
 from cfglint.run.readers import Readers
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
 from cfglint.source.file_source import FileSource
+from cfglint.source.files import EXTENSIONS
 from cfglint.source.git import GitProblem, GitRepository, Snapshot, TreeEntry
 from cfglint.source.git_index import KnownContents
 from cfglint.source.limits import MAX_SIZE

@@ -12,6 +12,7 @@ from cfglint.frameworks.validation.schema import Property
 from cfglint.launch import Launch
 from cfglint.launch.command import override_arguments, readable
 from cfglint.launch.kinds import LAUNCH, is_trainer
+from cfglint.launch.launcher import launcher_of
 from cfglint.launch.slurm import options_in
 from cfglint.review.effects import has_effect
 from cfglint.review.snapshot import Side
@@ -144,7 +145,7 @@ def size_texts(launch: Launch) -> dict[str, Text]:
         **{
             name: option.value
             for name, option in line.options.given.items()
-            if name in SIZES and option.value is not None and not option.in_file
+            if (name in SIZES or name in launcher_of(line).counts) and option.value is not None and not option.in_file
         },
         **{name: line.call.environment[name] for name in SIZE_VARIABLES if name in line.call.environment},
     }

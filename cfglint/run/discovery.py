@@ -11,11 +11,12 @@ from cfglint.frameworks.launch_facts import Launched, LaunchFacts
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER
 from cfglint.run.checked import CheckedRun
 from cfglint.run.documents import FEW, Recognition, References
-from cfglint.run.paths import BY_HAND, EXTENSIONS, PROGRAMS, LaunchChoiceError, Request, ScanStats, Walk, is_program, is_script, line_of
+from cfglint.run.paths import BY_HAND, PROGRAMS, LaunchChoiceError, Request, ScanStats, Walk, is_program, is_script, line_of
 from cfglint.source import CfglintError, files
 from cfglint.source.annotations import Callable, Collection, Iterator
 from cfglint.source.document import Document, Part
 from cfglint.source.file_source import FileSource, missing
+from cfglint.source.files import EXTENSIONS
 from cfglint.source.shell import is_markdown
 
 TYPE_CHECKING = False

@@ -257,7 +257,7 @@ class References:
 
                 is_required = bool(refused_config(name))
             else:
-                is_required = key in OPENED or name[-5:].lower() in (".json", ".yaml", "hjson")
+                is_required = key in OPENED or name.lower().endswith(files.EXTENSIONS)
             # A relative path without placeholders and variables is in the project.
             is_in_project = not os.path.isabs(name) and not any(mark in name for mark in "${}<>~")
             if is_required and is_in_project and not may_write(document, name):

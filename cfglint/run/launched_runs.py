@@ -304,7 +304,7 @@ class LaunchedRuns:
             return file.kind if file.kind in known_kinds() else ""
         if file.role == CONFIG_OPTION and reads_config(launch) and file.path is not None:
             return program_kind(launch)
-        if file.path is None or not file.path.lower().endswith((".yaml", ".yml", ".json", ".hjson")):
+        if file.path is None or not file.path.lower().endswith(files.EXTENSIONS):
             return ""
         document = self.source.document(file.path)
         return "" if document.problems else detect(document)[0] or ""

@@ -11,7 +11,7 @@ from cfglint.run.checked import CheckedRun
 from cfglint.source import CfglintError
 from cfglint.source.annotations import Iterator
 from cfglint.source.file_source import FileSource
-from cfglint.source.files import JSON_EXTENSIONS, TYPED
+from cfglint.source.files import EXTENSIONS, TYPED
 from cfglint.source.record import Record
 from cfglint.source.shell import MARKDOWN
 
@@ -23,7 +23,6 @@ BY_HAND = "--args"  # in place of a path: a run that consists of arguments given
 HERE = ""  # the working directory if no path is given; files below it have relative paths
 SCRIPTS = (".sh", ".bash", ".zsh", ".ksh", ".sbatch", ".slurm", ".pbs", ".qsub", ".lsf", ".job", ".md", ".mk")
 MAKEFILES = ("makefile", "gnumakefile")
-EXTENSIONS = (".yaml", ".yml", *JSON_EXTENSIONS)
 PROGRAMS = (".py", ".ipynb")
 MOST_FILES = 5000  # of a project that are searched for the name of a file
 SECTIONS = ("training_args", "training_arguments", "trainer_args", "train_args", "TrainingArguments")  # sections of a program's own files

@@ -6,12 +6,12 @@ import os
 from bisect import bisect_right
 from itertools import accumulate
 
-from cfglint.run.paths import EXTENSIONS, PROGRAMS, is_script
+from cfglint.run.paths import PROGRAMS, is_script
 from cfglint.run.quick_scan import content_of, has_marks
 from cfglint.source import files
 from cfglint.source.annotations import Callable, Iterable, Iterator
 from cfglint.source.file_source import FileSource
-from cfglint.source.files import JSON_EXTENSIONS
+from cfglint.source.files import EXTENSIONS, JSON_EXTENSIONS
 from cfglint.source.shell import MARKDOWN, is_markdown
 
 TYPE_CHECKING = False

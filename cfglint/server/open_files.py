@@ -11,13 +11,13 @@ from cfglint.project.selection import Selection, suppress
 from cfglint.project.settings_file import Configuration, ConfigurationError, DeclaredRun
 from cfglint.run.checked import CheckedRun
 from cfglint.run.discovery import Discovery
-from cfglint.run.paths import EXTENSIONS, PROGRAMS, UnknownKindError, is_one_of, line_of
+from cfglint.run.paths import PROGRAMS, UnknownKindError, is_one_of, line_of
 from cfglint.run.quick_scan import may_train
 from cfglint.run.readers import Readers
 from cfglint.source.annotations import Callable, Collection, Iterable, TypeAlias
 from cfglint.source.document import Document
 from cfglint.source.file_source import FileSource
-from cfglint.source.files import FileProblem, state_of
+from cfglint.source.files import EXTENSIONS, FileProblem, state_of
 from cfglint.source.record import Record
 
 Facts: TypeAlias = Callable[[Configuration, DeclaredRun | None], LaunchFacts]

@@ -12,6 +12,7 @@ from cfglint.frameworks.base import LineFramework, imported
 from cfglint.generators import kinds as generated_kinds
 from cfglint.report import manual
 from cfglint.rules.engine import rules_for
+from cfglint.source.files import EXTENSIONS, syntax_by_name
 
 # What a kind lacks for now; an entry may only be removed. A launch line has no release, schema or generator, Megatron-LM and verl
 # have no files of their own: a launch line is their config.
@@ -83,3 +84,8 @@ def test_the_source_of_a_release_is_read_again_when_it_changes(tmp_path, monkeyp
     file.write_text("x = 100\n")
     assert own.learn((99, 0), "a", lambda path: True)
     assert len(read) == 4
+
+
+def test_the_ending_of_a_name_means_the_same_syntax_to_all():
+    parsers = [framework(kind) for kind in kinds() if not framework(kind).only_syntax]
+    assert all(each.syntax(f"a{end}") == syntax_by_name(f"a{end}") for each in parsers for end in EXTENSIONS)

@@ -9,7 +9,7 @@ from pathlib import Path
 from cfglint.frameworks import kinds
 from cfglint.frameworks.validation.schema import file_of
 from cfglint.rules.catalogue import every_rule
-from cfglint.run.paths import EXTENSIONS
+from cfglint.source.files import EXTENSIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = {kind: f"{kind}.yaml" for kind in kinds()}

@@ -312,7 +312,9 @@ def test_a_file_that_a_run_may_read_is_not_said_to_be_read_by_none(checkout, rev
     )
     checkout.commit()
     line = LINE.replace("size 4", "size 8 --bf16 --dataset_dir d/")
-    checkout.write(run__sh=line, top__json='{"a": 2}', **{"configs/data/a__yaml": "n: 2\n", "d/info__json": '{"a": 2}', "verl/utils/f__py": "x = 2\n"})
+    checkout.write(
+        run__sh=line, top__json='{"a": 2}', **{"configs/data/a__yaml": "n: 2\n", "d/info__json": '{"a": 2}', "verl/utils/f__py": "x = 2\n"}
+    )
     text = reviewed()[0]
     assert "configs/data/a.yaml (not recognised as a training config; configs/train.yaml names it" in text
     assert "d/info.json (not recognised as a training config; `dataset_dir` of run.sh names its folder" in text

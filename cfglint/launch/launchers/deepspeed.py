@@ -143,6 +143,7 @@ class DeepSpeedLauncher(Launcher):
     options = OPTIONS
     own_options = frozenset(("num_gpus", "num_nodes", "include", "exclude", "hostfile", "master_port"))
     counts = {"num_gpus": not_an_integer, "num_nodes": not_an_integer}
+    nodes_option = "--num_nodes"
     added_rank = RANK
 
     def for_nodes(self, line: LaunchLine, nodes: int) -> str:
