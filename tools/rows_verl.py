@@ -1,4 +1,7 @@
-"""The rows of verl: what `main_ppo`, the trainer, `validate_config` with the config classes, and the workers' constructors refuse."""
+"""The rows of verl: what `main_ppo`, the trainer, `validate_config` with the config classes, and the workers' constructors refuse.
+
+A section that Hydra makes an object of has the rows of its `_target_`, whose name such a row keeps as `within`.
+"""
 
 from __future__ import annotations
 
