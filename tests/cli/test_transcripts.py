@@ -331,7 +331,10 @@ def spelling(scene, arguments):
 @pytest.mark.parametrize("command", SCENES)
 def test_transcript(command, root, updating, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("PATH", os.path.dirname(sys.executable), prepend=os.pathsep)  # a cfglint on the PATH
+    links = tmp_path.parent / f"{tmp_path.name}-links"  # a cfglint that is a link on the PATH, as pipx makes it
+    links.mkdir()
+    (links / "cfglint").symlink_to(os.path.join(os.path.dirname(sys.executable), "cfglint"))
+    monkeypatch.setenv("PATH", str(links), prepend=os.pathsep)
     lines = []
     for number, (files, *command_lines) in enumerate(SCENES[command]):
         for place, arguments in enumerate(command_lines):
