@@ -177,6 +177,9 @@ def builtin(run: Interpreter, name: str, given: Given, named: Named) -> Value:
         return wrapped(list(found)) if len(found) <= 100 else Value(Counted(len(found)))
     if name in ("zip", "enumerate"):
         return paired(run, name, given, named)
+    if name == "map" and len(given) == 2:
+        items = run.iterated(given[1])
+        return Value(Sequence([run.called(first, [item], {}, run.here()) for item in items])) if items is not None else unknown()
     if name == "isinstance":
         return of_type(given)
     if name in ("getattr", "hasattr", "setattr", "delattr"):

@@ -327,15 +327,17 @@ def of_parameter(run: Interpreter, name: str, parameter: ast.arg, words: list[st
 class ParserArgument:
     """An argument of a parser: the name of its result, its options, what `add_argument` says about it, and the file and line of that.
 
-    `is_conditional`: only a branch of the program adds it.
+    `is_conditional`: only a branch of the program adds it, or it may not be required.
     """
 
     def __init__(
         self, name: str, options: list[str], given: dict[Any, Value], place: tuple[str, int] = ("", 0), is_conditional: bool = False
     ) -> None:
-        self.name, self.options, self.place, self.is_conditional = name, options, place, is_conditional
+        self.name, self.options, self.place = name, options, place
         self.default = given.get("default", NONE)
-        self.required = given.get("required", NONE).data is True
+        required = given.get("required", NONE)
+        self.required = required.data is True or not required.known
+        self.is_conditional = is_conditional or not required.known
         self.kind = given.get("type")
         self.action = given["action"] if "action" in given else Value("store")
         self.stores = {"store_true": True, "store_false": False}.get(str(self.action.data))  # what a flag sets; None for other arguments

@@ -370,6 +370,12 @@ def test_a_required_argument_without_a_line_is_unknown():
     code = "parser = argparse.ArgumentParser()\nparser.add_argument('--rows', type=int, required=True)\nargs = parser.parse_args()"
     assert value(code, "1 if args.rows is None else 2", []) is None
     assert value(code, "args.rows", ["--rows", "5"]) == 5
+    assert value(code.replace("True", "needed()"), "1 if args.rows is None else 2", []) is None
+
+
+def test_map_calls_its_function():
+    code = "parser = argparse.ArgumentParser()\nlist(map(lambda name: parser.add_argument(f'--{name}', type=int, default=len(name)), ('a', 'bc')))"
+    assert value(code + "\nargs = parser.parse_args()", "args.bc + list(map(int, '3 4'.split()))[1]") == 6
 
 
 @pytest.mark.parametrize(
