@@ -374,7 +374,8 @@ def test_a_required_argument_without_a_line_is_unknown():
 
 
 def test_map_calls_its_function():
-    code = "parser = argparse.ArgumentParser()\nlist(map(lambda name: parser.add_argument(f'--{name}', type=int, default=len(name)), ('a', 'bc')))"
+    code = "parser = argparse.ArgumentParser()\nadd = lambda name: parser.add_argument(f'--{name}', type=int, default=len(name))\n"
+    code += "list(map(add, ('a', 'bc')))"
     assert value(code + "\nargs = parser.parse_args()", "args.bc + list(map(int, '3 4'.split()))[1]") == 6
 
 
