@@ -135,7 +135,8 @@ class Reader:
         followed, known = self.evaluations.known[key]
         if not followed.is_complete:
             self.evaluations.incomplete[path] = None
-        launch_lines = [line for line in (self.line(call, known) for call in followed.calls) if line is not None]
+        started = {turn_of(call): call for call in followed.calls}  # equal turns of a loop start one run
+        launch_lines = [line for line in (self.line(call, known) for call in started.values()) if line is not None]
         if launch_lines:
             head = job_of(path, text)
             for line in launch_lines:
@@ -442,13 +443,23 @@ def named(words: list[Text], ends: tuple[str, ...]) -> set[str]:
     if launcher is not None and launcher.lists_files:
         return {word.string for word in (words[program], *launcher.naming_words(words[program + 1 :])) if word.string.endswith(ends)}
     strings = [string for word in words if (string := word.string).endswith(ends)]
-    return {each.rpartition("=")[2] if each.startswith("-") else each for each in strings}
+    return {*modules([word.string for word in words]), *(each.rpartition("=")[2] if each.startswith("-") else each for each in strings)}
+
+
+def turn_of(call: StartedCall) -> tuple[object, ...]:
+    """What two turns of a loop that start the same have in common."""
+    environment = [(name, text.string) for name, text in call.environment.items()]
+    return call.path, call.start, call.called_from, call.folder, *environment, *((word.string, word.known) for word in call.words)
 
 
 def named_files(words: list[Text]) -> list[str]:
     strings = [word.value.rpartition("=")[2] if word.value.startswith("-") else word.value for word in words if word.value]
-    modules = [f"{module.replace('.', '/')}.py" for flag, module in pairwise(strings) if flag == "-m"]
-    return [*(string for string in strings if string.endswith((".py", *findings.CONFIG_ENDS))), *modules]
+    return [*(string for string in strings if string.endswith((".py", *findings.CONFIG_ENDS))), *modules(strings)]
+
+
+def modules(strings: list[str]) -> list[str]:
+    """The files of the modules that the words of a command name."""
+    return [f"{module.replace('.', '/')}.py" for flag, module in pairwise(strings) if flag == "-m"]
 
 
 def folders_down_to(path: str) -> list[str]:

@@ -320,6 +320,16 @@ def test_a_module_of_a_data_package_is_no_training():
     assert len(lines("python -m scripts.sft.main --out x\n")) == 1
 
 
+def test_a_module_is_started_in_the_folder_that_has_it():
+    text = "torchrun -m grpo --output_dir o --per_device_train_batch_size 4\n"
+    assert [line.folder for line in lines(text, {"a/b/grpo.py": ""}, name="a/b/run.sh")] == [f"{ROOT}/a/b"]
+
+
+def test_equal_turns_of_a_loop_are_one_launch():
+    assert len(lines("for i in {0..10}; do torchrun" + TAIL + "done\n")) == 1
+    assert len(lines("for i in 1 2; do torchrun" + TAIL.replace("4", "$i") + "done\n")) == 2
+
+
 def test_a_module_that_samples_is_no_training():
     assert lines("python -m train.sample model --num_epochs 1") == []
     assert len(lines("python -m train.sft --output_dir o --per_device_train_batch_size 4")) == 1

@@ -7,21 +7,21 @@ from functools import partial
 
 from cfglint.evaluate import Unknown
 from cfglint.evaluate.operations import any_or_all
-from cfglint.source.annotations import Callable, Sequence, SyntaxNode, Truth
+from cfglint.source.annotations import Callable, Mapping, Sequence, SyntaxNode, Truth
 from cfglint.source.shell.arithmetic import NotArithmetic
 from cfglint.source.shell.conditions import Condition, tokens_of
 from cfglint.source.shell.execution import COMPARED, CONTINUE, NOTHING, EarlyEnd, Execution, Leave, ShellReturn, Stop, one_of, way_of
 from cfglint.source.shell.expansion import Expander, Unknowable
 from cfglint.source.shell.matching import fits
 from cfglint.source.shell.placed_text import Text, unknown
-from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED
+from cfglint.source.shell.reasons import OF_CALL, UNCLEAR, UNDECIDED, unset
 from cfglint.source.shell.script import part_of
 from cfglint.source.shell.state import State
 
 Clause = tuple[list[SyntaxNode], list[SyntaxNode]]  # condition or patterns, body
 
 MOST_ROUNDS = 100
-EQUAL = ("=", "==", "-eq")
+EQUAL, DIFFERENT = ("=", "==", "-eq"), ("!=", "-ne", "-gt", "-lt", "-ge", "-le")
 VARIABLE = re.compile(r'"?\$\{?([A-Za-z_]\w*)\}?"?$').match
 
 
@@ -98,7 +98,8 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
         return shell.statements(body)
     status, by_call = shell.tested(condition)
     if isinstance(status, Unknown) or by_call:
-        ways = [partial(shell.statements, body), partial(first_that_holds, shell, clauses_left[1:])]
+        given = NOTHING if status else required(shell, condition)
+        ways = [partial(with_values, shell, body, given), partial(first_that_holds, shell, clauses_left[1:])]
         alternatives(shell, ways, None if isinstance(status, Unknown) else int(not status))
     elif status:
         for test_of_other, other in clauses_left[1:]:
@@ -115,12 +116,26 @@ def first_that_holds(shell: Execution, clauses_left: list[Clause]) -> Truth:
     return UNCLEAR
 
 
+def with_values(shell: Execution, body: list[SyntaxNode], given: Mapping[str, Text]) -> Truth:
+    """Follow statements in which variables have other values, which are not kept."""
+    before = {name: shell.state.value(name) for name in given}
+    for name, text in given.items():
+        shell.state.assign(name, text)
+    status = shell.statements(body)
+    for name, value in before.items():
+        if shell.state.value(name) is given[name] and value is not None:
+            shell.state.assign(name, value)
+    return status
+
+
 def required(shell: Execution, condition: list[SyntaxNode]) -> dict[str, Text]:
     """The variable that a branch which is not taken requires to have another value, with that value: `[ $data = name ]`."""
     tokens = tokens_of(condition[0]) if len(condition) == 1 and condition[0].type == "test_command" else []
     match tokens:
         case [left, sign, right] if shell.source(sign) in EQUAL:
             return of_variable(shell, left, right)
+        case [left, sign, _] if shell.source(sign) in DIFFERENT and (name := VARIABLE(shell.source(left))):
+            return {name[1]: unknown(unset(name[1]))}
     return {}
 
 

@@ -33,6 +33,8 @@ def output(words: list[Text], stdin: Text | None, folder: str | None) -> Text:
         return unknown(COUNTED)
     if name == "pwd":
         return literal(folder) if folder is not None else unknown(FOLDER)
+    if len(words) > 1 and words[1].value == "--":  # the end of the options
+        words = [words[0], *words[2:]]
     tool = TOOLS.get(name)
     inputs = [*words[1:], *([stdin] if stdin is not None else [])]
     reasons = tuple(reason for text in inputs for reason in text.reasons)
