@@ -272,7 +272,7 @@ class Repositories:
         """The statement of the requirements files in the other folders of the repository, else of the copies of the package there.
 
         Folders that disagree are projects of their own, and none of them states the release of this one. So is a folder with
-        programs beside another one with programs.
+        programs or a README beside another one with programs.
         """
         top = folders[-1] if folders else ""
         if not top or (len(folders) == 1 and not os.path.exists(os.path.join(top, ".git"))):
@@ -296,7 +296,8 @@ class Repositories:
             return True
         apart = [folder for folder in folders if not f"{stating}{os.sep}".startswith(f"{folder.rstrip(os.sep)}{os.sep}")]
         has_programs = [any(name.endswith((".py", ".ipynb")) for name in self._disk.names(folder)) for folder in (stating, *apart)]
-        return not (has_programs[0] and any(has_programs[1:]))
+        is_project = has_programs[0] or any(name.lower().startswith("readme.") for name in self._disk.names(stating))
+        return not (is_project and any(has_programs[1:]))
 
     def other_folders(self, top: str) -> dict[str, list[Statement]]:
         """What the requirements files and the copies of packages below the top of a repository state, those of the upper folders first."""

@@ -404,6 +404,7 @@ def test_the_nearest_folder_decides(files, expected):
         (["a/train.yaml", "b/train.py"], "4.30.2"),
         (["a/train.py", "b/Dockerfile"], "4.30.2"),
         (["a/train.yaml", "main.py", "b/train.py"], "4.30.2"),
+        (["a/train.py", "b/README.md"], None),
     ],
 )
 def test_a_folder_with_programs_is_not_for_another_one_with_programs(files, expected):
