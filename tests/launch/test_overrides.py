@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cases import each_case
+from cfglint.frameworks.huggingface.cli_arguments import cast
 from cfglint.launch.overrides import ARGS, Override, by_omegaconf, loaded_by_omegaconf
 
 NUMBERS = st.from_regex(r"\A-?[0-9]{1,6}(\.[0-9]{0,4})?([eE][-+]?[0-9]{1,3})?\Z")
@@ -54,3 +55,8 @@ VALUES = [("out/model-7b", "out/model-7b"), ("128", 128), ("2e-5", 2e-5), ("1.0"
 @each_case(("text", "value"), VALUES)
 def test_values_by_their_form(text, value):
     assert by_omegaconf(Override("value", [text], ARGS)) == value
+
+
+def test_several_words_of_an_option_that_is_not_known_are_a_list_and_one_word_is_a_string():
+    found = [cast(Override("lora_target_modules", words, ARGS), (4, 57, 1)) for words in (["q", "v"], ['["q", "v"]'], ["4"])]
+    assert found == [["q", "v"], '["q", "v"]', 4]

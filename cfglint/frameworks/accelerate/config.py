@@ -171,7 +171,10 @@ def account(config: AccelerateConfig) -> Summary:
     summary.add(LAUNCH, "machines", config.setting("num_machines", value=1))
     if config.per_machine is not None:
         summary.derive(LAUNCH, "processes per machine", "per_machine", config.per_machine, per_machine_because(config))
-    if config.trainer is None:
+    engines = [
+        engine for engine in config.nested_configs() if engine.get("fp16", "enabled") is True or engine.get("bf16", "enabled") is True
+    ]
+    if config.trainer is None and not engines:  # whose file decides, and says so
         summary.add(PRECISION, "precision", config.setting("mixed_precision", value="no"))
     section = "deepspeed_config"
     if config.uses_deepspeed and config.has(section, "zero_stage"):

@@ -32,8 +32,10 @@ def cast(override: Override, version: Version) -> Operand:
     if not texts:
         return True
     if key not in FIELDS:
-        from cfglint.launch.overrides import by_omegaconf
+        from cfglint.launch.overrides import ARGS, by_omegaconf
 
+        if override.origin == ARGS and (len(texts) > 1 or texts[0].startswith("[")):
+            return texts if len(texts) > 1 else texts[0]  # argparse makes a list of several words, and of none of them
         return by_omegaconf(override)
     kinds = type_of(key, version).split("|")
     if "list" in kinds and (len(texts) > 1 or "str" not in kinds):

@@ -52,7 +52,7 @@ class LlamaFactoryMemory(TrainerMemory):
 
     def loaded(self) -> str:
         """The dtype of the loaded weights: fp32 for trained parameters unless `pure_bf16`, the compute dtype for a frozen base model."""
-        if self.config.method in ("full", "freeze", "oft") and self.value("pure_bf16") is not True:
+        if self.config.method == "full" and self.value("pure_bf16") is not True:
             return FP32
         return self.half or self.model.checkpoint or BF16
 
@@ -102,7 +102,7 @@ class LlamaFactoryMemory(TrainerMemory):
 
 
 def inputs(config: LlamaFactoryConfig, model: Model) -> Inputs | None:
-    """The memory settings of a run; None for stages that generate."""
-    if not config.parsed or config.stage not in {*STAGES, *PAIRS, "kto"}:
+    """The memory settings of a run; None for stages that generate, and for methods that train a part that is not known."""
+    if not config.parsed or config.stage not in {*STAGES, *PAIRS, "kto"} or config.method not in ("full", "lora"):
         return None
     return LlamaFactoryMemory(config, model).inputs()

@@ -141,3 +141,10 @@ def test_summary(text, expected):
     found = account(config(text))
     assert [f"{item.label} {item.setting.value}" for item in found.items] == expected
     assert found.assumed == ["the script's arguments are not in these files: batch size and length are unknown"]
+
+
+def test_the_precision_is_that_of_the_deepspeed_file():
+    engine = parse("ds.json", '{"fp16": {"enabled": true}}', "json")
+    text = "distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ds.json\n"
+    found = account(AccelerateConfig([parse("launch.yaml", text, "yaml"), engine], LaunchFacts(), ["accelerate", "deepspeed"]))
+    assert "precision" not in [item.label for item in found.items], "its own summary says it"
