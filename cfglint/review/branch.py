@@ -385,8 +385,8 @@ def by_file(discovery: Discovery, names: list[str]) -> dict[str, list[CheckedRun
 
 def started_by(runs: Iterable[CheckedRun]) -> set[str]:
     """The programs that the launch lines of some runs start."""
-    lines = (run.launch.line for run in runs)
-    return {os.path.normpath(line.program_path) for line in lines if line is not None and line.program_path is not None}
+    programs = (run.launch.program_path or (line.program_path if (line := run.launch.line) is not None else None) for run in runs)
+    return {os.path.normpath(path) for path in programs if path}
 
 
 def unread_arguments(run: CheckedRun) -> list[str]:
@@ -396,10 +396,14 @@ def unread_arguments(run: CheckedRun) -> list[str]:
 
 
 def names_of(run: CheckedRun | None) -> set[str]:
-    """The files of a run by their names in the branch, including the script of its launch line, and the scripts that it sources."""
+    """The files of a run by their names in the branch, including the script of its launch line, the scripts that it sources, and the files
+    that the line names.
+    """
     if run is None:
         return set()
-    return {os.path.relpath(path) for path in run.read_paths}
+    line = run.launch.line
+    named = [file.path for file in line.files if file.path is not None] if line is not None else []
+    return {os.path.relpath(path) for path in (*run.read_paths, *named)}
 
 
 # The facts by which two declarations describe different launches.

@@ -38,6 +38,7 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
         (
             -launch_likeness(old.launch.entry, new.launch.entry),
             unknown_sizes(old.launch) != unknown_sizes(new.launch),
+            caller_of(old) != caller_of(new),
             abs(first - second),
             first,
             second,
@@ -58,6 +59,12 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     found: list[Pair] = [(before[partner[index]] if index in partner else None, new) for index, new in enumerate(after)]
     found.extend((old, None) for index, old in enumerate(before) if index not in taken)
     return found
+
+
+def caller_of(run: CheckedRun) -> str:
+    """The script that calls the one of a launch; empty if none does."""
+    line = run.launch.line
+    return line.call.called_from[0] if line is not None and line.call.called_from else ""
 
 
 def launch_likeness(old: LaunchEntry | None, new: LaunchEntry | None) -> float:

@@ -104,6 +104,7 @@ def setting_changes(old: Side, new: Side) -> list[SettingChange]:
     for kind in [kind for kind in {**news, **olds} if kind not in {*trainers.values()}]:
         former = trainers.get(kind, kind)
         differ = Differ(former, kind, old.run, new.run)
+        differ.open = [is_open or side.lacks_defaults for is_open, side in zip(differ.open, (old, new), strict=True)]
         lacking = next((side for side, config in zip((old, new), differ.configs, strict=True) if config is None), None)
         if lacking is not None and (kind in unseen or lacking.run.not_read):
             continue

@@ -7,9 +7,11 @@ from os.path import basename
 
 from cfglint.explanation.summary import RunSummary, diagram_context
 from cfglint.findings.diagnostic import ERROR, Diagnostic
+from cfglint.findings.setting import DEFAULT
 from cfglint.frameworks import framework
 from cfglint.frameworks.summary import FILLED, Item
 from cfglint.launch.line import HOSTFILE
+from cfglint.review.releases import release_of
 from cfglint.rewrite.apply_fixes import Pass
 from cfglint.rules.engine import internal_error
 from cfglint.run.checked import CheckedRun
@@ -37,11 +39,16 @@ class Side:
                 for key, diagnostic in refused.items()
                 if key in names or not any(config.sets(key.lstrip("-/").replace("-", "_")) for config in other.configs)
             }
+        # Names of another release than that which is asked, where none is stated: the defaults are those of the other one.
+        packages = {config.package for config in run.configs} & run.target.keys()
+        is_refused = any(diagnostic.severity == ERROR for diagnostic in refused.values())
+        self.lacks_defaults = is_refused and not all(release_of(run, each, run.target[each]).is_known for each in packages)
         self.run = run = Pass(run, [*refused.values()]).run if refused else run
         self.lines: dict[str, Item] = {}
         try:
             account = RunSummary(run)
-            self.lines = {item.label: item for item in account.items if item.group != FILLED}
+            left_out = DEFAULT if self.lacks_defaults else None
+            self.lines = {item.label: item for item in account.items if item.group != FILLED and item.setting.origin != left_out}
             self.outcome.context = diagram_context(account)
         except Exception as error:
             self.outcome.diagnostics.append(internal_error("explaining the run", error, run.documents[0]))
@@ -68,7 +75,8 @@ class Side:
         for file in line.files if line is not None else ():
             is_named = file.path is None and (file.kind or file.known)
             if is_named and file.role != HOSTFILE and not file.is_written:
-                why = MISSING if file.known and not file.outside else "is outside of the project"
+                is_outside = file.outside or file.word.string.startswith(("/", "~"))
+                why = "is outside of the project" if is_outside else MISSING if file.known else "is not found"
                 key = "" if file.role == "positional" else file.role.rpartition(":")[2].lstrip("-")
                 missing.append((file.word.string, file.kind, why if file.word.known else "is not known", key))
         return missing

@@ -589,6 +589,38 @@ def test_model_data_adapter_and_whether_it_trains_are_consequences(checkout, rev
     assert "another model" not in changed_in(checkout, reviewed, run__sh=(old, moved))
 
 
+def test_a_file_that_a_line_names_and_that_moved_is_not_found(checkout, reviewed):
+    checkout.write(run__sh="cd $HERE\nllamafactory-cli train conf/a.yaml\n", conf_in_a__yaml=TRAINER + "stage: sft\n")
+    checkout.commit()
+    checkout.git("mv", "conf/a.yaml", "a.yaml")
+    assert "  conf/a.yaml is not found any more: its settings are not compared\n" in reviewed()[0]
+
+
+def test_a_file_that_a_line_names_for_its_program_is_compared(checkout, reviewed):
+    checkout.write(run__sh=LINE.replace("size 4", "size $@ --config own.yaml"), train__py=PARSING)
+    text = changed_in(checkout, reviewed, own__yaml=("training:\n  lr: 1\n", "training:\n  lr: 2\n"))
+    assert "in own.yaml: `training.lr` 1 -> 2" in text
+
+
+def test_a_program_that_a_line_starts_now_is_no_deleted_run(checkout, reviewed):
+    checkout.write(a_in_train__py="from transformers import TrainingArguments\nTrainingArguments('o')\n")
+    checkout.commit()
+    checkout.write(
+        a_in_run__sh="torchrun --nproc_per_node 8 -m train\n",
+        a_in_train__py="from transformers import TrainingArguments\nTrainingArguments('p')\n",
+    )
+    text = reviewed()[0]
+    assert "a/run.sh:1" in text
+    assert "deleted run" not in text
+
+
+def test_the_default_of_a_release_that_refuses_a_line_is_not_compared(checkout, reviewed):
+    line = "swift sft --model_type q --sft_type lora --batch_size 4{}\n"
+    text = changed_in(checkout, reviewed, run__sh=(line.format(" --num_train_epochs 2"), line.format("")))
+    assert "num_train_epochs: 2 -> (unknown)" in text
+    assert "total steps" not in text
+
+
 def test_no_offload_written_and_unset_are_the_same(checkout, reviewed):
     config = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 8\nmixed_precision: bf16\n"
     old = config + "deepspeed_config:\n  zero_stage: 2\n  offload_optimizer_device: none\n"

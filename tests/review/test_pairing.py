@@ -11,10 +11,11 @@ from cfglint.review.pairing import MOST_LAUNCHES, paired, renamed
 LINES = "".join(f"key_{number}: {number}\n" for number in range(10))
 
 
-def launched(name, program=None, launcher="torchrun", **arguments):
+def launched(name, program=None, launcher="torchrun", caller=None, **arguments):
     """A run of a launch; without a program it has no launch."""
     entry = None if program is None else {"program": program, "launcher": launcher, "arguments": arguments}
-    return SimpleNamespace(name=name, launch=SimpleNamespace(entry=entry, line=None, command=None))
+    line = SimpleNamespace(call=SimpleNamespace(called_from=(caller, 1))) if caller else None
+    return SimpleNamespace(name=name, launch=SimpleNamespace(entry=entry, line=line, command=None))
 
 
 SFT, DPO = launched("sft", "src/sft.py", lr=1), launched("dpo", "src/dpo.py", lr=1)
@@ -31,6 +32,11 @@ SFT, DPO = launched("sft", "src/sft.py", lr=1), launched("dpo", "src/dpo.py", lr
         ([launched("none"), SFT], [launched("a", "sft.py"), launched("b")], ["sft a", "none b"]),  # without a launch: like one without
         ([launched("none")], [launched("a", "sft.py")], ["none a"]),
         ([launched("x", "x.py", "slurm", lr=1)], [launched("a", "a.py", "ray", seed=1)], ["- a", "x -"]),  # nothing in common
+        (
+            [launched("x", "s.py", lr=1), launched("y", "s.py", caller="all.sh", lr=2)],
+            [launched("a", "s.py", caller="all.sh", lr=3), launched("b", "s.py", lr=3)],
+            ["y a", "x b"],
+        ),  # and the script that calls it
         ([], [SFT], ["- sft"]),
     ],
 )
