@@ -169,6 +169,8 @@ class Branch:
             documents = {os.path.relpath(document.path) for run in (before, after) for document in run.documents}
             own = [name for name in touched if is_program(name) or not (name in documents or is_script(name))]
             comparison.consequences += [consequence for name in own for consequence in self._values_in_code(name, after)]
+            if any(is_program(name) and self._changes_data(name) for name in touched):
+                for_as_many_samples(comparison.consequences)
         if before is not None and after is not None and unread_arguments(before) != unread_arguments(after):
             comparison.code_changed = True
             path = os.path.relpath(after.documents[0].path)
@@ -212,6 +214,11 @@ class Branch:
         told = [text for key, text in values.items() if key.lstrip("-").replace("-", "_") not in words]
         if told:
             yield Consequence("code", f"in {name}: {', '.join(first_values(told))}", known=False)
+
+    def _changes_data(self, name: str) -> bool:
+        """Whether lines of a program change that name a data set."""
+        lines = [{*text_of(side, path).splitlines()} for side, path in ((self.old, self.old_name(name)), (self.new, name))]
+        return any("dataset" in line.lower() for line in lines[0] ^ lines[1])
 
     def lacks_content(self, old: CheckedRun | None, new: CheckedRun | None) -> bool:
         """Whether one side has no run because the content of its file is not in the repository: the run is neither new nor deleted."""
@@ -356,6 +363,13 @@ def bytes_of(source: FileSource, name: str) -> bytes:
         return source.read_bytes(name)
     except files.FileProblem:
         return b""
+
+
+def for_as_many_samples(consequences: list[Consequence]) -> None:
+    """Say of steps that follow from the same epochs that they hold for as many samples."""
+    for consequence in consequences:
+        if consequence.what == "total_steps" and not consequence.known and consequence.factor and "samples" not in consequence.text:
+            consequence.text += ", if its data has as many samples"
 
 
 def here_documents(text: str) -> list[str]:

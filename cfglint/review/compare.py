@@ -8,7 +8,7 @@ from cfglint.findings.rule import COMBINATION
 from cfglint.review import consequences
 from cfglint.review.consequence import Consequence
 from cfglint.review.consequences import VERSION
-from cfglint.review.releases import ReleaseChange, release_changes
+from cfglint.review.releases import ReleaseChange, release_changes, with_releases_of
 from cfglint.review.settings import SettingChange, setting_changes
 from cfglint.review.snapshot import Side
 from cfglint.rules.engine import internal_error
@@ -32,6 +32,7 @@ class Comparison:
     def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False) -> None:
         self.only_releases = only_releases
         self.releases: list[ReleaseChange] = []
+        before = with_releases_of(before, after) if before is not None and after is not None else before
         old = Side(before, after) if before is not None else None
         new = Side(after, before) if after is not None else None
         self.before: Outcome | None = old.outcome if old else None

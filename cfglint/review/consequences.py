@@ -30,6 +30,8 @@ from cfglint.review.settings import UNKNOWN, SettingChange, equal, unknown_sizes
 from cfglint.review.snapshot import Side
 from cfglint.source.annotations import Iterator
 from cfglint.source.python.call import CallDocument
+from cfglint.source.shell.command import is_all_of_caller
+from cfglint.source.shell.reasons import ALL_OF_CALLER
 
 VERSION = "target"
 SHARDED = {
@@ -128,6 +130,9 @@ def one_sided_run(side: Side, text: str, starts: str, fails: str) -> list[Conseq
     state = [(starts if verdict == "accept" else fails) + on_gpus(side)]
     if verdict is None:
         state = [] if consequences else [NOT_KNOWN]
+    line = side.run.launch.line
+    is_called = consequences and line is not None and any(map(is_all_of_caller, line.arguments))
+    state += [f"without further arguments in the place of `{ALL_OF_CALLER.name}`"] if is_called else []
     sentence = f"{text}: {', '.join([*state, *(consequence.text for consequence in consequences)])}"
     return [Consequence("run", sentence, None, verdict), *consequences]
 

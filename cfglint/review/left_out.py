@@ -24,6 +24,7 @@ REQUIRED, REQUIRED_BY = "accelerate", "the Trainer requires it, and what it chan
 NO_LAUNCH = "no launch line in it is recognised"
 UNRECOGNIZED = "not recognised as a training config, and no recognised run is known to read it"
 IN_FOLDER = "not recognised as a training config; {} names its folder, and what it reads there is not compared"
+DATA_SETS, OF_DATA = "dataset_info.json", "runs may find their data sets by it, and what it says of them is not compared"
 OF_FRAMEWORK = "the code of {} is not compared"
 NAMED = "not recognised as a training config; {} names it, and what it makes of it is not compared"
 MOST_FOLDERS, MOST_PROGRAMS = 4, 200  # that are looked at for a program that names a file
@@ -36,6 +37,8 @@ MOST_DESCRIBED = 20  # files whose changed values are named
 def unrecognized(name: str, branch: Branch) -> str:
     """The reason for a file that no run reads: a program beside it, or in a folder above it, may name it."""
     folder = os.path.dirname(name)
+    if os.path.basename(name) == DATA_SETS:
+        return OF_DATA
     named = branch.named_folders.get(folder or os.curdir)
     if named:
         return IN_FOLDER.format(named)
@@ -88,7 +91,7 @@ def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Colle
 
 def with_values(name: str, reason: str, branch: Branch) -> str:
     """The reason why a file that a run may depend on is not compared, with the values in it that changed and that no comparison lists."""
-    if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED) or name in branch.gone:
+    if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED, OF_DATA) or name in branch.gone:
         return reason
     before, after = text_of(branch.old, branch.old_name(name)), text_of(branch.new, name)
     unmodelled = unmodelled_class(name, after) if reason == UNUSED else ""

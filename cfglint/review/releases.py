@@ -55,6 +55,15 @@ def release_of(run: CheckedRun, package: str, version: str) -> Release:
     return Release(version, f"not pinned ({f'{bounds}; ' if bounds else ''}checked as {version})", False)
 
 
+def with_releases_of(before: CheckedRun, after: CheckedRun) -> CheckedRun:
+    """The run before a change with the releases that are asked after it, if the project states the same: only the lines differ, by which
+    the release is chosen.
+    """
+    same = all(getattr(before.given, name) == getattr(after.given, name) for name in ("target", "bounds", "outside"))
+    others = {package: after.target[package] for package, version in before.target.items() if after.target.get(package, version) != version}
+    return before.with_facts(before.given.replace(target={**before.given.target, **others})) if same and others else before
+
+
 def changed_releases(before: CheckedRun, after: CheckedRun) -> list[tuple[str, Release, Release]]:
     """(package, release before, release after) for every package of a run whose release changes."""
     found = []

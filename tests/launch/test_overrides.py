@@ -6,6 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cases import each_case
+from cfglint.cli import main
 from cfglint.frameworks.huggingface.cli_arguments import cast
 from cfglint.launch.overrides import ARGS, Override, by_omegaconf, loaded_by_omegaconf
 
@@ -60,3 +61,14 @@ def test_values_by_their_form(text, value):
 def test_several_words_of_an_option_that_is_not_known_are_a_list_and_one_word_is_a_string():
     found = [cast(Override("lora_target_modules", words, ARGS), (4, 57, 1)) for words in (["q", "v"], ['["q", "v"]'], ["4"])]
     assert found == [["q", "v"], '["q", "v"]', 4]
+
+
+def test_an_abbreviation_of_several_options_leaves_each_of_them_unknown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    parsing = (
+        "from transformers import HfArgumentParser, TrainingArguments\nHfArgumentParser(TrainingArguments).parse_args_into_dataclasses()\n"
+    )
+    (tmp_path / "train.py").write_text(parsing)
+    (tmp_path / "run.sh").write_text("torchrun train.py --output_dir o --lr_scheduler cosine\n")
+    main(["explain", "run.sh"])
+    assert "schedule: `--lr_scheduler`, an abbreviation" in capsys.readouterr().out

@@ -621,6 +621,40 @@ def test_the_default_of_a_release_that_refuses_a_line_is_not_compared(checkout, 
     assert "total steps" not in text
 
 
+def test_steps_of_another_data_set_in_the_code_hold_for_as_many_samples(checkout, reviewed):
+    program = "from transformers import TrainingArguments\nload_dataset('{}')\nTrainingArguments('o', num_train_epochs={})\n"
+    text = changed_in(checkout, reviewed, train__py=(program.format("a", 1), program.format("b", 2)))
+    assert "total steps about doubled: 1 -> 2 epochs, if its data has as many samples\n" in text
+
+
+def test_the_release_that_a_line_is_checked_with_is_no_change(checkout, reviewed):
+    line = "python -m openrlhf.cli.train_ppo_ray --pretrain m --micro_train_batch_size {}\n"
+    texts = {"README__md": ("pip install git+https://github.com/OpenRLHF/OpenRLHF.git\n",) * 2}
+    text = changed_in(checkout, reviewed, run__sh=(line.format(8), line.format("4 --use_kl_estimator_k3")), **texts)
+    assert "micro_train_batch_size: 8 -> 4" in text
+    assert "openrlhf" not in text
+
+
+def test_the_data_sets_of_a_changed_list_are_not_said_to_be_read_by_none(checkout, reviewed):
+    text = changed_in(checkout, reviewed, data_in_dataset_info__json=('{"a": {"file_name": "a.json"}}', '{"a": {"file_name": "b.json"}}'))
+    assert "data/dataset_info.json (runs may find their data sets by it" in text
+
+
+def test_a_new_line_with_the_arguments_of_its_caller_says_so(checkout, reviewed):
+    checkout.write(train__py=PARSING)
+    checkout.commit()
+    checkout.write(run__sh=LINE.replace("\n", ' "$@"\n'))
+    assert "new run: without further arguments in the place of `$@`, " in reviewed()[0].replace("starts on 8 GPUs, ", "")
+
+
+def test_a_key_that_the_release_has_not_yet_has_no_default(checkout, reviewed):
+    program = "from trl import GRPOConfig\nGRPOConfig(output_dir='o'{})\n"
+    text = changed_in(
+        checkout, reviewed, train__py=(program.format(""), program.format(", entropy_coef=0.1")), requirements__txt=("trl==1.6.0\n",) * 2
+    )
+    assert "entropy_coef: (unset) -> 0.1" in text
+
+
 def test_no_offload_written_and_unset_are_the_same(checkout, reviewed):
     config = "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\nnum_machines: 1\nnum_processes: 8\nmixed_precision: bf16\n"
     old = config + "deepspeed_config:\n  zero_stage: 2\n  offload_optimizer_device: none\n"

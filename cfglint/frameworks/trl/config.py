@@ -161,7 +161,8 @@ class TrlConfig(TrainerConfig):
 
     def default(self, path: Path, missing: object) -> Operand:
         found = super().default(path, missing)
-        return missing if found == REQUIRED else found
+        is_gone = len(path) == len(self.trainers) == 1 and self.lacks_field(str(path[0]))  # or has not come yet
+        return missing if found == REQUIRED or is_gone else found
 
     def opens(self, path: Path) -> bool:
         """Whether a class of the script opens a named file; `accelerate_config` belongs to the command."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from cfglint.evaluate import Reason, Unknown
 from cfglint.findings.releases import Releases
 from cfglint.launch.argparse_types import NUMERIC, converted, invalid_choice, invalid_value, spellings
 from cfglint.launch.command import behind_dashes, further_arguments, read_arguments
@@ -41,11 +42,13 @@ class Known:
                 fields.setdefault(field, "")
         self.takes = {**fields, **{name: field.takes for name, field in self.own.items()}}
 
+    def meant(self, name: str) -> list[str]:
+        """The arguments that a name may abbreviate; that of the name alone, if there is one."""
+        return [name] if name in self.takes else [each for each in self.takes if each.startswith(name)]
+
     def expanded(self, name: str) -> str:
         """The argument that a name abbreviates; the name itself if it abbreviates none, or several."""
-        if name in self.takes:
-            return name
-        found = [each for each in self.takes if each.startswith(name)]
+        found = self.meant(name)
         distinct = "_" in name or self.program.parser == ARGPARSE  # both spellings of a name begin with its first part
         return found[0] if len(found) == 1 and (distinct or "_" not in found[0]) else name
 
@@ -213,6 +216,12 @@ def match_arguments(line: LaunchLine, command: CommandDocument, program: Program
         full = known.expanded(name)
         if full != name and full not in command.words:
             command.rename(name, full)
+        several = known.meant(name) if program.parser in HF_PARSERS and "_" in name else []
+        for each in (
+            {*several} - command.words.keys() if len(several) > 1 else ()
+        ):  # which of them it is, or whether the parser refuses it, hangs on the release
+            command.words[each] = None
+            command.unknown[each] = Unknown(Reason("argument", f"`--{name}`, an abbreviation", "write the whole option"))
     arguments, before = read_arguments(line.arguments)
     for argument in arguments:
         argument.name = known.expanded(argument.name)
