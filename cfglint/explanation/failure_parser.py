@@ -37,7 +37,9 @@ REFUSED = re.compile(
 )
 # What compiled code prints before it aborts: a check of C's, and an exception of C++'s with its class in the line before.
 CHECKED = re.compile(r"^(?:[^\s:]+: )?(\S+?:\d+): .*: Assertion [`'](.*)' failed\.?")
-OF_ATTRIBUTES = "torch/nn/modules/module.py"
+NOTHING = "'NoneType'"
+OF_KERNEL = re.compile(r"thread: \[[\d,]+\] Assertion [`'](.*)[`'] failed")
+OF_OTHERS = ("torch/nn/modules/module.py", "torch/cuda/__init__.py", "<string>")  # attributes, waiting for a kernel, what `exec` runs
 HANDLED = re.compile(r" with error <class '([\w.]+)'>: (.+)$")  # what `datasets` logs of an exception in whose place it raises another
 THROWN = re.compile(r"^terminate called after throwing an instance of '([\w:]+)'")
 WHAT = re.compile(r"^\s*what\(\):  ?(.+)")
@@ -144,7 +146,8 @@ class StackFrame(Record):
 class Raised(Record):
     """An exception that a log shows: its line, its rank if the line says it, its class and message, and the frames of its traceback.
 
-    `after` is the exception that was being handled when it was raised, `condition` the assertion that failed without a message.
+    `after` is the exception that was being handled when it was raised, `condition` the assertion that failed without a message, or the
+    line of code that found nothing where it needs a value. `unwrapped` is the message if its lines are parts of a longer one.
     """
 
     line: int
@@ -154,11 +157,12 @@ class Raised(Record):
     frames: list[StackFrame]
     after: Raised | None = None
     condition: str = ""
+    unwrapped: str = ""
 
     @property
     def file(self) -> str:
-        """The file in which it was raised, not that of torch's look-up of attributes; empty without a traceback."""
-        return next((frame.file for frame in reversed(self.frames) if not frame.file.endswith(OF_ATTRIBUTES)), "")
+        """The file in which it was raised, not one that raises for the code that calls it; empty without a traceback."""
+        return next((frame.file for frame in reversed(self.frames) if not frame.file.endswith(OF_OTHERS)), "")
 
     @property
     def text(self) -> str:
@@ -209,6 +213,7 @@ class Events:
         self.named: tuple[int, int | None] = 0, None  # the last rank that torch's summary of dead processes names, with its line
         self.warned: tuple[int, str] | None = None  # the first warning of NCCL itself
         self.stuck: tuple[int, int] | None = None  # the line and the seconds after which the watchdog of NCCL itself gave up
+        self.asserted: tuple[int, str] | None = None  # the first check of a kernel that failed: the line and the condition
         self.cut: int | None = None  # the line of a traceback that ends before its exception
         self.ended = 0  # the line with which the Trainer ends
         self.untrained = False  # whether that line has a loss of 0, that of no step
@@ -244,6 +249,7 @@ class _Traceback:
         self.ended: Raised | None = None
         self.last: Raised | None = None
         self.condition = ""  # the last line of code that is an assertion
+        self.code = ""  # the line of code below the last frame
         self.chained = False  # whether the next exception follows from the last one
         self.unraisable = False  # whether Python ignores the exception of the next traceback
         self.logging = False  # whether the lines are those of a message that cannot be formatted, which ends nothing
@@ -344,7 +350,7 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.open, reader.ended = True, None
         file, line, function, *rest = (*frame.groups(), None, None, None)[:6]
         name, place = (file, line) if file else (rest[0] or "", rest[1])
-        reader.condition = ""
+        reader.condition = reader.code = ""
         reader.frames.append(StackFrame(name, int(place or 0), (function or rest[2] or "").rpartition(".")[2]))
         return
     if handled := HANDLED.search(text) if " with error <class '" in text else None:
@@ -354,11 +360,13 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.thrown = thrown.group(1)
     if reader.open and text.lstrip().startswith("assert "):
         reader.condition = text.strip()
+    if reader.open and not reader.code and text.startswith("  "):
+        reader.code = text.strip()
     exception = thrown_in(text, reader.thrown) or exception_in(text, reader.open)
     if exception is not None and reader.unraisable:
         reader.frames, reader.open, reader.ended, reader.unraisable = [], False, None, False
     elif exception is not None:
-        condition = reader.condition if exception == ("AssertionError", "") else ""
+        condition = reader.condition if exception == ("AssertionError", "") else reader.code if NOTHING in exception[1] else ""
         reader.ended = Raised(number, rank, *exception, reader.frames, reader.last if reader.chained else None, condition)
         reader.last, reader.chained = reader.ended, False
         reader.frames, reader.open, reader.continued = [], False, 0
@@ -405,6 +413,7 @@ def go_on(reader: _Traceback, text: str) -> None:
         reader.ended = None
         return
     reader.continued += 1
+    ended.unwrapped = f"{ended.unwrapped or ended.message}{text.rstrip()}"
     ended.message = f"{ended.message.rstrip()} {text.strip()}"
 
 
@@ -421,6 +430,8 @@ def take_signs(events: Events, number: int, rank: int | None, text: str) -> None
             kept.append((number, float(match.group(1))))
     if "verflow" in text or "OVERFLOW" in text:
         take_overflow(events, number, text)
+    if events.asserted is None and (checked := OF_KERNEL.search(text) if "block: [" in text else None):
+        events.asserted = number, checked.group(1)
     if events.warned is None and NCCL_WARNING in text:
         events.warned = number, text.partition(NCCL_WARNING)[2]
     counted = SKIPPED.search(text) if "skipped=" in text else None

@@ -32,7 +32,7 @@ FOLLOWING = re.compile(
     r"ChildFailedError|CalledProcessError|ProcessRaisedException|ProcessExitedException|SignalException|DistBackendError|DistNetworkError"
     r"|ray\.exceptions\.(?:OutOfMemory|ActorDied|RayActor|WorkerCrashed)Error"
     r"|^RuntimeError: Step \d exited with non-zero status|DistStoreError|NCCL|Connection (?:reset|closed|refused)|Broken pipe|RayTaskError"
-    r"|^KeyboardInterrupt"
+    r"|^KeyboardInterrupt|process \d+ terminated with exit code"
     r"|^SystemExit: 1$|Socket Timeout|store->get|: Caught \w+ in (?:replica|DataLoader worker|pin memory)"
 )
 # Exceptions that say no more than that another one, which may come after them, ended something.
@@ -58,8 +58,8 @@ OF_SHELL = 128
 # A sentence of a message that asks for something, and one that asks for a report.
 ASKED = re.compile(
     r"(?:^\w*(?:Error|Exception): |[.:;,?!] |\n)"
-    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit| look up)|Make sure|make sure|Try|try|To fix|Consider|consider|Either|"
-    r"For debugging|You (?:need|have) to|you should|You should|You must|you must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
+    r"((?:(?:[Pp]lease(?! note| verify| refer| see\b| visit| look up| deal with)|Make sure|make sure|Try|try|To fix|Consider|consider|"
+    r"Either|For debugging|You (?:need|have) to|[Yy]ou should|[Yy]ou must|you need to|you have to)\b)(?:[^.;]|\.(?! |$)){8,}\.?)"
 )
 REPORTED = re.compile(r"\b(?:raise|open|file|report|submit) (?:an? |this |the )?(?:new )?(?:issue|bug|problem)|\breport\b", re.IGNORECASE)
 PACKAGE = re.compile(r"[\\/](?:site|dist)-packages[\\/]([\w.-]+)")
@@ -71,6 +71,7 @@ SIGN_OF_ERROR = re.compile(
 )
 HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
+QUOTED = "because of the following error (look up to see its traceback):"
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = (
@@ -150,6 +151,7 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
     """What a few lines say, as people copy the message of an exception without its class."""
     sentences = (failure_parser.rank_of(text)[1].strip() for _, text in pieces(lines) if SENTENCE.search(text))
     texts = [*islice(sentences, FEW_LINES + 1)]
+    texts = [each for each in texts if not each.endswith(QUOTED)] or texts
     numbered = enumerate(texts if len(texts) <= FEW_LINES else (), 1)
     errors = [(number, text) for number, text in numbered if not known_warning(text)]
     for number, text in errors:
@@ -220,6 +222,8 @@ def cause(events: Events, kind: str = "") -> Failure | None:
     if following:
         explained = next((raised for raised in following if (known := known_of(raised)) is not None and known.remedy), None)
         return with_warning(of_exception(explained or following[0], kind, follows=explained is None), events)
+    if events.cut is not None and events.asserted is not None:
+        return of_exception(Raised(events.asserted[0], None, "Assertion", events.asserted[1], []))
     return Failure(EXCEPTION, events.cut, CUT, [], UNCUT) if events.cut is not None else None
 
 
@@ -349,8 +353,9 @@ def phase_of(raised: Raised) -> str:
 
 def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_message: bool = False) -> Failure:
     """An exception, the rules that predict it, and where it was raised; of a message without its class, only what is known of such ones."""
+    raised = as_one_line(raised, kind)
     rules = predicting(raised, kind)
-    refused, became = unknown_keyword.about(raised.text)
+    refused, became = unknown_keyword.about((quoted_in(raised) or raised).text)
     rules = rules if refused is None else refused
     known = known_of(raised)
     causes = [*known.causes] if known is not None and not rules and not follows else []
@@ -392,6 +397,14 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
     )
 
 
+def as_one_line(raised: Raised, kind: str) -> Raised:
+    """The exception, with its message as one line that a terminal has cut within words if only of that something is known."""
+    if not raised.unwrapped or predicting(raised, kind) or known_of(raised) is not None:
+        return raised
+    whole = Raised(raised.line, raised.rank, raised.name, raised.unwrapped, raised.frames, raised.after, raised.condition)
+    return whole if predicting(whole, kind) or known_of(whole) is not None else raised
+
+
 def handled_by(raised: Raised) -> Iterator[Raised]:
     """An exception, and those that were being handled when it was raised."""
     found: Raised | None = raised
@@ -400,9 +413,16 @@ def handled_by(raised: Raised) -> Iterator[Raised]:
         found = found.after
 
 
+def quoted_in(raised: Raised) -> Raised | None:
+    """The exception that one of transformers' lazy imports quotes without its class, if something is known of it."""
+    quoted = raised.text.partition(QUOTED)[2].strip()
+    possible = (Raised(raised.line, raised.rank, name, quoted, []) for name in CLASSES if quoted and name != "KeyError")
+    return next((each for each in possible if rules_of_raised(each, "") or known_exception(each.text) is not None), None)
+
+
 def predicting(raised: Raised, kind: str = "") -> list[str]:
     """The rules that predict an exception, else those that predict one that was being handled."""
-    rules = (rules_of_raised(each, kind) for each in handled_by(raised))
+    rules = (rules_of_raised(each, kind) for each in (*handled_by(raised), *filter(None, [quoted_in(raised)])))
     return next(filter(None, rules), [])
 
 
@@ -422,6 +442,9 @@ def known_of(raised: Raised) -> KnownException | None:
 
     One that was being handled tells more than the one that was raised in its place, if only of that a remedy is known.
     """
+    quoted = quoted_in(raised)
+    if quoted is not None and (known := known_exception(quoted.text)) is not None:
+        return known
     all_of_it = [raised, *(each for each in handled_by(raised) if each is not raised and not FOLLOWING.search(each.text))]
     texts = ((f"{each.text}: {each.condition}" if each.condition else each.text, each.file) for each in all_of_it)
     found = [known for known in starmap(known_exception, texts) if known is not None]

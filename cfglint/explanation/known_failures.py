@@ -48,7 +48,7 @@ def known_exceptions() -> list[KnownException]:
     phrases = facts()["cause"]
     return [
         KnownException(
-            entry["match"],
+            entry["match"].replace("`", "`?"),  # Markdown takes them for its own marks
             entry.get("code", ""),
             entry.get("help", ""),
             tuple(phrases.get(cause, cause) for cause in entry.get("causes", ())),

@@ -138,6 +138,9 @@ def rules_of(text: str, files: Sequence[str] = ()) -> list[str]:
         return fitting([code for code, other, read in rows if other == text or ("<>" in other and read == own)], files)
     rated = [(likeness(own, other), code) for code, _, other in rows]
     best = max((rate for rate, _ in rated), default=0.0)
+    if best < ALIKE and "`" not in text:  # Markdown takes them for its own marks
+        rated = [(likeness(own, words(other.replace("`", ""))), code) for code, other, _ in rows if "`" in other]
+        best = max((rate for rate, _ in rated), default=0.0)
     return fitting([code for rate, code in rated if rate == best and rate >= ALIKE], files)
 
 

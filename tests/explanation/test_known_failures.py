@@ -13,7 +13,7 @@ FILES = sorted((Path(__file__).parent / "exceptions").glob("*.txt"))
 MESSAGES = [line for path in FILES for line in path.read_text(encoding="utf-8").splitlines()]
 
 WARNINGS = [
-    ("50%|#5 | 1/2 [00:20<00:20]Invalidate trace cache @ step 1: expected module 2, but got module 3", "the training goes on"),
+    ("50%|#5 | 1/2 [00:20<00:20]Invalidate trace cache @ step 1: expected module 2, but got module 3", "synced_gpus"),
     ("1 pytorch allocator cache flushes since last step. this happens when there is high memory pressure", "nearly full"),
     ("UserWarning: Failed to clone() tensor with name lm_head.weight on rank 1. Error: CUDA out of memory.", "may be wrong"),
     ("[WARNING] [runner.py:191:fetch_hostfile] Unable to find hostfile, will proceed with training with local resources only.", "only"),
@@ -55,9 +55,16 @@ def test_no_entry_is_hidden_by_another():
 
 
 def test_an_exception_of_a_package_is_that_of_its_file():
-    text = "AttributeError: _old_generate"
+    text = "AttributeError: _old_forward"
     assert known_exception(text, "/usr/lib/python3/site-packages/unsloth/models/llama.py").remedy.startswith("update `unsloth`")
     assert known_exception(text, "train.py") is None
+    assert "vLLM" in known_exception("AssertionError: assert 'factor' in rope_scaling", "/x/site-packages/vllm/config.py").remedy
+    illegal = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    assert "adamw_torch" in known_exception(illegal, "/x/site-packages/bitsandbytes/optim/optimizer.py").remedy
+    assert known_exception(illegal, "train.py").causes
+    unset = "UnboundLocalError: local variable 'new_module' referenced before assignment"
+    assert "newer" in known_exception(unset, "/x/site-packages/peft/tuners/lora.py").remedy
+    assert known_exception(unset, "train.py").causes
 
 
 LAST = [

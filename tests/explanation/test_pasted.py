@@ -373,3 +373,73 @@ def test_a_warning_among_logged_steps_is_told_beside_them(tmp_path, capsys):
     said = capsys.readouterr()
     assert "save sharded checkpoints" in " ".join(said.out.split())
     assert "the last of 2 logged steps is in line 3" in said.err
+
+
+def test_the_exception_that_a_lazy_import_quotes_is_explained():
+    head = "RuntimeError: Failed to import transformers.trainer because of the following error (look up to see its traceback):"
+    [library] = failures_in([head, "/opt/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"])
+    assert "install the extension" in library.remedy
+    [name] = failures_in(
+        [head, "cannot import name 'is_npu_available' from 'accelerate.utils' (/x/site-packages/accelerate/utils/__init__.py)"]
+    )
+    assert name.causes[0].startswith("packages whose")
+    [unknown] = failures_in([head, "something else"])
+    assert unknown.remedy.startswith("look at the exception before")
+    [fragment] = in_fragment([f"UserWarning: {head.partition(': ')[2]}", "'type' object is not subscriptable"])
+    assert "too old" in fragment.causes[0]
+
+
+def test_a_message_that_a_terminal_cut_within_a_word_is_known():
+    lines = ["ValueError: Flash Attention 2.0 only sup", "ports torch.float16 and torch.bfloat16 dtypes."]
+    [failure] = failures_in(lines)
+    assert "16 bit" in failure.remedy
+
+
+def test_the_code_that_found_nothing_is_shown():
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "train.py", line 3, in main',
+        "    size=int(args.output_length),",
+        "         ^^^^^^^^^^^^^^^^^^^^^^^",
+        "TypeError: int() argument must be a string, a bytes-like object or a real number, not 'NoneType'",
+    ]
+    [failure] = failures_in(lines)
+    assert failure.details[0] == "raised in `main` (train.py:3): `size=int(args.output_length),`"
+
+
+def test_the_checks_of_a_kernel_explain_a_traceback_that_is_cut():
+    check = "Indexing.cu:1284: indexSelectLargeIndex: block: [37,0,0], thread: [92,0,0] Assertion `srcIndex < srcSelectDimSize` failed."
+    [failure] = failures_in([check, "Traceback (most recent call last):", '  File "train.py", line 3, in main'])
+    assert "vocabulary" in failure.causes[0]
+
+
+def test_a_message_without_the_backticks_that_markdown_took_is_known():
+    assert rules_of("ValueError: dpo_loss_weights requires dpo_loss_type to be set") == rules_of(
+        "ValueError: `dpo_loss_weights` requires `dpo_loss_type` to be set"
+    )
+    [failure] = failures_in(["ValueError: Must flatten tensors with uniform requires_grad when use_orig_params=False"])
+    assert "use_orig_params" in failure.remedy
+
+
+def test_a_kernel_that_fails_later_is_that_of_the_code_that_waits_for_it():
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/x/site-packages/bitsandbytes/optim/optimizer.py", line 270, in step',
+        "    torch.cuda.synchronize()",
+        '  File "/x/site-packages/torch/cuda/__init__.py", line 688, in synchronize',
+        "    return torch._C._cuda_synchronize()",
+        "RuntimeError: CUDA error: an illegal memory access was encountered",
+    ]
+    [failure] = failures_in(lines)
+    assert "adamw_torch" in failure.remedy
+
+
+def test_a_process_that_only_reports_the_end_of_another_says_so():
+    [failure] = failures_in(["Exception: process 0 terminated with exit code 1"])
+    assert "another process" in failure.details[-1]
+
+
+def test_a_message_that_asks_for_another_value_is_not_about_a_missing_one():
+    [failure] = failures_in(["ValueError: That is taken. Please specify a different thing for this option"])
+    assert not failure.causes
+    assert failure.remedy == "the message says what to do: Please specify a different thing for this option"
