@@ -269,7 +269,11 @@ class Discovery:
             sources = every_document(documents)
             self.taken.update(document.path for document in documents[isinstance(call, Part) :] if document.path != path)
             read = [source.path for source in sources[len(documents) :]]
-            read += [file for document in documents if isinstance(document, CallDocument) for file in document.files]
+            opened = [
+                file for document in documents if isinstance(document, CallDocument) for file in document.files if not is_program(file)
+            ]
+            # An engine's file is known by itself, wherever the program passes what it has.
+            read += [file for file in opened if detect(self.source.document(file))[0] != ENGINE]
             self.taken.update(file for file in read if not is_program(file))
             if launched.launch.line is not None and launched.launch.parser is not None:
                 self.taken.add(launched.launch.parser.path)

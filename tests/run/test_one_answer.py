@@ -169,3 +169,15 @@ def test_a_file_whose_values_a_program_takes_as_defaults_is_not_one_of_a_trainer
         found = json.loads(capsys.readouterr().out)
         assert [run["files"][0].removeprefix("./") for run in found["runs"]] == ["t.sh"], path
         assert [each["code"] for each in found["diagnostics"] if each["file"].endswith("c.yaml")] == []
+
+
+def test_the_file_of_an_engine_that_a_program_passes_on_is_checked(tmp_path, monkeypatch, capsys):
+    code = (
+        "import json\nfrom transformers import Trainer, TrainingArguments\nengine = json.load(open('ds.json'))\n"
+        "Trainer(args=TrainingArguments('out', deepspeed=passed(engine))).train()\n"
+    )
+    lay_out({"t.py": code, "ds.json": '{"train_batch_size": 0, "zero_optimization": {"stage": 2}}'}, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    main(["check", ".", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert sorted(run["files"][0] for run in found["runs"]) == ["./ds.json", "./t.py"]
