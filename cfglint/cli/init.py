@@ -135,7 +135,7 @@ def hooks() -> str:
 def settings(gpus: int | None, has_baseline: bool, unclear: list[str]) -> str:
     """The content of the configuration file; decisions that are left to the user are comments in it."""
     lines = [f"gpus = {gpus}" if gpus else "# gpus = 8  # number of GPUs of a launch, for files that do not specify it"]
-    lines.append('fail-on = "error"  # lowest severity that fails: error, warning or info')
+    lines.append('fail-on = "error"  # lowest severity that fails: error, warning or info; the hooks fail on warnings, too')
     if has_baseline:
         lines.append(f'baseline = "{BASELINE}"  # findings that are accepted; drop resolved ones with `cfglint check --write-baseline`')
     if unclear:

@@ -156,8 +156,9 @@ def launcher_option(run: CheckedRun, document: Document, offset: int) -> tuple[s
 def entry_at(document: Document, offset: int) -> tuple[Path, Node | None, Node] | None:
     """The innermost (path, key, value) whose key or scalar value contains the offset."""
     best: tuple[Path, Node | None, Node] | None = None
+    dashes = 2 if document.is_command else 0  # before the name of an option
     for path, key, value in document.walk():
-        in_key = key is not None and key.start <= offset <= key.end and key.start < key.end
+        in_key = key is not None and key.start - dashes <= offset <= key.end and key.start < key.end
         if path and (in_key or (value.kind != MAPPING and value.start <= offset <= value.end)):
             best = path, key, value
     return best
