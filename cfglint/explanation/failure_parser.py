@@ -400,7 +400,9 @@ def exception_in(text: str, in_traceback: bool) -> tuple[str, str] | None:
     if refused:
         return "SystemExit", f"2 (error: {refused.group(1) or refused.group(2)})"
     other = RAISED_IN_TRACEBACK.match(text) if in_traceback and text[:1].isalpha() else None
-    return (other.group(1), other.group(2) or "") if other and other.group(1) != "error" else None
+    if other is None or other.group(1) == "error" or (text == other.group(1) and text.islower() and "." not in text):  # a line that is cut
+        return None
+    return other.group(1), other.group(2) or ""
 
 
 def go_on(reader: _Traceback, text: str) -> None:

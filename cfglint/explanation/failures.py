@@ -72,6 +72,7 @@ SIGN_OF_ERROR = re.compile(
 HEADLINE = re.compile(r"[^:]*\b(?:[Ee]rror|ERROR|[Ff]ailed|[Ee]xception)\b[^:]*: ")
 INSIDE_LINE = re.compile(r"\b((?:\w+\.)*[A-Z]\w*(?:Error|Exception)): (.+)")
 QUOTED = "because of the following error (look up to see its traceback):"
+PARSER_EXIT = "SystemExit"  # how argparse ends a program
 UNEXPLAINED = "the log does not show why"
 # The classes of exceptions whose messages are copied without them, the most specific messages first.
 CLASSES = (
@@ -161,7 +162,7 @@ def in_fragment(lines: Iterable[str]) -> list[Failure]:
             return [of_exception(raised, follows=True) if FOLLOWING.search(raised.text) else of_raised(raised)]
         behind = text.partition(": ")[2] if HEADLINE.match(text) else ""
         said_as = [(name, each) for each in filter(None, (text, behind)) for name in CLASSES if name != "KeyError" or KEY.match(each)]
-        for name, said in (*said_as, ("SystemExit", f"2 (error: {text})")):
+        for name, said in (*said_as, (PARSER_EXIT, f"2 (error: {text})")):
             raised = Raised(number, None, name, said, [])
             failure = of_exception(raised, is_message=True)
             if failure.rules or failure.remedy or failure.causes:
@@ -379,7 +380,7 @@ def of_exception(raised: Raised, kind: str = "", *, follows: bool = False, is_me
         details.append("this follows from the failure of another process, which the log does not show: look at the logs of the other ranks")
     else:
         remedy = became or of_batch(raised.text) or (known.remedy if known is not None and (known.after_rules or not rules) else "")
-        tells = not is_message or SIGN_OF_ERROR.search(raised.message) is not None
+        tells = not is_message or (raised.name != PARSER_EXIT and SIGN_OF_ERROR.search(raised.message) is not None)
         remedy = remedy or (asked_for(raised.text) if tells and not rules and not causes else "")
     if not follows and not rules and not remedy and not causes:
         details.append(NOT_PREDICTED)

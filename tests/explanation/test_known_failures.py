@@ -14,6 +14,7 @@ MESSAGES = [line for path in FILES for line in path.read_text(encoding="utf-8").
 
 WARNINGS = [
     ("50%|#5 | 1/2 [00:20<00:20]Invalidate trace cache @ step 1: expected module 2, but got module 3", "synced_gpus"),
+    ("The model weights are not tied. Please use the `tie_weights` method before using the `infer_auto_device` function.", "other lines"),
     ("1 pytorch allocator cache flushes since last step. this happens when there is high memory pressure", "nearly full"),
     ("UserWarning: Failed to clone() tensor with name lm_head.weight on rank 1. Error: CUDA out of memory.", "may be wrong"),
     ("[WARNING] [runner.py:191:fetch_hostfile] Unable to find hostfile, will proceed with training with local resources only.", "only"),

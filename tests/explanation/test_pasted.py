@@ -443,3 +443,20 @@ def test_a_message_that_asks_for_another_value_is_not_about_a_missing_one():
     [failure] = failures_in(["ValueError: That is taken. Please specify a different thing for this option"])
     assert not failure.causes
     assert failure.remedy == "the message says what to do: Please specify a different thing for this option"
+
+
+def test_a_sentence_that_asks_for_something_without_an_error_is_no_failure():
+    assert in_fragment(["The cache is large. Please use the other method before the next run."]) == []
+
+
+def test_a_path_that_a_terminal_cut_is_no_exception():
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/x/site-packages/vllm/v1/core/kv_cache_utils.py", line 758, in _chec',
+        "k_enough_kv_cache_memory",
+        "    raise ValueError(",
+        "ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`.",
+    ]
+    [failure] = failures_in(lines)
+    assert failure.exception.startswith("ValueError")
+    assert "raise `gpu_memory_utilization`" in failure.remedy
