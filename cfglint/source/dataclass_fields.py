@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 import warnings
 from itertools import islice
 
@@ -106,7 +107,7 @@ def syntax_problem(text: str) -> str:
     try:
         tree_of(text)
     except SyntaxError as error:
-        return f"does not parse: {error.msg} (line {error.lineno})"
+        return f"does not parse with Python {sys.version_info.major}.{sys.version_info.minor}: {error.msg} (line {error.lineno})"
     except (ValueError, RecursionError, MemoryError):
         return "does not parse"
     return ""

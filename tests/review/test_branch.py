@@ -640,6 +640,12 @@ def test_the_data_sets_of_a_changed_list_are_not_said_to_be_read_by_none(checkou
     assert "data/dataset_info.json (runs may find their data sets by it" in text
 
 
+def test_a_module_that_a_script_names_is_not_said_to_be_used_by_none(checkout, reviewed):
+    checkout.write(run__sh="CMD=$(cat <<EOF\nown.cli.train --lr 1\nEOF\n)\ndeepspeed --module $CMD\n")
+    text = changed_in(checkout, reviewed, own_in_cli_in_train__py=("x = 1\n", "x = 2\n"))
+    assert "own/cli/train.py (run.sh names its module, and its code is not compared" in text
+
+
 def test_a_new_line_with_the_arguments_of_its_caller_says_so(checkout, reviewed):
     checkout.write(train__py=PARSING)
     checkout.commit()

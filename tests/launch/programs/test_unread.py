@@ -124,10 +124,10 @@ def test_a_program_of_a_path_that_is_not_known_reads_no_file_as_a_framework_does
 def test_a_program_that_does_not_parse_is_said_to(asked, capsys):
     found, _ = asked({"train.py": "print(\n"}, LINE)
     [reason] = found["not_read"]
-    assert reason["why"].startswith("it does not parse: ")
+    assert reason["why"].startswith("it does not parse with Python 3.")
     for command in ("check", "explain", "plan"):
         assert main([command, "train.py", *(["--gpus", "8"] if command == "plan" else [])]) == 2, command
-        assert "train.py: does not parse: " in capsys.readouterr().err
+        assert "train.py: does not parse with Python 3." in capsys.readouterr().err
 
 
 OWN_LOOP = """from accelerate import Accelerator
