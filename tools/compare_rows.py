@@ -225,6 +225,7 @@ def compare(source: Any, folder: Path, options: argparse.Namespace, release: str
             values = drawn(function.rows, chance, defaults, every_field=function.stage != "before")
             values |= {name: defaults.get(name) for name in getattr(source, "FIXED", ())}
             values |= {name: None for name in getattr(source, "NAME_FILES", ()) if isinstance(values.get(name), str)}
+            values |= {name: {} for name in getattr(source, "MAPPINGS", ()) if not isinstance(values.get(name), dict)}
             ours = by_rows(function.rows, copy.deepcopy(values), answers)
             if ours is None:
                 counts["not decided"] += 1

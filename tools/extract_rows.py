@@ -995,9 +995,9 @@ class Extractor:
                 out.append(v.value)
             else:
                 spec = self.value(v.format_spec) if v.format_spec is not None else ""
-                out.append(
-                    [self.value(v.value), {115: "s", 114: "r", 97: "a"}.get(v.conversion, ""), spec if isinstance(spec, str) else ""]
-                )
+                value = self.value(v.value)
+                conversion = {115: "s", 114: "r", 97: "a"}.get(v.conversion, "")
+                out.append(value.shown if isinstance(value, Members) else [value, conversion, spec if isinstance(spec, str) else ""])
         return joined(out)
 
     def expression_lambda(self, node: Any) -> Any:
@@ -1185,7 +1185,10 @@ class Extractor:
                 and args[0].kind == "class"
                 and is_enum(self.package, args[0])
             ):
-                return [name, *[value for _, value in self.members(args[0])]]
+                members = self.members(args[0])
+                made = Members([name, *[value for _, value in members]])
+                made.shown = f"[{', '.join(f'<{args[0].name}.{each}: {value!r}>' for each, value in members)}]"
+                return made if name == "list" else [*made]
             if any(isinstance(a, Ref) for a in plain):
                 return ["?", f"{name} with a function"]
             if (
@@ -1350,6 +1353,12 @@ class Extractor:
             for each in ref.node.body
             if isinstance(each, ast.Assign) and isinstance(each.value, ast.Constant) and isinstance(each.targets[0], ast.Name)
         ]
+
+
+class Members(list[Any]):
+    """The values of the members of an Enum, with the text that a list of the members has."""
+
+    shown = ""
 
 
 class Labels:

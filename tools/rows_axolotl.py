@@ -19,6 +19,7 @@ PACKAGE = "axolotl"
 CLASS = "AxolotlConfigWCapabilities"
 BASE_MODEL = "BaseModel"
 FIXED = ("env_capabilities",)  # no key of a file: `compare_rows.py` leaves it out
+MAPPINGS = ("capabilities",)  # what axolotl itself makes of the machine: always a mapping
 PLUGIN_ORDER = "*"  # where the validators of plugins come
 DECORATORS = ("model_validator", "field_validator")
 # Functions of axolotl that ask the environment, its tables of models or its plugins.

@@ -16,7 +16,7 @@ from cfglint.frameworks.rows import table as runtime
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 
-PREFIX = "import re\nMODES = ('fast', 'slow')\ndef helper(size):\n    if size is None:\n        return 1\n    return size * 2\n"
+PREFIX = "import re\nfrom enum import Enum\nMODES = ('fast', 'slow')\nclass Pace(str, Enum):\n    FAST = 'fast'\n    SLOW = 'slow'\ndef helper(size):\n    if size is None:\n        return 1\n    return size * 2\n"
 
 
 def rows_from(tmp_path, body):
@@ -44,6 +44,11 @@ def outcome(run, values):
 
 
 BODIES = {
+    "the members of an Enum": """
+        known = list(Pace)
+        if data.get('a') not in known:
+            raise ValueError(f'{data.get("a")} is none of {known}')
+    """,
     "an exception that is only reported": """
         try:
             size = data['size']

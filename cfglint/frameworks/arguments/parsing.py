@@ -143,6 +143,8 @@ def value_of(name: str, option: Option, word: str, shown: Spelled) -> Operand:
         is_class = option.type[:1].isupper()  # an Enum, whose constructor is the type of the option
         message = invalid_value(shown(name), option.type, word) if is_class else invalid_choice(shown(name), word, listed)
         return RefusedWords(INVALID, name, (word,), message)
+    if option.type == "dict" and word:  # whose constructor takes no text
+        return RefusedWords(INVALID, name, (word,), invalid_value(shown(name), option.type, word))
     if option.type not in ("int", "float", "bool"):
         return word
     if option.type == "float" and word.isdecimal():

@@ -20,7 +20,7 @@ MODELS, TEMPLATES, FILES = "model types", "templates", "files"
 LIST = "list:"
 # The types of fields as argparse has them.
 WIDER = {
-    **dict.fromkeys(("choice", "dict|str", "str|bool", "str|list", "dict", "ParallelismConfig"), "str"),
+    **dict.fromkeys(("choice", "dict|str", "str|bool", "str|list", "ParallelismConfig"), "str"),
     "list": "list:str",
 }
 Arguments = dict[str, Option]

@@ -171,6 +171,7 @@ def test_what_preference_training_refuses_by_release(words, release, refused, ch
         ("--half_precision_backend native", "3.4.1", "SWF002"),
         ("--debug name", "3.4.1", "SWF002"),
         ("--ddp_find_unused_parameters", "3.4.1", "SWF002"),
+        ("--liger_kernel_config '{}'", "3.12.0", "SWF002"),  # dict('{}')
         ("--outpu out", "3.4.1", "SWF002"),  # --output_dir and --output-dir
         ("--output_di out", "3.4.1", ""),
         ("--outpu out", "3.0.0 --target transformers==4.45.2", ""),  # which has no dashes
