@@ -24,6 +24,9 @@ HEADED = re.compile(
 HEADS = 8  # forms of them that a log may have
 NUMBERED = re.compile(r"^(\d{1,4}): (?=Traceback|Exception ignored in|  |\w+(?:\.\w+)*(?:Error|Exception): )")
 FRAME = re.compile(r'^\s*(?:│ )?\s*(?:File "([^"]+)", line (\d+), in (\S+)|File (\S+?):(\d+)(?:, in ([\w.]+))?)')
+# A frame as notebooks print it, with the link that Colab makes of its file, and the line of code that is marked in it.
+NOTEBOOK_FRAME = re.compile(r"^\[?((?:/|~|[A-Z]:\\)[^\s\]]*?\.py)\]?(?:\(https?://[^)]*\))? in ([\w.<>]+)\(")
+NOTEBOOK_LINE = re.compile(r"^-+> ?(\d+)\b")
 BOXED_FRAME = re.compile(r"^│ (\S+?\.py):(\d+) in (\S+)")
 RAISED = re.compile(r"^((?:\w+\.)*(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit|Warning|Failure|Violation)): ?(.*)$")
 NAMED = re.compile(  # by the module of the class, or the last word of its name
@@ -345,6 +348,11 @@ def take_traceback(events: Events, reader: _Traceback, number: int, rank: int | 
         reader.open, reader.frames, reader.ended = True, [], None
         reader.begun = number, text.partition(STARTS)[0].strip()
         return
+    if reader.open and ".py" in text and (notebook := NOTEBOOK_FRAME.match(text)):
+        reader.frames.append(StackFrame(notebook.group(1), 0, notebook.group(2)))
+        return
+    if reader.open and reader.frames and reader.frames[-1].line == 0 and (marked := NOTEBOOK_LINE.match(text)):
+        reader.frames[-1].line = int(marked.group(1))
     frame = FRAME.match(text) if "File " in text else BOXED_FRAME.match(text) if reader.open else None
     if frame:
         reader.open, reader.ended = True, None

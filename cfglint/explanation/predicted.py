@@ -24,7 +24,8 @@ OF_ANY = frozenset(
 )
 # Messages of Python itself: the values in them tell what they are about, so all of them have to be the same.
 GENERAL = re.compile(
-    r"object has no attribute|object is not (?:iterable|callable|subscriptable)|argument after \*\*|indices must be|cannot convert"
+    r"object has no attribute|object is not (?:iterable|callable|subscriptable)|argument of type '\w+' is not iterable"
+    r"|argument after \*\*|indices must be|cannot convert"
     r"|not supported between|could not convert|invalid literal|not enough values|too many values|^KeyError|^AttributeError"
     r"|is not a valid \w+$|must be (?:str|int|a string)|takes \d+ positional|division by zero|unhashable type"
     r"|^AssertionError$|^StopIteration|^ModuleNotFoundError|^ImportError: cannot import|is not JSON serializable"

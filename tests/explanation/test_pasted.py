@@ -460,3 +460,23 @@ def test_a_path_that_a_terminal_cut_is_no_exception():
     [failure] = failures_in(lines)
     assert failure.exception.startswith("ValueError")
     assert "raise `gpu_memory_utilization`" in failure.remedy
+
+
+def test_the_frames_of_a_notebook_are_read():
+    lines = [
+        "KeyError                                  Traceback (most recent call last)",
+        "[/usr/lib/python3.11/dist-packages/unsloth_zoo/loss_utils.py](https://localhost:8080/#) in batch_samples(self, *args)",
+        '    315                 if "token_type_ids" in x:',
+        '--> 316                     token_type_ids = kwargs["token_type_ids"]',
+        "",
+        "KeyError: 'token_type_ids'",
+        "",
+        "During handling of the above exception, another exception occurred:",
+        "",
+        "TypeError: argument of type 'KeyError' is not iterable",
+    ]
+    [failure] = failures_in(lines)
+    assert failure.rules == []
+    assert failure.remedy.startswith("update `unsloth`")
+    [failure] = failures_in(lines[:6])
+    assert failure.details[0] == "raised in `batch_samples` (/usr/lib/python3.11/dist-packages/unsloth_zoo/loss_utils.py:316)"
