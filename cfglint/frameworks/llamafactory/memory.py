@@ -28,7 +28,8 @@ class LlamaFactoryMemory(TrainerMemory):
     dtype_known = True  # it follows from the precision
 
     def doubts(self) -> list[str]:
-        return []
+        method = self.config.method
+        return [] if method in ("full", "lora") else [f"all weights are trained, in spite of `finetuning_type: {method}`"]
 
     def value(self, name: str) -> Operand:
         try:
@@ -52,7 +53,7 @@ class LlamaFactoryMemory(TrainerMemory):
 
     def loaded(self) -> str:
         """The dtype of the loaded weights: fp32 for trained parameters unless `pure_bf16`, the compute dtype for a frozen base model."""
-        if self.config.method == "full" and self.value("pure_bf16") is not True:
+        if self.config.method != "lora" and self.value("pure_bf16") is not True:
             return FP32
         return self.half or self.model.checkpoint or BF16
 
@@ -102,7 +103,7 @@ class LlamaFactoryMemory(TrainerMemory):
 
 
 def inputs(config: LlamaFactoryConfig, model: Model) -> Inputs | None:
-    """The memory settings of a run; None for stages that generate, and for methods that train a part that is not known."""
-    if not config.parsed or config.stage not in {*STAGES, *PAIRS, "kto"} or config.method not in ("full", "lora"):
+    """The memory settings of a run; None for stages that generate."""
+    if not config.parsed or config.stage not in {*STAGES, *PAIRS, "kto"}:
         return None
     return LlamaFactoryMemory(config, model).inputs()
