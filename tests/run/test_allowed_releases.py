@@ -253,7 +253,10 @@ def test_since_which_releases_a_finding_is_given(given, packages, since):
     assert search.since(finding) == since
 
 
-GENERATIONS = "NPROC_PER_NODE=2 swift rlhf --rlhf_type grpo --reward_funcs accuracy --model m --dataset d --eval_strategy no --gradient_accumulation_steps 3"
+GENERATIONS = (
+    "NPROC_PER_NODE=2 swift rlhf --rlhf_type grpo --reward_funcs accuracy --model m --dataset d"
+    " --eval_strategy no --gradient_accumulation_steps 3"
+)
 
 
 @each_case(
