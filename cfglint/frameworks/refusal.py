@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
+    from cfglint.evaluate import Reason
     from cfglint.findings.vocabulary import Stage
 
     Steps: TypeAlias = "Sequence[Remedy | str | Removal]"
@@ -24,9 +25,10 @@ class Refusal(Exception):
     """A refusal by a framework: its kind, the keys it is about, cfglint's message, the exception that the user sees, and the remedy.
 
     The first key is the place of the finding, further ones are related. Each step of `help` is an alternative. `read` are the keys that
-    decide, if that is known, `note` what the finding adds.
+    decide, if that is known, `note` what the finding adds, `depends_on` what is not known and decides whether it comes.
     """
 
+    depends_on: Sequence[Reason] = ()
     read: Sequence[str] = ()
     note: str | None = None
 
@@ -83,7 +85,7 @@ class Refusal(Exception):
             exception=self.exception,
             fails_at=self.fails_at,
             help=lambda: self.help_for(values),
-            **more,
+            **{"depends_on": self.depends_on, **more},
         )
 
     def help_for(self, values: Mapping[str, ConfigValue]) -> Remedy | None:

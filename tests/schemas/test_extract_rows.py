@@ -16,7 +16,10 @@ from cfglint.frameworks.rows import table as runtime
 from cfglint.frameworks.rows.evaluation import Evaluation
 from cfglint.frameworks.rows.expressions import Raised
 
-PREFIX = "import re\nfrom enum import Enum\nMODES = ('fast', 'slow')\nclass Pace(str, Enum):\n    FAST = 'fast'\n    SLOW = 'slow'\ndef helper(size):\n    if size is None:\n        return 1\n    return size * 2\n"
+PREFIX = (
+    "import re\nfrom enum import Enum\nMODES = ('fast', 'slow')\nclass Pace(str, Enum):\n    FAST = 'fast'\n    SLOW = 'slow'\n"
+    "def helper(size):\n    if size is None:\n        return 1\n    return size * 2\n"
+)
 
 
 def rows_from(tmp_path, body):

@@ -154,11 +154,14 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
             remedy = [f"use one of {files}"] if files else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
-    for name in MAPPINGS if config.own_version < (3, 9) else ():  # then what is not JSON is repaired
+    for name in MAPPINGS:
         value = config.values.get(name)
         if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
-            yield Refusal(JSON, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
+            refusal = Refusal(JSON, [name], f"`{name}` is {value}, which is not JSON", text, ["write a JSON object"])
+            if config.own_version >= (3, 9):  # then what is not JSON is repaired
+                refusal.depends_on = [Reason("release", "the release of json_repair", "before 0.50 it makes an empty text of a word")]
+            yield refusal
     for name in OPENED[:1] if own_fsdp else OPENED:
         value = config.values.get(name)
         if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value) and name not in config.files:

@@ -119,7 +119,6 @@ def test_refusals(line, release, exception, checked):
         (f"{FOUR} SWIFT_SINGLE_DEVICE_MODE=1 {SFT} --deepspeed zero2", "4.6.0"),
         (f"{FOUR} {SFT} --deepspeed zero2 --use_ray true", "4.6.0"),
         (f"{SFT} --train_type lora --deepspeed zero2", "3.12.6"),
-        (f"{SFT} --max_memory auto", "3.9.0"),
         (f"{SFT} --eval_strategy step", "4.6.0"),  # without an evaluation set it is replaced before it is read
         (f"{SFT} --no_add_version --lora_r 16 --gradient-checkpointing false", "4.6.0"),
         (f"{SFT} --streaming true --max_steps 10", "4.6.0"),
@@ -370,6 +369,12 @@ def test_a_file_alone_is_recognised(checked, tmp_path, capsys):
     main(["check", str(tmp_path / "sft.yaml"), "--format", "json", "--target", "ms-swift==4.6.0"])
     result = Result(capsys.readouterr().out)
     assert (result.run["kinds"], result.found) == (["swift"], [("SWF001", "error")])
+
+
+def test_a_word_for_a_mapping_hangs_on_what_repairs_it(checked):
+    result = checked(f"{SFT} --max_memory auto", "3.9.0")
+    assert result.found == [("SWF013", "warning")]
+    assert result.diagnostics[0]["depends_on"][0]["what"].startswith("the release of json_repair")
 
 
 def test_the_memory_of_adapters_is_estimated(tmp_path, capsys):
