@@ -209,7 +209,7 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
         path, line, why = module.path, method.lineno, f"own parser `{name}` in `{module.path}`"
     elif {method for method, _ in parser.uses()} == {"parse_dict"}:
         why = "the program makes the mapping that it parses"
-    elif any(has_own_words(parser, call) for method, call in parser.uses() if method in (INTO_CLASSES, AND_CONFIG) and call is not None):
+    elif has_own_words(parser):
         why = "the program makes the words that it parses"
     elif (types := parser.types()) is None:
         why = "its classes are computed"
@@ -223,12 +223,14 @@ def unread_parsers(facts: ProgramFacts, made: list[Construction]) -> tuple[Reaso
     return (Reason("program", arguments_of(facts.path), why, path, line, opens=True),) if why else ()
 
 
-def has_own_words(parser: Construction, call: ast.Call) -> bool:
-    """Whether a parser is given words that the program itself makes, in place of those of the launch line."""
-    given = call.args[0] if call.args else keyword(call, "args")
-    named = parser.scope.resolve(given) if isinstance(given, ast.Name) else None
-    node = named.node if isinstance(named, Definition) else given
-    return isinstance(getattr(node, "value", node) if isinstance(node, ast.Assign) else node, (ast.List, ast.Tuple, ast.Call))
+def has_own_words(parser: Construction) -> bool:
+    """Whether a parser is only given words that the program itself makes, in place of those of the launch line."""
+    calls = [call for method, call in parser.uses() if method in (INTO_CLASSES, AND_CONFIG) and call is not None]
+    given = [call.args[0] if call.args else keyword(call, "args") for call in calls]
+    found = [parser.scope.resolve(node) if isinstance(node, ast.Name) else None for node in given]
+    values = [named.node if isinstance(named, Definition) else node for named, node in zip(found, given, strict=True)]
+    values = [value.value if isinstance(value, ast.Assign) else value for value in values]
+    return bool(values) and all(isinstance(value, (ast.List, ast.Tuple, ast.Call)) for value in values)
 
 
 def unread_training(name: str, program: ProgramFacts) -> Reason:
