@@ -189,7 +189,8 @@ class ProgramFacts(Record):
     the program defines itself, `defaults` those that a subclass sets for fields of `arguments`. `complete`: there are no further
     arguments. `refuses`: an unknown argument ends the program; `refuses_in_file`: so does an unknown key of a config file. `trainer` is
     the framework's class of the one trainer that it builds, `own_trainer` whether a subclass replaces methods that checks rely on,
-    `own_methods` are all methods of such subclasses. `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
+    `own_methods` are all methods of such subclasses, `own_batches` whether one makes the training's batches of a size of its own.
+    `spreads` is the `device_map` by which it loads a model over all GPUs, else empty.
     `taken` are further arguments of a class that drops all that it does not know.
     `changed` are fields that the code sets after parsing. `exact`: the defaults of `arguments` are known, as is every class between it
     and the parser. `config_files` are DeepSpeed files that the code names if the line names none. `built` are the calls that build a
@@ -213,6 +214,7 @@ class ProgramFacts(Record):
     trainer: str = ""
     own_trainer: bool = False
     own_methods: tuple[str, ...] = ()
+    own_batches: bool = False
     spreads: str = ""
     taken: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from cfglint.launch.launcher import SizePlace, launcher_of
 from cfglint.launch.line import LaunchLine
 from cfglint.launch.resizing import size_places, tasks_of
 from cfglint.rewrite.layout import size_before
-from cfglint.rewrite.resized import Resized, count_changes, device_changes, keep_targeted, on, take, without_line
+from cfglint.rewrite.resized import Resized, count_changes, device_changes, keep_targeted, made_on, on, take, without_line
 from cfglint.rewrite.terms import assigned_numbers
 from cfglint.rewrite.value_change import ValueChange, count_in
 from cfglint.run.checked import CheckedRun
@@ -48,7 +48,7 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
             of_counts = [change for count in own for change in count_changes(document, *count)]
             changes.append((document, of_counts + ([] if "gpu_ids" in given else device_changes(document, wanted.per_node))))
     if now.facts.gpus == gpus and not places and not any(made for _, made in changes):  # the number is given from outside
-        return on(resized, [now.documents[0], *run.documents[1:]], run.facts.started_by(now).replace(gpus=gpus))
+        return on(resized, [now.documents[0], *made_on(run.documents[1:], gpus)], run.facts.started_by(now).replace(gpus=gpus))
     for document, made in changes:
         take(resized, document, made)
     edit_places(resized, command, places)
@@ -59,7 +59,7 @@ def resize(run: CheckedRun, wanted: Size) -> Resized:
         take_arguments(resized, run, now.launch.command, after.launch.command)
         protect_siblings(command, after.launch.command)
     facts = run.facts.started_by(after).replace(gpus=gpus, gpus_source=after.facts.gpus_source)
-    others = reread_all(run.documents[1:], resized.texts)
+    others = made_on(reread_all(run.documents[1:], resized.texts), gpus)
     resized.run = CheckedRun([after.documents[0], *others], run.kinds, facts)
     return resized
 

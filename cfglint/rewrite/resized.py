@@ -40,11 +40,14 @@ def without_line(run: CheckedRun, gpus: int, wanted: Size | None = None) -> Resi
 
 def documents_on(run: CheckedRun, gpus: int | None) -> list[Document]:
     """The documents of a run that no line starts, with the calls as its program makes them on so many GPUs."""
-    if gpus is None or run.launch.line is not None:
-        return run.documents
+    return run.documents if gpus is None or run.launch.line is not None else made_on(run.documents, gpus)
+
+
+def made_on(documents: list[Document], gpus: int) -> list[Document]:
+    """Documents, with the calls as their program makes them on so many GPUs."""
     return [
         document.on_gpus(gpus) if isinstance(document, CallDocument) and document.on_gpus is not None else document
-        for document in run.documents
+        for document in documents
     ]
 
 

@@ -16,7 +16,7 @@ from cfglint.launch.findings import missing_file, offered_gpus, refused_by_parse
 from cfglint.launch.kinds import ENGINE, LAUNCH, LAUNCHER, TRAINER, fields_of_class, is_trainer
 from cfglint.launch.launcher import launcher_of
 from cfglint.launch.line import HOSTFILE, MACHINE, LaunchLine, NamedFile
-from cfglint.launch.machine import Machine
+from cfglint.launch.machine import VISIBLE, Machine
 from cfglint.launch.overrides import ARGS, FLAG, Override
 from cfglint.launch.program import OF_LAUNCHER, OwnLoop, ProgramCall, ProgramFacts
 from cfglint.launch.programs.context import Context, with_texts
@@ -259,7 +259,10 @@ class LaunchedRuns:
         kept = [built for built in calls if built.kind != LAUNCH or is_training or (built.document.loop and built.document.loop.loader)]
         if not kept:
             return self.engine(path, program, context)
-        return [Launched([built.document], [built.kind], facts_without_line(built, self.facts)) for built in kept]
+        facts, seen = self.facts, made_visible(program, context) if any(is_trainer(built.kind) for built in kept) else None
+        if seen is not None and (facts.gpus is None or facts.gpus > seen):
+            facts = facts.replace(gpus=seen, gpus_source=f"`CUDA_VISIBLE_DEVICES` of {path}")
+        return [Launched([built.document], [built.kind], facts_without_line(built, facts)) for built in kept]
 
     def engine(self, path: str, program: ProgramFacts, context: Context) -> list[Launched]:
         """The run of the DeepSpeed file that a program, which no line starts, gives its only engine; none without one."""
@@ -331,7 +334,7 @@ class LaunchedRuns:
 
             seen = visible(line, Machine(self.facts.gpus, self.facts.nodes), "visible_gpus")
             line.unknown = [each for each in line.unknown if each[0] != "visible_gpus"]
-            gpus = seen if seen is None or seen > 0 else 1
+            gpus = made_visible(launch.parser, self.scripts.context(line)) or (seen if seen is None or seen > 0 else 1)
             if any(isinstance(document, ProgramCall) and document.has_loop for document in documents):  # nothing spreads a batch then
                 gpus = 1
             elif gpus != 1 and launch.parser is not None:  # one model on all of them (transformers 5.24.0 trainer.py:459)
@@ -381,6 +384,15 @@ class LaunchedRuns:
             or own_parser
             or launcher.kind in known_kinds(),
         ).on_card(line.header.requested_card(line.srun) if line.header or line.srun else "")
+
+
+def made_visible(program: ProgramFacts | None, context: Context) -> int | None:
+    """The number of GPUs that a program itself makes visible; None if it does not, or that is not known."""
+    if program is None or program.evaluations is None or not any(VISIBLE in module.text for module in program.modules.known()):
+        return None
+    from cfglint.launch.programs.built_arguments import visible_gpus
+
+    return visible_gpus(program, context)
 
 
 def takes_micro_batch(loop: OwnLoop | None) -> bool:

@@ -9,6 +9,7 @@ import ast
 from cfglint.evaluate import Reason, Unknown
 from cfglint.launch.command import not_known
 from cfglint.launch.kinds import LAUNCH, base_fields, kind_of_class, trainer_of_class
+from cfglint.launch.machine import VISIBLE
 from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
 from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
 from cfglint.launch.programs.classes import SEQ2SEQ, known_fields
@@ -131,6 +132,13 @@ def spreads_model(program: ProgramFacts, context: Context) -> str | None:
     maps = [part.arguments["device_map"][1] for part in parts if "device_map" in part.arguments]
     spreading = next((str(value.data) for value in maps if value.is_plain and value.data in SPREADING), "")
     return spreading or ("" if all(value.known for value in maps) and all(part.every for part in parts) else None)
+
+
+def visible_gpus(program: ProgramFacts, context: Context) -> int | None:
+    """The number of GPUs that a program itself makes visible, by a variable that it sets; None if it does not, or that is not known."""
+    devices = evaluation_of(program, context).evaluation.environment.slots.get(VISIBLE)
+    names = devices.data.split(",") if isinstance(devices, Value) and isinstance(devices.data, str) else []
+    return len(names) if names and all(name.strip().isdigit() for name in names) else None
 
 
 def passed_to_engine(evaluated: Evaluated) -> dict[str, str] | None:

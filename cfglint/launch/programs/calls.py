@@ -357,6 +357,7 @@ class ProgramEvaluation(TrainingLoops):
                 arguments = named.get("args") or next(iter(given[1:]), NONE)
                 if call is not None and isinstance(arguments.data, Built):
                     arguments.data.is_given = True
+                    opaque.slots["args"] = arguments
                 if call is not None:
                     call.results.append(opaque)
             return Value(opaque)

@@ -50,7 +50,9 @@ def document_of_call(made: MadeCall, program: ProgramFacts, fields: Collection[s
 
 def set_later(made: MadeCall) -> dict[str, Value]:
     """The values that the code gives to attributes of the results afterwards: of those that differ it is not known which one counts."""
-    slots = [{name: value for name, value in result.slots.items() if name is not OPEN and isinstance(value, Value)} for result in made.used]
+    trained = [getattr(result, "trained", None) for result in made.used]  # what is set behind the training has no effect on it
+    given = [result.slots if before is None else before for result, before in zip(made.used, trained, strict=True)]
+    slots = [{name: value for name, value in each.items() if name is not OPEN and isinstance(value, Value)} for each in given]
     found: dict[str, Value] = {}
     for name in dict.fromkeys(name for each in slots for name in each):
         values = [each[name] for each in slots if name in each]

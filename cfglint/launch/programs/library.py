@@ -516,6 +516,9 @@ def method(run: Interpreter, found: Method, given: Given, named: Named) -> Value
             return Value(data)
         if name == "train":
             run.write(data.slots, IS_TRAINED, True)
+            arguments = data.slots.get("args")
+            if isinstance(arguments, Value) and isinstance(arguments.data, Built):
+                arguments.data.train()
             run.write(data.slots, RESUMES, given[0] if given else named.get("resume_from_checkpoint", NONE))
         elif name in ("remove_callback", "pop_callback"):
             run.opened(Value(data))

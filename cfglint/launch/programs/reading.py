@@ -68,6 +68,8 @@ REPLACED = names(
     "__init__ train _inner_training_loop training_step get_train_dataloader create_optimizer create_scheduler"
     " create_optimizer_and_scheduler create_accelerator_and_postprocess get_batch_samples _load_from_checkpoint"
 )
+LOADER = "get_train_dataloader"
+OF_ARGUMENTS = ("train_batch_size", f"super().{LOADER}")  # by which such a method has batches of the size that the arguments say
 UNSLOTH = "unsloth"
 # Fields of a config of TRL with another default in some release, or filled from the model where the code does not set them.
 DEFAULTS_OF_UNSLOTH = names(
@@ -206,6 +208,7 @@ def fill(facts: ProgramFacts, parser: Construction, scopes: list[Scope]) -> None
             fields.update((name, field) for name, field in dataclass.own.items() if name not in known)
             names = set(named[index : index + 1])
             changed_here = {*changed_fields(scopes, names), *dataclass.assigned}
+            changed_here |= {MICRO} if facts.own_batches else set()
             facts.changed = tuple(sorted(name for name in changed_here if name in known))
         else:
             if any(dataclass.base in kind.script_classes() for _, kind in every_kind()):
@@ -313,6 +316,7 @@ class Constructor(BuiltCall):
         defaults = {name: field for name, field in own.items() if name in known}
         facts = changed(program, arguments=self.name, classes=(), fields=fields, defaults=defaults, not_read=not_read)
         facts.complete = facts.refuses = facts.refuses_in_file = facts.exact = exact
+        open_fields |= {MICRO} if program.own_batches else set()
         facts.changed, facts.own_trainer = tuple(sorted(open_fields & known)), program.own_trainer or is_patched
         facts.taken = tuple(sorted(TAKEN_BY_UNSLOTH)) if is_patched else ()
         return facts
@@ -397,7 +401,10 @@ def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
         if trainer is not None:
             found.add(trainer)
             classes = [cls.node for cls in line if isinstance(cls, Definition) and isinstance(cls.node, ast.ClassDef)]
-            methods.update(node.name for cls in classes for node in cls.body if isinstance(node, FUNCTIONS))
+            own = [node for cls in classes for node in cls.body if isinstance(node, FUNCTIONS)]
+            methods.update(node.name for node in own)
+            sources = (ast.unparse(node) for node in own if node.name == LOADER)
+            facts.own_batches = facts.own_batches or any(not any(word in source for word in OF_ARGUMENTS) for source in sources)
         spread = keyword(call, "device_map") if isinstance(call.func, ast.Attribute) and call.func.attr == "from_pretrained" else None
         if isinstance(spread, ast.Constant) and spread.value in SPREADING:
             facts.spreads = facts.spreads or str(spread.value)

@@ -547,3 +547,52 @@ main()
 """
     [run] = check(code, line="torchrun --nproc_per_node 2 train.py")["runs"]
     assert [each["why"] for each in run["not_read"]] == ["`TrainingArguments` is not found in what it imports"]
+
+
+AGAIN = "args.num_train_epochs = 7\nother = Trainer(model, args)\nother.train()\n"
+
+
+@pytest.mark.parametrize(
+    ("behind", "epochs"),
+    [
+        ("args.num_train_epochs = 7\n", 2),
+        (AGAIN, None),
+        ("for each in (2, 2):\n    other = Trainer(model, args)\n    other.train()\n", 2),
+    ],
+)
+def test_what_is_set_behind_a_training_counts_for_the_next_one_alone(check, explained, behind, epochs):
+    check(
+        "args = TrainingArguments('out')\nargs.num_train_epochs = 2\ntrainer = Trainer(model, args=args)\ntrainer.train()\n"
+        + behind
+        + "exit()"
+    )
+    assert explained("epochs") == epochs
+
+
+@pytest.mark.parametrize(("line", "options"), [("python train.py", ()), ("", ()), ("", ("--gpus", "8"))])
+def test_a_program_may_choose_its_gpus_itself(check, line, options):
+    code = f"import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1,3'\n{built('per_device_train_batch_size=4')}"
+    assert check(code, *options, line=line)["runs"][0]["resolved"]["global_batch"] == 8
+
+
+LOADER = "class Own(Trainer):\n    def get_train_dataloader(self):\n        return {}\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "batch"),
+    [
+        ("DataLoader(self.train_dataset, batch_size=32)", None),
+        ("DataLoader(self.train_dataset, batch_size=self.args.train_batch_size)", 16),
+        ("wrapped(super().get_train_dataloader())", 16),
+    ],
+)
+def test_a_trainer_with_batches_of_its_own_does_not_take_those_of_the_arguments(check, made, batch):
+    code = LOADER.format(made) + built("per_device_train_batch_size=4") + "\nOwn(model, args).train()\n#"
+    assert check(code)["runs"][0]["resolved"]["global_batch"] == batch
+
+
+def test_another_number_of_processes_makes_other_arguments(check, capsys):
+    check("import os\nworld = int(os.environ['WORLD_SIZE'])\n" + built("gradient_accumulation_steps=32 // world"))
+    main(["explain", "run.sh", "--gpus", "8", "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    assert (found["resolved"]["global_batch"], found["what_if"]["resolved"]["global_batch"]) == (256, 256)

@@ -144,7 +144,7 @@ def test_a_value_that_the_code_sets_is_not_known(launched):
 
 
 def test_a_later_check_is_a_warning_where_a_subclass_replaces_the_trainer_s_methods(launched):
-    own = "\nclass Own(Trainer):\n    def get_train_dataloader(self):\n        return None\n"
+    own = "\nclass Own(Trainer):\n    def get_train_dataloader(self):\n        return super().get_train_dataloader()\n"
     line = "--per_device_train_batch_size 0"
     assert launched(HEAD + CLASSES + MAIN, line)[0]["fails_at"] == "init"
     run, found = launched(HEAD + own + CLASSES + MAIN.replace("Trainer(model", "Own(model"), line)

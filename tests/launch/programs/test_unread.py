@@ -278,3 +278,11 @@ def test_three_names_of_llamafactory_are_its_line_although_its_program_is_elsewh
     assert ("LLF001", "warning", "--sft_packings") in [(each["code"], each["severity"], each["key"]) for each in found["diagnostics"]]
     assert found["runs"][0]["assumed"] == ["`train_bash.py` takes the arguments of LLaMA-Factory"]
     assert found["runs"][0]["verdict"] is None
+
+
+@pytest.mark.parametrize(("options", "note"), [("return_remaining_strings=True", "it has no effect"), ("", None)])
+def test_a_removed_argument_that_the_program_keeps_as_a_further_word_is_ignored(asked, options, note):
+    code = f"{TRAINER}args = HfArgumentParser(TrainingArguments).parse_args_into_dataclasses({options})[0]\nTrainer(args=args).train()\n"
+    [found] = asked({"train.py": code}, f"{LINE.strip()} --evaluation_strategy no\n", "check")[0]["diagnostics"]
+    assert (found["note"] or "").endswith(note or "")
+    assert (found["severity"] == "error") is (note is None)

@@ -13,10 +13,12 @@ from cfglint.frameworks.huggingface.fields import FIELDS, has_field, removed_in
 from cfglint.frameworks.huggingface.rules import lost_strategy, shown
 from cfglint.frameworks.releases.versions import Version, dotted
 from cfglint.frameworks.remedies import listed, raised_by, remove, rename
+from cfglint.launch.program import HF_PARSERS
 from cfglint.source.annotations import Iterator, Operand
 
 SHORTEST_CHECKED = 5  # characters; in shorter names one edit often gives another valid name
 UNLESS_OWN = "HfArgumentParser refuses it, unless the script defines it itself"  # of a key that may be the script's own
+IGNORED = "the program takes what its parser does not know as further words, so it has no effect"
 ACCUMULATION_KEYS = ("num_steps", "adjust_scheduler", "sync_with_dataloader", "sync_each_batch")
 ACCELERATOR_KEYS = {
     **dict.fromkeys(("split_batches", "dispatch_batches", "even_batches", "use_seedable_sampler"), (4, 38)),
@@ -43,7 +45,14 @@ def unknown_training_argument(config: TrainerConfig) -> Iterator[Finding]:
             yield Finding(setting, message, exception=not_used(config, key), on_key=True, fix=fix, help=remedy)
         else:
             message = f"`{key}` looks like a typo of `{near}`, which is not set"
-            yield Finding(setting, message, severity=WARNING, on_key=True, fix=fix, note=UNLESS_OWN)
+            yield Finding(setting, message, severity=WARNING, on_key=True, fix=fix, note=of_unknown(config))
+
+
+def of_unknown(config: TrainerConfig) -> str:
+    """What becomes of a key that may be the script's own."""
+    program = config.facts.launch.program
+    keeps = program is not None and program.parser in HF_PARSERS and program.complete and not program.refuses
+    return IGNORED if keeps and config.documents[0].is_command else UNLESS_OWN
 
 
 def not_used(config: TrainerConfig, key: Operand) -> str:
@@ -175,7 +184,7 @@ def removed_argument(config: TrainerConfig) -> Iterator[Finding]:
             continue  # HFT006, an error that this key is the cause of, is the one finding
         successor, fix = replacement(key, config)
         message = f"`{key}` was removed in transformers {dotted(removed)}" + (f"; use {successor}" if successor else "")
-        finding = Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True, note=UNLESS_OWN)
+        finding = Finding(config.setting(key), message, severity=WARNING, fix=fix, on_key=True, note=of_unknown(config))
         if strict:
             finding.severity, finding.exception, finding.note = ERROR, not_used(config, key), None
         yield finding
