@@ -103,7 +103,8 @@ def test_brackets_that_the_grammar_searches_for_again_and_again_are_not_parsed()
 
 
 def test_fix_evaluates_a_script_for_all_of_its_launches_together(tmp_path, monkeypatch, capsys):
-    loops = "for v in {1..10}; do " * 6 + LINE + " --logging_steps 10 --adam_beta1 0.9 --seed $v" + "; done" * 6 + "\n"
+    nested = "".join(f"for v{depth} in {{1..10}}; do " for depth in range(6))
+    loops = nested + LINE + " --logging_steps 10 --adam_beta1 0.9 --seed $v0$v1$v2$v3$v4$v5" + "; done" * 6 + "\n"
     (tmp_path / "run.sh").write_text(loops)
     (tmp_path / "train.py").write_text(PARSES)
     (tmp_path / ".git").mkdir()
