@@ -454,9 +454,9 @@ def report_unchecked(stats: ScanStats, skip_unrecognized: bool = False) -> bool:
             warn(str(LaunchChoiceError(path, [])))
             continue
         from cfglint.run.broken import closest_kind
-        from cfglint.source.dataclass_fields import syntax_problem, text_of
+        from cfglint.source.dataclass_fields import problem_of
 
-        problem = syntax_problem(text_of(path)) if path.endswith(".py") else ""
+        problem = problem_of(path)
         if problem:
             warn(f"{path}: {problem}")
             continue

@@ -76,10 +76,10 @@ class LaunchChoiceError(UnknownKindError):
             shown = ", ".join(f"{line_of(path)[0]}:{line}" for line in lines[:10])
             text = f"{len(launches)} launches; name one of them: {shown}{' ...' if len(lines) > 10 else ''}"
         elif is_program(path):
-            from cfglint.source.dataclass_fields import syntax_problem, text_of
+            from cfglint.source.dataclass_fields import problem_of
 
             text = "this program builds none of the arguments that are modelled; name the script that launches it"
-            text = (path.endswith(".py") and syntax_problem(text_of(path))) or text
+            text = problem_of(path) or text
         else:
             where = "the fenced blocks of this page" if path.lower().endswith(MARKDOWN) else "this script"
             text = f"no training launch was found in {where}"

@@ -102,6 +102,11 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
+def problem_of(path: str) -> str:
+    """Why a Python file cannot be parsed; empty if it can, and for other files."""
+    return syntax_problem(text_of(path)) if path.endswith(".py") else ""
+
+
 def syntax_problem(text: str) -> str:
     """Why a module cannot be parsed, with its line; empty if it can."""
     try:

@@ -212,11 +212,8 @@ def rewards(config: SwiftConfig) -> Iterator[Refusal]:
     """What GRPO's trainer requires of rewards and their weights, before it takes other rewards (3.4.1 grpo_trainer.py:172-179)."""
     if config.trainer != GRPO or not config.is_whole or not (3, 1, 1) <= config.own_version < (4,):
         return
-    arguments, names = (
-        config.arguments,
-        [name for name in (REWARDS, REWARD, "reward_weights", "use_gym_env") if name in config.known],
-    )
-    if not arguments.known(*names) or config.own("use_gym_env"):
+    names = [name for name in (REWARDS, REWARD, "reward_weights", "use_gym_env") if name in config.known]
+    if not config.arguments.known(*names) or config.own("use_gym_env"):
         return
     functions, weights = ([*listed(config.own(name) or ())] for name in (REWARDS, "reward_weights"))
     models = config.own(REWARD) or []

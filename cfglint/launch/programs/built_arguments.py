@@ -12,7 +12,7 @@ from cfglint.launch.kinds import LAUNCH, base_fields, kind_of_class, trainer_of_
 from cfglint.launch.machine import VISIBLE
 from cfglint.launch.program import HF_PARSERS, AdapterCall, ImportedNames, OwnLoop, ProgramCall, ProgramFacts, TrainerCall
 from cfglint.launch.programs.calls import OF_MODELS, MadeCall, field_names
-from cfglint.launch.programs.classes import SEQ2SEQ, known_fields
+from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, known_fields
 from cfglint.launch.programs.context import Context, with_texts
 from cfglint.launch.programs.data_sets import recipe_of
 from cfglint.launch.programs.documents import (
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 Reread = Callable[[Mapping[str, str]], ProgramFacts | None]  # reads the program with other contents of its files
 PASSED = ("optimizer", "lr_scheduler", "mpu")
 MOST = 200  # expressions that are followed
-PACKAGES = ("transformers", "trl")
 SEQ2SEQ_CLASS = "Seq2SeqTrainingArguments"
 EXPERIMENTAL = ".experimental."  # other classes of the same names
 MODEL_OF_TRAINER, CONFIG_OF_TRAINER = "model", "peft_config"

@@ -354,11 +354,11 @@ class ProgramEvaluation(TrainingLoops):
                 opaque.slots["args"] = named["args"]
             if last.endswith("Trainer"):
                 call = self.record(self.trainers, last, given, named, node, "" if made_of is not None and None in made_of.line() else name)
-                arguments = named.get("args") or next(iter(given[1:]), NONE)
-                if call is not None and isinstance(arguments.data, Built):
-                    arguments.data.is_given = True
-                    opaque.slots["args"] = arguments
                 if call is not None:
+                    arguments = named.get("args") or next(iter(given[1:]), NONE)
+                    if isinstance(arguments.data, Built):
+                        arguments.data.is_given = True
+                        opaque.slots["args"] = arguments
                     call.results.append(opaque)
             return Value(opaque)
         call = self.record(self.made, last, given, named, node)

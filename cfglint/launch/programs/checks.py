@@ -217,9 +217,8 @@ def match_arguments(line: LaunchLine, command: CommandDocument, program: Program
         if full != name and full not in command.words:
             command.rename(name, full)
         several = known.meant(name) if program.parser in HF_PARSERS and "_" in name else []
-        for each in (
-            {*several} - command.words.keys() if len(several) > 1 else ()
-        ):  # which of them it is, or whether the parser refuses it, hangs on the release
+        # Which of them it is, or whether the parser refuses it, hangs on the release.
+        for each in {*several} - command.words.keys() if len(several) > 1 else ():
             command.words[each] = None
             command.unknown[each] = Unknown(Reason("argument", f"`--{name}`, an abbreviation", "write the whole option"))
     arguments, before = read_arguments(line.arguments)

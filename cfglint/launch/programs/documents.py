@@ -8,7 +8,7 @@ from cfglint.evaluate import Perhaps, Reason, Unknown
 from cfglint.launch.program import ProgramCall, ProgramFacts
 from cfglint.launch.programs.calls import MadeCall
 from cfglint.launch.programs.modules import ProgramModule
-from cfglint.launch.programs.objects import OPEN, Mapping, Value, plain, same, unknown
+from cfglint.launch.programs.objects import OPEN, Built, Mapping, Value, plain, same, unknown
 from cfglint.launch.programs.runs_of_program import Evaluated
 from cfglint.launch.programs.scopes import BuiltCall, literal
 from cfglint.source.annotations import Any, Collection
@@ -50,8 +50,7 @@ def document_of_call(made: MadeCall, program: ProgramFacts, fields: Collection[s
 
 def set_later(made: MadeCall) -> dict[str, Value]:
     """The values that the code gives to attributes of the results afterwards: of those that differ it is not known which one counts."""
-    trained = [getattr(result, "trained", None) for result in made.used]  # what is set behind the training has no effect on it
-    given = [result.slots if before is None else before for result, before in zip(made.used, trained, strict=True)]
+    given = [result.in_training if isinstance(result, Built) else result.slots for result in made.used]
     slots = [{name: value for name, value in each.items() if name is not OPEN and isinstance(value, Value)} for each in given]
     found: dict[str, Value] = {}
     for name in dict.fromkeys(name for each in slots for name in each):

@@ -149,7 +149,7 @@ def external(run: Interpreter, name: str, given: Given, named: Named) -> Value:
     if value is None:
         for each in (*given, *named.values()):
             if isinstance(each.data, LineParser):
-                each.data.is_open = True
+                run.opened(each)
     return value if value is not None else Value(Opaque(name))
 
 

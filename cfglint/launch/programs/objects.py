@@ -395,6 +395,11 @@ class Built(Container):
         if call is not None:
             call.results.append(self)
 
+    @property
+    def in_training(self) -> dict[Any, Any]:
+        """The slots that count: what is set behind the training has no effect on it."""
+        return self.slots if self.trained is None else self.trained
+
     def train(self) -> None:
         now, before = dict(self.slots), self.trained
         if before is not None:

@@ -15,7 +15,7 @@ from cfglint.launch.argparse_types import converted
 from cfglint.launch.kinds import kind_of_class
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, MISSING, Field, ProgramFacts, arguments_of
 from cfglint.launch.programs.calls import MadeCall
-from cfglint.launch.programs.classes import linearized
+from cfglint.launch.programs.classes import PACKAGES, linearized
 from cfglint.launch.programs.line_parsers import LineParser, ParserArgument
 from cfglint.launch.programs.modules import FRAMEWORKS, Definition, External, ProgramModule, assigned_names
 from cfglint.launch.programs.objects import NONE, Built, plain, shown
@@ -116,7 +116,7 @@ def parser_class(scope: Scope, node: ast.expr) -> tuple[str | None, bool]:
 def framework_parser(name: str) -> str | None:
     """The parser with a dotted name; empty for those of libraries that are not modelled, None if it is not a parser."""
     package, _, last = name.partition(".")
-    if name.rpartition(".")[2] in HF_PARSERS and package in ("transformers", "trl"):
+    if name.rpartition(".")[2] in HF_PARSERS and package in PACKAGES:
         return name.rpartition(".")[2]
     if name in ("argparse.ArgumentParser", "argparse"):
         return "argparse" if last else None

@@ -17,7 +17,7 @@ from cfglint.launch.kinds import every_kind, fields_of_class, kind_named, kind_o
 from cfglint.launch.program import ARGPARSE, HF_PARSERS, Field, ProgramFacts
 from cfglint.launch.programs import config_files
 from cfglint.launch.programs.calls import ProgramEvaluation
-from cfglint.launch.programs.classes import SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
+from cfglint.launch.programs.classes import PACKAGES, SEQ2SEQ, Dataclass, assigned_fields, known_fields, linearized, read_class
 from cfglint.launch.programs.context import Context
 from cfglint.launch.programs.documents import given_mapping, set_later, trains
 from cfglint.launch.programs.modules import Definition, External, Modules, ProgramModule, targets_of
@@ -396,7 +396,7 @@ def add_trainers(facts: ProgramFacts, named: list[NamedCall]) -> None:
     for scope, call, resolved in named:
         is_class = isinstance(resolved, Definition) and isinstance(resolved.node, ast.ClassDef)
         line = linearized(scope.modules, resolved) if is_class else [resolved]
-        names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in ("transformers", "trl")]
+        names = [cls.name for cls in line if isinstance(cls, External) and cls.name.partition(".")[0] in PACKAGES]
         trainer = next((name.rpartition(".")[2] for name in reversed(names) if name.endswith("Trainer")), None)
         if trainer is not None:
             found.add(trainer)
