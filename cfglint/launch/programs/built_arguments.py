@@ -190,13 +190,9 @@ def trained(facts: ProgramFacts, program: ProgramFacts, evaluated: Evaluated, no
     trainers, adapters = trainer_calls(program, evaluated, node), tuple(adapter_calls(program, evaluated))
     facts = changed(facts, trainer_calls=trainers, adapters=adapters, imports=imports(program, evaluated))
     if facts.parser in HF_PARSERS and node is None:
-        given = (call.arguments["args"][1].data for call in evaluated.trainers.values() if "args" in call.arguments)
-        later = {
-            str(name)
-            for built in given
-            if isinstance(built, Built)
-            for name in (known_fields(built.name) if built.is_open else built.slots)
-        }
+        given = (result.slots.get("args") for call in evaluated.trainers.values() for result in call.results)
+        built = [value.data for value in given if isinstance(value, Value) and isinstance(value.data, Built)]
+        later = {str(name) for each in built for name in (known_fields(each.name) if each.is_open else each.in_training)}
         facts.changed = tuple(sorted({*facts.changed, *(later & known_fields(facts.arguments))}))
     return facts
 

@@ -143,6 +143,14 @@ def test_a_value_that_the_code_sets_is_not_known(launched):
     assert run["resolved"]["global_batch"] is None
 
 
+@pytest.mark.parametrize("given", ["Trainer(model=None, args=other)", "Trainer(None, other)"])
+def test_nor_is_one_of_the_copy_that_the_trainer_gets(launched, given):
+    copied = "    other = copy.copy(training_args)\n    other.gradient_accumulation_steps = 2\n    "
+    code = HEAD + "import copy\n" + CLASSES + MAIN.replace("    Trainer(model=None, args=training_args)", copied + given)
+    assert copied in code
+    assert launched(code)[0]["resolved"]["global_batch"] is None
+
+
 def test_a_later_check_is_a_warning_where_a_subclass_replaces_the_trainer_s_methods(launched):
     own = "\nclass Own(Trainer):\n    def get_train_dataloader(self):\n        return super().get_train_dataloader()\n"
     line = "--per_device_train_batch_size 0"
