@@ -264,14 +264,22 @@ def lost_arguments(line: LaunchLine) -> None:
     line.problems.append(problem)
 
 
-def unclosed_quote(line: LaunchLine) -> None:
-    mark = line.call.open_quote
-    if mark:
-        last = line.call.words[-1]
-        message = f"the quote ({mark}) behind `{last.string}` is never closed, so bash does not run this command"
-        exception = f"unexpected EOF while looking for matching `{mark}'"
-        problem = LineProblem("LCH029", severity_of(line), last, "", message, exception, "remove the quote, or close it", True)
-        line.problems.append(problem)
+def syntax_fault(line: LaunchLine) -> None:
+    """Report where bash stops reading the script before it runs the line."""
+    token, exception = line.call.refused or (None, "")
+    if token is None or not exception:  # a placeholder is to be filled in
+        return
+    if exception.endswith(("`\"'", "`''")):
+        code, remedy = "LCH029", "remove the quote, or close it"
+        message = f"this quote ({token.string}) is never closed, so bash does not run the command that it is in"
+    elif not is_page(line):
+        code, remedy = "LCH030", "correct the script until `bash -n` accepts it"
+        message = (
+            f"bash cannot parse the script from `{token.string.strip() or 'the end of this line'}` on, and starts no training behind it"
+        )
+    else:
+        return
+    line.problems.append(LineProblem(code, severity_of(line), token, "", message, exception, remedy, True))
 
 
 def blank_name(word: Text) -> str:

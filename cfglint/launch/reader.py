@@ -269,7 +269,7 @@ class Reader:
         if line.deepspeed_word is not None:
             line.deepspeed_word.known = known and line.folder is not None
         findings.lost_arguments(line)
-        findings.unclosed_quote(line)
+        findings.syntax_fault(line)
         findings.joined_words(line, arguments)
         findings.behind_program(line, arguments)
         findings.unknown_options(line)

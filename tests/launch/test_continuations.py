@@ -162,3 +162,9 @@ def test_a_quote_that_quotes_nothing_is_removed(checked, tmp_path):
     checked(f"{LINE} '\n")
     main(["fix", "run.sh"])
     assert (tmp_path / "run.sh").read_text() == f"{LINE}\n"
+
+
+def test_nothing_starts_behind_a_command_that_bash_cannot_parse(checked):
+    _, runs, said = checked(f"{LINE}\nfor a in 1 2; do\n  echo $a\ndone\ndone\n{LINE}\n")
+    assert [run["verdict"] for run in runs][-1] == "reject"
+    assert [code for code, _, _ in said if code == "LCH030"] == ["LCH030"]

@@ -23,6 +23,7 @@ from cfglint.source.shell.reasons import TOO_DEEP, UNCLEAR, UNDECIDED
 from cfglint.source.shell.script import Script
 from cfglint.source.shell.started_command import Runner, StartedCall, begins, escaped_blanks, from_caller, second_word
 from cfglint.source.shell.state import Saved, State
+from cfglint.source.shell.syntax import Fault, fault_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,10 +135,10 @@ class Execution:
         self.placeholder = False  # whether a command reads a file, as `<path>` in a template does
         self.sources = 0  # number of sourced and called files that exist
         self.sourced_files: list[str] = []
-        self.open_quote: tuple[int, str] | None = None  # of the last line, whose quote is never closed
         self.undecided = 0  # the last `a && b` of which a test that is not decided may skip the right side
         self.conflict = -1  # the place of the first mark of a merge conflict in the source
-        self.refused = False  # whether bash would have stopped at a syntax error by now
+        self.fault: Fault | None = None  # where bash stops reading the source
+        self.refused: tuple[Text, str] | None = None  # the fault at which it has stopped by now: (the token, what it says)
         self.locals: list[Saved] = []  # saved variables of each running function
         self.script = Script("", "")
         self.followed = [script_name]  # the chain of scripts that called one another
@@ -158,7 +159,8 @@ class Execution:
             self.is_complete = False
             return
         conflict = f"\n{script.text}".find("\n<<<<<<< ")
-        with self.during(script=script, open_quote=open_quote(root, script.text), conflict=conflict):
+        fault = fault_of(script.text) if self.captured is None else None
+        with self.during(script=script, conflict=conflict, fault=fault, refused=self.refused):
             self.block(root)
 
     def block(self, node: SyntaxNode) -> Truth:
@@ -179,6 +181,8 @@ class Execution:
             raise Exhausted
         if 0 <= self.conflict <= node.start_byte:
             raise Stop  # at a syntax error
+        if self.fault is not None and self.fault.start <= node.start_byte and self.refused is None and node.parent is not None:
+            self.refused = self.script.literal(self.fault.at, self.fault.end), self.fault.message
         self.depth += 1
         outer, self.node = self.node, node
         try:
@@ -408,11 +412,10 @@ class Execution:
                 return
         env = {**self.state.environment(), **environment}
         unclear = self.placeholder or bool(node.has_error) or (node.parent is not None and node.parent.type == "ERROR")
-        is_open = self.open_quote is not None and end >= self.open_quote[0]
-        broken = unclear or self.refused or is_open
+        broken = unclear or self.refused is not None
         call = StartedCall(words, env, self.state.folder, self.script.path, line, offset, after, self.conditional > 0, broken)
         call.blanks, call.span = escaped_blanks(words), (start, end)
-        call.open_quote = self.open_quote[1] if self.open_quote is not None and is_open and self.runner is None else ""
+        call.refused = self.refused if self.runner is None else None
         self.state.unclear_status = False
         call.needs_caller = self.state.needs_caller or (self.state.nounset and any(from_caller(word) for word in words))
         self.calls.append(call)
@@ -434,22 +437,6 @@ class Execution:
 def one_of(outputs: list[Text]) -> Text:
     sources = [*dict.fromkeys(output.source for output in outputs)]
     return outputs[0] if len(sources) == 1 else unknown(UNDECIDED, source=" or ".join(sources))
-
-
-def open_quote(root: SyntaxNode, text: str) -> tuple[int, str] | None:
-    """(the beginning of the line that opens a quote which is never closed, its mark if the quote alone is the error); None without one.
-    Bash does not run that command.
-    """
-    last = root.children[-1] if root.children and root.has_error else None
-    if last is None or last.type != "ERROR":
-        return None
-    rest = text[last.start_byte : last.end_byte]
-    at = min((rest.find(mark) for mark in "\"'" if mark in rest), default=-1)
-    if at < 0 or rest.count(rest[at], at) % 2 == 0 or text[last.end_byte :].strip():
-        return None
-    start = last.start_byte + at
-    is_all = not rest[:at].strip() and rest.count(rest[at]) == 1 and text[start - 1 : start].isspace()
-    return text.rfind("\n", 0, start) + 1, rest[at] if is_all else ""
 
 
 def whole_words(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -113,11 +113,12 @@ def call_script(shell: Execution, path: Text, arguments: list[Text], environment
         return False
     count(shell, text)
     start, place, line = len(shell.calls), shell.script.path, shell.script.line(second_word(shell.script, node))
-    parameters = None if shell.placeholder or shell.refused or any(map(is_to_be_filled_in, arguments)) else arguments
+    parameters = None if shell.placeholder or shell.refused is not None or any(map(is_to_be_filled_in, arguments)) else arguments
     # A process of its own, which gets only the exported variables, the folder and its arguments.
     state = State(shell.state.folder, located, dict(environment), set(environment), positional=parameters)
     state.knows_environment, state.needs_caller = shell.state.knows_environment, shell.state.needs_caller
-    alone: dict[str, object] = {"runner": None, "stdin": None, "placeholder": False, "refused": False, "locals": []}
+    alone: dict[str, object] = {"runner": None, "stdin": None, "placeholder": False, "locals": []}
+    alone["refused"] = shell.refused if shell.refused is not None and shell.refused[1] else None
     with shell.during(**alone, followed=[*shell.followed, located], call_depth=shell.call_depth + 1):
         shell.apart(shell.run, Script(shell.readable(located), text), state=state)
     for call in shell.calls[start:]:

@@ -42,7 +42,6 @@ def redirected(shell: Execution, node: SyntaxNode) -> Truth:
     extra: list[Span] = []
     before, shell.placeholder = shell.stdin, False
     for child in node.children:
-        shell.refused = shell.refused or lacks_target(shell, child)
         if child.type == "heredoc_redirect":
             shell.stdin = here_document(shell, child)
             for each in (inner for inner in child.children if inner.type == "file_redirect"):
@@ -54,7 +53,7 @@ def redirected(shell: Execution, node: SyntaxNode) -> Truth:
             shell.placeholder = shell.placeholder or PLACEHOLDER(shell.script.text, child.start_byte) is not None
             redirect(shell, child)
             extra.extend(arguments(shell, child))
-            if shell.refused:  # the rest is on the lines below
+            if lacks_target(shell, child):  # the rest is on the lines below
                 break
     try:
         if body is None:

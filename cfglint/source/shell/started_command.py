@@ -17,9 +17,9 @@ class StartedCall(Record):
     `environment` holds the exported variables. `folder` is the working folder. `lost` are words after a broken line
     continuation, which do not reach the command: (words, offset); `blanks` are the blanks and carriage returns that bash passes to
     the command because they follow a backslash, `cut` the one at the end of its line. `span` are its offsets in its source.
-    `broken`: its syntax is unclear, or bash refuses the script before it. `open_quote` is the mark of a quote behind it that nothing
-    closes. `needs_caller`: a call without arguments ends before it,
-    because parameters, variables or files are missing.
+    `broken`: its syntax is unclear, or bash refuses the script before it. `refused`: bash stops reading the script before it runs: (the
+    token at which it stops, what it says; nothing where a placeholder is to be filled in). `needs_caller`: a call without arguments ends
+    before it, because parameters, variables or files are missing.
     `called_from` is the command of the followed script that calls the one with this command: (path, line).
     """
 
@@ -37,7 +37,7 @@ class StartedCall(Record):
     blanks: list[Text] = []
     span: tuple[int, int] = (0, 0)
     called_from: tuple[str, int] | None = None
-    open_quote: str = ""
+    refused: tuple[Text, str] | None = None
 
     @property
     def cut(self) -> Text | None:
