@@ -64,4 +64,5 @@ def test_bash_agrees():
 
 def test_a_placeholder_is_to_be_filled_in():
     fault = fault_of("DATA=<your path>\n" + RUN)
-    assert fault is not None and not fault.message
+    assert fault is not None
+    assert not fault.message
