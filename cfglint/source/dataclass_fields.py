@@ -6,6 +6,7 @@ import ast
 import os
 import sys
 import warnings
+from functools import lru_cache
 from itertools import islice
 
 from cfglint.source import files
@@ -15,6 +16,7 @@ from cfglint.source.root import root_of
 
 MOST_FILES = 3000
 LARGEST = 400_000  # bytes of a Python file
+ASSIGNMENTS = 64  # number of cached answers about a module
 
 _folders: dict[str, dict[str, str]] = {}
 _declared: dict[str, set[str]] = {}
@@ -37,15 +39,20 @@ def fields_of_folder(folder: str) -> dict[str, str]:
 
 def constant_of_folder(folder: str, name: str) -> ConfigValue:
     """The literal that the only assignment to a name in the Python files of a folder gives it; None if there is none."""
-    nodes: list[ast.expr] = []
-    for file in sorted(each for each in os.listdir(folder) if each.endswith(".py"))[:MOST_FILES]:
-        module = parsed(text_of(os.path.join(folder, file)))
-        lines = [node for node in (module.body if module is not None else ()) if isinstance(node, ast.Assign)]
-        nodes.extend(node.value for node in lines if any(isinstance(target, ast.Name) and target.id == name for target in node.targets))
+    paths = sorted(os.path.join(folder, each) for each in os.listdir(folder) if each.endswith(".py"))
+    nodes = [node for path in paths[:MOST_FILES] for node in assigned_to(name, text_of(path))]
     try:
         return ast.literal_eval(nodes[0]) if len(nodes) == 1 else None
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
+
+
+@lru_cache(ASSIGNMENTS)
+def assigned_to(name: str, text: str) -> list[ast.expr]:
+    """What the statements at the top of a module assign to a name alone."""
+    module = parsed(text) if name in text else None
+    lines = [node for node in (module.body if module is not None else ()) if isinstance(node, ast.Assign)]
+    return [node.value for node in lines if any(isinstance(target, ast.Name) and target.id == name for target in node.targets)]
 
 
 def declares_field(path: str, name: str) -> bool:
