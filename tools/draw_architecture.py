@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import io
 import json
 import os
@@ -95,6 +96,7 @@ def way(arguments: list[str]) -> dict[str, object]:
     from cfglint.cli import main
 
     noted = Way()
+    gc.disable()  # it would close generators in the middle of any function
     sys.setprofile(noted.note)
     try:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
