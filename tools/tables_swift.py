@@ -47,6 +47,7 @@ DICTIONARIES = {
         ("plugin/loss_scale/loss_scale.py", "loss_scale_map"),
     ),
     "agent templates": (("agent_template/mapping.py", "agent_template_map"), ("plugin/agent_template/__init__.py", "agent_templates")),
+    "multi turns": (("rollout/multi_turn.py", "multi_turns"), ("plugin/multi_turn.py", "multi_turns")),
     "optimizers": (("optimizers/mapping.py", "optimizers_map"), ("plugin/optimizer.py", "optimizers_map")),
     "callbacks": (("callbacks/mapping.py", "callbacks_map"),),
     "metrics": (("metrics/mapping.py", "eval_metrics_map"), ("plugin/metric.py", "METRIC_MAPPING"), ("plugin/metric.py", "metric_mapping")),

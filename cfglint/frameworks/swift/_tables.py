@@ -106,6 +106,9 @@ SPANS: dict[str, tuple[tuple[Version, Version], ...]] = {
     "megatron sft": (
         ((3, 2, 2), ()),
     ),
+    "multi turns": (
+        ((3, 2, 2), ()),
+    ),
     "agent templates": (
         ((3, 3, 1), ()),
     ),
@@ -1915,6 +1918,13 @@ FIELDS: dict[str, tuple[tuple[Any, ...], ...]] = {
         ("weight_decay_incr_style", "str", "constant", (4, 0, 0), (), ("constant", "linear", "cosine")),
         ("window_attn_skip_freq", "str", None, (3, 11, 0), (4, 0, 0)),
         ("window_size", "str", None, (3, 11, 0), (4, 0, 0)),
+    ),
+    "multi turns": (
+        ("gym_scheduler", "", None, (3, 8, 0), ()),
+        ("math_tip_trick", "", None, (3, 2, 2), ()),
+        ("math_tip_trick_multi_turn", "", None, (3, 2, 2), (3, 8, 0)),
+        ("openenv_scheduler", "", None, (4, 4, 0), ()),
+        ("thinking_tips_scheduler", "", None, (3, 8, 0), ()),
     ),
     "agent templates": (
         ("chatglm4", "", None, (4, 0, 0), ()),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cfglint.findings.vocabulary import Stage
 
 MAPPINGS = ("columns", "dataset_args", "gradient_checkpointing_kwargs", "lr_scheduler_kwargs", "max_memory", "model_kwargs")
+OF_ENGINE, OF_LAUNCH = ("vllm_limit_mm_per_prompt",), (3, 6)  # which the arguments of GRPO's trainer read; from then on others do
 OPENED = ("accelerator_config", "fsdp_config")  # files, unless they are JSON; the latter until ms-swift has its own FSDP files
 NO_MAPPING = re.compile(r"(?!(?:true|false|null|NaN|Infinity)$)[A-Za-z_]+")  # a word that is neither JSON nor the name of a file
 JSON, CONFLICT, NAME, VALUE = "SWF013", "SWF017", "SWF021", "SWF022"
@@ -46,6 +47,7 @@ CONFIGS = {"simpo": "cpo", "rm": "reward", "sft": "sft", "pt": "sft"}  # what is
 TUNERS = ("lora", "full", "longlora", "adalora", "llamapro", "adapter", "vera", "boft", "fourierft", "reft", "bone")
 OWN_READING = ("loss_type", "eval_metric", "metric")  # which the trainers of `rlhf` read in their own way
 REWARD, REWARDS, LOSS_SCALE, AGENT = "reward_model", "reward_funcs", "loss_scale", "agent_template"
+TURNS = ("multi_turn_func", "multi_turn_scheduler")  # in a release one of them
 LOOKED_UP = {
     "loss_type": "losses",
     "optimizer": "optimizers",
@@ -55,7 +57,9 @@ LOOKED_UP = {
     LOSS_SCALE: "loss scales",
     AGENT: "agent templates",
     REWARDS: "rewards",
+    **dict.fromkeys(TURNS, "multi turns"),
 }
+OPTIONAL = (AGENT, *TURNS, "optimizer")  # whose empty name is none
 STRATEGIES = ("default", "last_round", "all")  # that stand before the name of a loss scale, or alone
 ON_USE: Version = (4, 2)  # from here on an agent template is looked up where the data uses tools
 LISA, BATCHED = "lisa_activated_layers", "batch_eval_metrics"
@@ -154,7 +158,8 @@ def values(config: SwiftConfig) -> Iterator[Refusal]:
             message = f"`{name}` is {value}, which is neither a file, JSON, nor one of ms-swift's names"
             remedy = [f"use one of {files}"] if files else []
             yield Refusal(JSON, [name], message, text, [*remedy, "name a JSON file that exists"])
-    for name in MAPPINGS:
+    of_engine = config.trainer == GRPO and config.own_version < OF_LAUNCH
+    for name in (*MAPPINGS, *OF_ENGINE) if of_engine else MAPPINGS:
         value = config.values.get(name)
         if name in config.known and isinstance(value, str) and NO_MAPPING.fullmatch(value):
             text = "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
@@ -202,8 +207,10 @@ def names(config: SwiftConfig) -> Iterator[Refusal]:
         for value in found if isinstance(found, list) else [found]:
             parts = str(value).split("+") if field == LOSS_SCALE else [value]
             missing = next((part for part in parts if part not in allowed), None)
-            if isinstance(value, str) and missing is not None:
-                text = f"ValueError: reward_function {value} is not implemented in swift" if field == REWARDS else f"KeyError: '{missing}'"
+            if isinstance(value, str) and missing is not None and (value or field not in OPTIONAL):
+                text = "AssertionError" if field in TURNS else f"KeyError: '{missing}'"
+                if field == REWARDS:
+                    text = f"ValueError: reward_function {value} is not implemented in swift"
                 message = f"`{field}` is {value}, which ms-swift does not register"
                 yield Refusal(NAME, [field], message, text, [f"use one of {', '.join(allowed)}"], "init")
 
@@ -229,7 +236,7 @@ def rewards(config: SwiftConfig) -> Iterator[Refusal]:
 
 def is_looked_up(config: SwiftConfig, field: str) -> bool:
     """Whether a run looks up the name that a field has, before it trains."""
-    if field == REWARDS:
+    if field == REWARDS or field in TURNS:
         return config.trainer == GRPO
     if field == AGENT and config.own_version >= ON_USE:
         return False
@@ -251,7 +258,7 @@ def generations(config: SwiftConfig) -> Iterator[Refusal]:
     what = f"global train batch size ({world} x {micro})" if alone else f"effective train batch size ({world} x {micro} x {made.steps})"
     text = f"ValueError: The {what} must be evenly divisible by the number of generations per prompt ({made.per_prompt})."
     args, samples = config.arguments, config.own(EVALUATION_MICRO)
-    evaluates = args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
+    evaluates = args.evaluates and args.known("eval_strategy") and args.eval_strategy in ("steps", "epoch")
     if made.per_prompt < FEWEST:
         remedy = ["set `--num_generations` to 2 or more"]
         yield Refusal(GENERATIONS, ["num_generations"], "GRPO requires `num_generations` of at least 2", text, remedy, "init")

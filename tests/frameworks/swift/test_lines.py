@@ -185,6 +185,7 @@ def test_what_preference_training_refuses_by_release(words, release, refused, ch
         ("--task_type seq_cls", "3.6.0", "SWF022"),
         ("--lisa_activated_layers 2", "3.4.1", "SWF017"),
         ("--lisa_activated_layers 2 --train_type full", "3.4.1", ""),
+        ("--agent_template ''", "3.4.1", ""),
     ],
 )
 def test_what_training_refuses_by_release(words, release, code, checked):
@@ -201,6 +202,10 @@ def test_what_training_refuses_by_release(words, release, code, checked):
         ("--reward_funcs accuracy format --reward_weights 1", "3.4.1", "SWF022"),
         ("--reward_funcs accuracy --reward_model m --reward_weights 1 2", "3.4.1", ""),
         ("--reward_funcs $NAMES", "3.4.1", ""),
+        ("--reward_funcs accuracy --multi_turn_func name", "3.4.1", "SWF021"),
+        ("--reward_funcs accuracy --multi_turn_func math_tip_trick", "3.4.1", ""),
+        ("--reward_funcs accuracy --multi_turn_scheduler ''", "4.6.0", ""),
+        ("--reward_funcs accuracy --vllm_limit_mm_per_prompt word", "3.4.1", "SWF013"),
         ("", "4.6.0", ""),
     ],
 )
@@ -208,6 +213,12 @@ def test_the_rewards_of_generations(rewards, release, code, checked):
     line = f"{GRPO} --num_generations 8 --eval_strategy no --gradient_accumulation_steps 8 {rewards}"
     found = checked(line, release).found
     assert [each for each, severity in found if severity == "error"] == ([code] if code else [])
+
+
+@each_case(("dataset", "found"), [("--split_dataset_ratio 0", []), ("--streaming true --max_steps 9", []), ("", [("SWF020", "error")])])
+def test_generations_are_evaluated_with_an_evaluation_set_only(dataset, found, checked):
+    line = f"{GRPO} --num_generations 8 --gradient_accumulation_steps 8 --eval_strategy steps --reward_funcs accuracy {dataset}"
+    assert checked(line, "3.4.1").found == found
 
 
 def test_arguments_of_a_checkpoint_are_read_only_with_a_checkpoint(checked):
