@@ -26,6 +26,7 @@ from cfglint.run.quick_scan import has_marks, may_train
 from cfglint.run.readers import Readers
 from cfglint.source import files
 from cfglint.source.annotations import Iterable, Iterator
+from cfglint.source.dataclass_fields import syntax_problem
 from cfglint.source.file_source import FileSource
 from cfglint.source.files import EXTENSIONS
 from cfglint.source.git import GitProblem, GitRepository, Snapshot, TreeEntry
@@ -161,7 +162,8 @@ class Branch:
         only_releases = not self.changes_files(before, after) and not differs
         names = names_of(before) | names_of(after)
         self.compared |= names
-        comparison = Comparison(before, after, only_releases=only_releases)
+        heading = self._unparsed(before) if after is None else self._unparsed(after) if before is None else ""
+        comparison = Comparison(before, after, only_releases=only_releases, heading=heading)
         self.listed |= {text for setting in comparison.settings for text in (setting.key.rpartition(".")[2], setting.after.place) if text}
         touched = sorted(names & (self.altered | self.gone))
         comparison.code_changed = any(is_program(name) or name in self.unread for name in touched)
@@ -183,16 +185,28 @@ class Branch:
         comparison.releases = self.located(comparison.releases, os.path.relpath(comparison.files[0]))
         return comparison
 
+    def _unparsed(self, run: CheckedRun | None) -> str:
+        """The heading of a run whose program does not parse on the other side; empty for one that is new or deleted."""
+        name = os.path.relpath(run.documents[0].path) if run is not None else ""
+        sides = (self.old, self.old_name(name)), (self.new, name)
+        was, now = (syntax_problem(text_of(*side)) if is_program(name) else "" for side in sides)
+        return f"{name} {now}; before" if now else f"{name} can be parsed now, and could not before" if was else ""
+
     def _note_unread_text(self, comparison: Comparison, run: CheckedRun) -> None:
-        """Record that a script writes another config, if the run reads it and it is not known."""
+        """Record that a script may start its runs under other conditions, or that it writes another config that the run reads and that is
+        not known.
+        """
         path = os.path.relpath(run.documents[0].path)
-        reason = next((each for each in run.launch.not_read if each.kind == "file" and each.opens), None)
-        if reason is None or path not in self.altered or not is_script(path):
+        if path not in self.altered or not is_script(path):
             return
-        old, new = (here_documents(text_of(side, name)) for side, name in ((self.old, self.old_name(path)), (self.new, path)))
-        if old != new:
+        old, new = (text_of(*side) for side in ((self.old, self.old_name(path)), (self.new, path)))
+        reason = next((each for each in run.launch.not_read if each.kind == "file" and each.opens), None)
+        if reason is not None and here_documents(old) != here_documents(new):
             comparison.code_changed = True
             self.unread[path] = reason.text
+        elif ways(old) != ways(new):
+            comparison.code_changed = True
+            self.unread[path] = "whether it starts its launches is not compared"
 
     def _folders_named_by(self, run: CheckedRun) -> Iterator[tuple[str, str]]:
         """The folders of changed files that a run names, each with the key and the run."""
@@ -377,6 +391,15 @@ def here_documents(text: str) -> list[str]:
     import re
 
     return [found[2] for found in re.finditer(r"<<-?\s*[\"']?(\w+)[\"']?[^\n]*\n(.*?)^\s*\1\s*$", text, re.DOTALL | re.MULTILINE)]
+
+
+def ways(text: str) -> list[str]:
+    """The lines of a script that decide which others are run."""
+    import re
+
+    lines = (line.strip() for line in text.splitlines())
+    deciding = re.compile(r"(?!#|echo\b|printf\b).*?(?:\b(?:if|elif|else|case|while|until|exit|return|break|continue)\b|&&|\|\|)")
+    return sorted(filter(deciding.match, lines))
 
 
 def text_of(source: FileSource, name: str) -> str:

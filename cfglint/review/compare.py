@@ -29,7 +29,7 @@ class Comparison:
     code_changed = False
     is_checked = False
 
-    def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False) -> None:
+    def __init__(self, before: CheckedRun | None, after: CheckedRun | None, *, only_releases: bool = False, heading: str = "") -> None:
         self.only_releases = only_releases
         self.releases: list[ReleaseChange] = []
         before = with_releases_of(before, after) if before is not None and after is not None else before
@@ -46,7 +46,7 @@ class Comparison:
                 if self.lacks_program:
                     self.settings = [change for change in self.settings if change.is_rewritten]
                 self.releases = release_changes(old.run, new.run)
-            self.consequences = consequences.consequences_of(old, new, self.settings)
+            self.consequences = consequences.consequences_of(old, new, self.settings, heading)
         except Exception as error:
             side = next(each for each in (new, old) if each is not None)
             side.outcome.diagnostics.append(internal_error("comparing the runs", error, side.run.documents[0]))
@@ -133,10 +133,11 @@ class Comparison:
             if span is None:
                 continue
             file, start, end = span
+            name = change.key.rpartition(".")[2]  # several settings are at one place, that of a `**mapping`
             change.notes += [
                 f"{diagnostic.code}: {diagnostic.message}"
                 for diagnostic in remaining
-                if diagnostic.place.file == file and start <= diagnostic.place.start < end
+                if diagnostic.place.file == file and start <= diagnostic.place.start < end and name in diagnostic.key + diagnostic.message
             ]
 
 

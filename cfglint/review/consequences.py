@@ -51,12 +51,12 @@ NOT_KNOWN = "whether it starts is not known"
 NUMERIC = ("warmup", "learning_rate", "lowest_rate", "gradient_clipping", "beta")  # consequences whose values are numbers
 
 
-def consequences_of(old: Side | None, new: Side | None, settings: list[SettingChange]) -> list[Consequence]:
-    """The consequences of a change for a run, most important first; a side is None if the run is new or deleted."""
+def consequences_of(old: Side | None, new: Side | None, settings: list[SettingChange], heading: str) -> list[Consequence]:
+    """The consequences of a change for a run, most important first; a side is None if the run is new or deleted, or as `heading` says."""
     if old is None:
-        return one_sided_run(new, "new run", "starts", "does not start") if new is not None else []
+        return one_sided_run(new, heading or "new run", "starts", "does not start") if new is not None else []
     if new is None:
-        deleted = one_sided_run(old, "deleted run", "started", "did not start")
+        deleted = one_sided_run(old, heading or "deleted run", "started", "did not start")
         for consequence in deleted:
             consequence.before, consequence.after = consequence.after, None
         return deleted

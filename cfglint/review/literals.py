@@ -15,13 +15,14 @@ from cfglint.source.files import syntax_by_name
 from cfglint.source.parse import parse
 
 ABSENT = "(unset)"
+COMPUTED = "(computed)"
 MOST_VALUES = 5  # of one file
 LARGEST = 200_000  # characters
 SURE = 2  # arguments of a trainer
 
 ASSIGNMENT = re.compile(r"\+*([a-z_]+(?:\.\w+)+)=\S+$")  # `optim.lr=1e-5`
 
-Values = dict[str, list[tuple[str, int]]]  # name -> the values that are written for it and their lines, in their order
+Values = dict[str, list[tuple[str, int]]]  # name -> the values that are written for it and their lines, in their order; empty: computed
 
 
 def changed_values(
@@ -44,15 +45,15 @@ def changed_values(
         if len(was) == len(now):
             pairs = [(one, other) for (one, _), (other, line) in zip(was, now, strict=True) if f"{path}:{line}" not in listed]
         else:
-            pairs = [] if was and now else [(spelled(was), spelled(now))]
+            pairs = [] if was and now else [(spelled(was, name in old), spelled(now, name in new))]
         changes = [f"`{name}` {' -> '.join(shortened_pair(*pair))}" for pair in dict.fromkeys(pairs) if pair[0] != pair[1]]
         if changes:
             texts[name] = ", ".join(changes)
     return texts
 
 
-def spelled(values: list[tuple[str, int]]) -> str:
-    return ", ".join(text for text, _ in values) or ABSENT
+def spelled(values: list[tuple[str, int]], is_set: bool) -> str:
+    return ", ".join(text for text, _ in values) or (COMPUTED if is_set else ABSENT)
 
 
 def first_values(texts: Collection[str]) -> list[str]:
@@ -76,9 +77,10 @@ def values_of(path: str, text: str) -> Values:
     lines = module.code.encode().split(b"\n") if module is not None else []
     named = (pair for node in ast.walk(module.tree) for pair in named_values(node)) if module is not None else ()
     for name, value in named:
+        written = values.setdefault(name, [])
         if is_literal(value):
             literal = lines[value.lineno - 1][value.col_offset : value.end_col_offset].decode()
-            values.setdefault(name, []).append((literal.strip("\"'").partition("=")[2] if "." in name else literal, value.lineno))
+            written.append((literal.strip("\"'").partition("=")[2] if "." in name else literal, value.lineno))
     return values
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from cases import each_case
 from cfglint.cli import main
+from cfglint.review.literals import changed_values
 
 IMPORTS = "from transformers import Trainer, TrainingArguments\n"
 TRAINED = "\nTrainer(model=None, args=args).train()\n"
@@ -36,14 +37,14 @@ def reviewed(tmp_path, monkeypatch, capsys):
         for name, text in before.items():
             (tmp_path / name).write_text(text)
         git("add", ".")
-        git("commit", "-q", "-m", "before")
+        git("commit", "-q", "--allow-empty", "-m", "before")
         for name in before:
             (tmp_path / name).unlink()
         for name, text in {**before, **after}.items():
             if text is not None:
                 (tmp_path / name).write_text(text)
         main(["review", "--base", "HEAD", "--format", "json"])
-        changes = json.loads(capsys.readouterr().out)["changes"]
+        review.changes = changes = json.loads(capsys.readouterr().out)["changes"]
         told = [(each["files"], {one["what"]: one["factor"] for one in each["consequences"]}) for each in changes]
         return told, [one["text"] for each in changes for one in each["consequences"]]
 
@@ -214,3 +215,34 @@ def test_epochs_do_not_multiply_the_steps_of_an_unknown_batch(reviewed):
     line = "deepspeed {}train.py --output_dir out --per_device_train_batch_size {} --num_train_epochs {}\n"
     [(_, factors)], _ = reviewed({**before, "run.sh": line.format("", 16, 1)}, {"run.sh": line.format("--num_gpus 4 ", 8, 2)})
     assert factors["total_steps"] is None
+
+
+def test_a_program_that_does_not_parse_on_one_side_is_neither_new_nor_deleted(reviewed):
+    whole, broken = {"train.py": program(2)}, {"train.py": program(2) + " x\n"}
+    assert reviewed(broken, whole)[1][0].startswith("train.py can be parsed now, and could not before: starts, ")
+    (text, *_) = reviewed(whole, broken)[1]
+    assert text.startswith("train.py does not parse with Python")
+    assert "; before: started, " in text
+
+
+def test_a_value_that_is_computed_on_one_side_is_not_unset():
+    texts = [f"x = {value}\ny = 1\n" for value in ("None", "f() if a else None", "2")]
+    assert changed_values("own.py", texts[0], texts[1], ()) == {"x": "`x` None -> (computed)"}
+    assert changed_values("own.py", texts[1], texts[2], ()) == {"x": "`x` (computed) -> 2"}
+    assert changed_values("own.py", texts[1], texts[1].replace("f()", "g()"), ()) == {}
+
+
+def test_other_conditions_of_a_script_are_not_compared(reviewed):
+    line = "torchrun --nproc_per_node 8 train.py\n"
+    script = "run() {\n%s}\nrun\n"
+    before = {"train.py": program(2), "run.sh": script % line}
+    for added, no_effect in (("if [ -f done ]; then\nreturn\nfi\n", False), ("echo if\n", True)):
+        reviewed(before, {"run.sh": script % (added + line)})
+        assert [each["no_effect"] for each in reviewed.changes] == [no_effect]
+
+
+def test_a_setting_of_a_mapping_has_no_notes_of_other_keys(reviewed):
+    text = program(2, "given = {'learning_rate': %s, 'eval_stepz': 5}\n").replace("steps=2)", "steps=2, **given)")
+    reviewed({"train.py": text.replace("%s", "1e-5")}, {"train.py": text.replace("%s", "2e-5")})
+    (change,) = reviewed.changes
+    assert [(setting["key"], setting["notes"]) for setting in change["settings"]] == [("learning_rate", [])]

@@ -57,7 +57,7 @@ class TrlConfig(TrainerConfig):
         if facts.launch.program is not None and (former or facts.trainer not in self.trainers):  # the program's trainer is not modelled
             self.lacks_class = True
             program = facts.launch.program
-            why = former or f"TRL {dotted(self.trl_version)} has no such class for a trainer"
+            why = former or f"TRL {dotted(self.trl_version)} has no `TrainingArguments` of this name"
             unread = Reason("program", f"the arguments of `{program.arguments}`", why, program.path, opens=True)
             launch = changed(facts.launch, doubts=(unread,), program=None, not_read=(*facts.launch.not_read, unread))
             facts = facts.replace(strict_keys=False, trainer=None, launch=launch)

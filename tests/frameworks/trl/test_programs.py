@@ -151,3 +151,11 @@ def test_keywords_of_the_former_class_make_no_arguments_of_the_new_one(checked_p
     assert run["not_read"][0]["why"] == "`ppo_epochs` is of the class of this name before TRL 0.12.0"
     code = {"t.py": PPO.format("'out', batch_size=64"), "requirements.txt": "trl<0.13\n"}
     assert checked_project(code, paths=["t.py"])["runs"][0]["read"]
+
+
+def test_a_class_that_is_no_training_arguments_in_the_release_is_not_said_to_be_missing(checked_project):
+    parsed = "from transformers import HfArgumentParser\nfrom trl import PPOConfig, PPOTrainer\n"
+    parsed += "config, = HfArgumentParser(PPOConfig).parse_args_into_dataclasses()\nPPOTrainer(config).train()\n"
+    code = {"t.py": parsed, "requirements.txt": "trl==0.7.4\n"}
+    why = checked_project(code, paths=["t.py"])["runs"][0]["not_read"][0]["why"]
+    assert why == "TRL 0.7.4 has no `TrainingArguments` of this name"
