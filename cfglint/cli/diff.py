@@ -83,9 +83,10 @@ def report_and_status(
 def summary(comparisons: list[Comparison], stats: ScanStats) -> str:
     """The number of runs, and what is new in them."""
     altered = sum(comparison.in_effect for comparison in comparisons)
-    new = [diagnostic.severity for comparison in comparisons for diagnostic in comparison.new if diagnostic.severity != INFO]
-    found = severity_counts(new).values()
-    parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or 'no findings'} new"]
+    new = [diagnostic.severity for comparison in comparisons for diagnostic in comparison.new]
+    found = severity_counts(each for each in new if each != INFO).values()
+    none = "no errors or warnings" if new else "no findings"
+    parts = [f"{counted(len(comparisons), 'run')} compared, {altered} changed in effect", f"{' and '.join(found) or none} new"]
     return "; ".join([*parts, *skipped_files(stats)])
 
 

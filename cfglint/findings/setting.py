@@ -96,8 +96,8 @@ class Setting(Record):
         """The value as its file spells it if that is a scalar on one line; else as JSON spells it."""
         from cfglint.findings.wording import LONGEST_VALUE, spelled
 
-        if self.elsewhere is not None:
-            return self.at_value.spelled
+        if (there := self.at_value) is not self:
+            return there.spelled
         node = self.node
         if not self.written or self.document is None or node is None or node.kind != SCALAR:
             return spelled(self.value)
@@ -110,8 +110,8 @@ class Setting(Record):
     @property
     def place(self) -> str:
         """`train.yaml:12`, or the origin of a value that is not written."""
-        if self.elsewhere is not None:
-            return self.at_value.place
+        if (there := self.at_value) is not self:
+            return there.place
         if self.document is not None and self.node is not None and self.written:
             return f"{self.document.path}:{self.document.position(self.node.start)[0]}"
         return self.because or self.origin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from itertools import chain, zip_longest
+from itertools import chain
 
 from cfglint.frameworks.launch_facts import LaunchFacts
 from cfglint.launch.kinds import is_trainer
@@ -40,6 +40,7 @@ Folders = dict[str, dict[str, list[Statement]]]
 WORKING = "working"
 STAGED = "staged"
 COMMITTED = "committed"
+UNSUPPORTED = (".toml", ".ini", ".cfg", ".conf", ".gin", ".jsonnet")  # endings of files that may configure a training, too
 STATES = (WORKING, STAGED, COMMITTED)
 OLD, NEW = 0, 1  # sides
 GITHUB = "GITHUB_BASE_REF"  # the branch that a pull request goes to
@@ -69,6 +70,7 @@ class Branch:
         self._contents = KnownContents(repository.top) if state == WORKING and repository.algorithm == "sha1" else None
         self.altered: set[str] = set()
         self.gone: set[str] = set()
+        self.unsupported: list[str] = []  # the changed files in a syntax that is not parsed
         self.same: list[str] = []
         self.renamed: dict[str, str] = {}
         self.compared: set[str] = set()  # the files of the runs that were compared
@@ -92,9 +94,11 @@ class Branch:
                 if (path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)) or path in wanted
             ]
         )
+        others = self._ids([path for path in self._known if path.lower().endswith(UNSUPPORTED) and not may_name_versions(path)])
         versions = self._ids([path for path in self._known if may_name_versions(path)])
         name = self.repository.name
         self.dependencies = [name(path) for path in {**versions[0], **versions[1]} if versions[0].get(path) != versions[1].get(path)]
+        self.unsupported = sorted(name(path) for path in {*others[0], *others[1]} if others[0].get(path) != others[1].get(path))
         self.altered = {name(path) for path in new if new[path] != old.get(path)}
         self.gone = {name(path) for path in old if path not in new}
         self.same = [name(path) for path in new if new[path] == old.get(path)]
@@ -280,7 +284,7 @@ class Branch:
             if is_script(name) and max(len(earlier), len(runs)) >= MOST_CHECKED:
                 self.unread[name] = f"only its first {MOST_CHECKED} launches are compared"
             if is_script(name) or is_program(name):
-                pairs = paired(earlier, runs) if is_script(name) else zip_longest(earlier, runs)
+                pairs = paired(earlier, runs)
                 if is_program(name) and not earlier and name in started_by(chain.from_iterable(old.values())):
                     continue  # the run of the line that started it is gone, and says so
                 yield from (pair for pair in pairs if self.touches(*pair))

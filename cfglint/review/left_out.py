@@ -92,7 +92,7 @@ def left_out(branch: Branch, releases: Sequence[ReleaseChange], own_files: Colle
 
 def with_values(name: str, reason: str, branch: Branch) -> str:
     """The reason why a file that a run may depend on is not compared, with the values in it that changed and that no comparison lists."""
-    if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED, OF_DATA) or name in branch.gone:
+    if reason in (ABSENT, NO_LAUNCH, UNRECOGNIZED, OF_DATA) or name in branch.gone or name in branch.unsupported:
         return reason
     before, after = text_of(branch.old, branch.old_name(name)), text_of(branch.new, name)
     unmodelled = unmodelled_class(name, after) if reason == UNUSED else ""
@@ -104,6 +104,8 @@ def with_values(name: str, reason: str, branch: Branch) -> str:
 
 def files_left_out(branch: Branch) -> Iterator[tuple[str, str]]:
     """The changed files that are not compared, with the reason."""
+    for name in branch.unsupported:
+        yield name, unrecognized(name, branch)
     for name in sorted((branch.altered | branch.gone) - {*branch.renamed.values()}):
         if name in branch.absent:
             yield name, ABSENT

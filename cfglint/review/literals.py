@@ -16,6 +16,7 @@ from cfglint.source.parse import parse
 
 ABSENT = "(unset)"
 COMPUTED = "(computed)"
+UNTOLD = ("", 0)  # for a constant that is too long to be told
 MOST_VALUES = 5  # of one file
 LARGEST = 200_000  # characters
 SURE = 2  # arguments of a trainer
@@ -39,9 +40,11 @@ def changed_values(
         return {}
     texts: dict[str, str] = {}
     for name in dict.fromkeys(name for name in (*old, *new) if name not in listed and name.rpartition(".")[2] not in listed):
-        if only is not None and not (only(name) and name in old and name in new):
+        if only is not None and not (only(name) and old.get(name) and new.get(name)):
             continue
         was, now = old.get(name, []), new.get(name, [])
+        if UNTOLD in (*was, *now):
+            continue
         if len(was) == len(now):
             pairs = [(one, other) for (one, _), (other, line) in zip(was, now, strict=True) if f"{path}:{line}" not in listed]
         else:
@@ -81,6 +84,8 @@ def values_of(path: str, text: str) -> Values:
         if is_literal(value):
             literal = lines[value.lineno - 1][value.col_offset : value.end_col_offset].decode()
             written.append((literal.strip("\"'").partition("=")[2] if "." in name else literal, value.lineno))
+        elif not any(isinstance(part, (ast.Name, ast.Call)) for part in ast.walk(value)):
+            written.append(UNTOLD)
     return values
 
 

@@ -6,7 +6,7 @@ import os
 from itertools import zip_longest
 
 from cfglint.launch.scripts import MOST as MOST_CHECKED
-from cfglint.review.settings import unknown_sizes
+from cfglint.review.settings import size_texts
 from cfglint.run.checked import CheckedRun
 
 TYPE_CHECKING = False
@@ -37,7 +37,8 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     scores = [
         (
             -launch_likeness(old.launch.entry, new.launch.entry),
-            unknown_sizes(old.launch) != unknown_sizes(new.launch),
+            class_of(old) != class_of(new),
+            sizes_of(old) != sizes_of(new),
             caller_of(old) != caller_of(new),
             abs(first - second),
             first,
@@ -59,6 +60,16 @@ def paired(before: list[CheckedRun], after: list[CheckedRun]) -> list[Pair]:
     found: list[Pair] = [(before[partner[index]] if index in partner else None, new) for index, new in enumerate(after)]
     found.extend((old, None) for index, old in enumerate(before) if index not in taken)
     return found
+
+
+def class_of(run: CheckedRun) -> str:
+    """The class of arguments that a program builds; it may build several, of which a condition chooses."""
+    return run.launch.program.arguments if run.launch.program is not None else ""
+
+
+def sizes_of(run: CheckedRun) -> list[tuple[str, str]]:
+    """What sets or limits the processes of a launch, as it is written."""
+    return [(name, text.source) for name, text in size_texts(run.launch).items()]
 
 
 def caller_of(run: CheckedRun) -> str:

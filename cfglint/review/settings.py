@@ -272,6 +272,8 @@ class Differ:
         given = config.setting(*path) if config is not None and value is NOWHERE and path else None
         if given is not None and given.origin == OVERRIDE and given.node is not None:  # the launch line gives it
             value = given.value
+        elif config is not None and given is not None and (left := config.documents[0].find(path)[1]) is not None and left.raw == AUTO:
+            return SettingState(AUTO, spelled(AUTO))  # what fills it is not known
         if config is None or value is NOWHERE:
             default = self._default(side, path)
             word = default if self.kind == LAUNCH and isinstance(default, str) else spelled(default)

@@ -11,11 +11,13 @@ from cfglint.review.pairing import MOST_LAUNCHES, paired, renamed
 LINES = "".join(f"key_{number}: {number}\n" for number in range(10))
 
 
-def launched(name, program=None, launcher="torchrun", caller=None, **arguments):
+def launched(name, program=None, launcher="torchrun", caller=None, builds=None, **arguments):
     """A run of a launch; without a program it has no launch."""
     entry = None if program is None else {"program": program, "launcher": launcher, "arguments": arguments}
     line = SimpleNamespace(call=SimpleNamespace(called_from=(caller, 1))) if caller else None
-    return SimpleNamespace(name=name, launch=SimpleNamespace(entry=entry, line=line, command=None))
+    return SimpleNamespace(
+        name=name, launch=SimpleNamespace(entry=entry, line=line, command=None, program=builds and SimpleNamespace(arguments=builds))
+    )
 
 
 SFT, DPO = launched("sft", "src/sft.py", lr=1), launched("dpo", "src/dpo.py", lr=1)
@@ -37,6 +39,11 @@ SFT, DPO = launched("sft", "src/sft.py", lr=1), launched("dpo", "src/dpo.py", lr
             [launched("a", "s.py", caller="all.sh", lr=3), launched("b", "s.py", lr=3)],
             ["y a", "x b"],
         ),  # and the script that calls it
+        (
+            [launched("x", "s.py", builds="A"), launched("y", "s.py", builds="B")],
+            [launched(name, "s.py", builds=name) for name in "CBA"],
+            ["- C", "y B", "x A"],
+        ),  # and the class that it builds
         ([], [SFT], ["- sft"]),
     ],
 )

@@ -44,7 +44,8 @@ def reviewed(tmp_path, monkeypatch, capsys):
             if text is not None:
                 (tmp_path / name).write_text(text)
         main(["review", "--base", "HEAD", "--format", "json"])
-        review.changes = changes = json.loads(capsys.readouterr().out)["changes"]
+        report = json.loads(capsys.readouterr().out)
+        review.changes, review.left_out = changes, _ = report["changes"], [each["file"] for each in report["not_compared"]]
         told = [(each["files"], {one["what"]: one["factor"] for one in each["consequences"]}) for each in changes]
         return told, [one["text"] for each in changes for one in each["consequences"]]
 
@@ -230,6 +231,7 @@ def test_a_value_that_is_computed_on_one_side_is_not_unset():
     assert changed_values("own.py", texts[0], texts[1], ()) == {"x": "`x` None -> (computed)"}
     assert changed_values("own.py", texts[1], texts[2], ()) == {"x": "`x` (computed) -> 2"}
     assert changed_values("own.py", texts[1], texts[1].replace("f()", "g()"), ()) == {}
+    assert changed_values("own.py", texts[2], "x = [\n    2,\n]\ny = 1\n", ()) == {}
 
 
 def test_other_conditions_of_a_script_are_not_compared(reviewed):
@@ -246,3 +248,27 @@ def test_a_setting_of_a_mapping_has_no_notes_of_other_keys(reviewed):
     reviewed({"train.py": text.replace("%s", "1e-5")}, {"train.py": text.replace("%s", "2e-5")})
     (change,) = reviewed.changes
     assert [(setting["key"], setting["notes"]) for setting in change["settings"]] == [("learning_rate", [])]
+
+
+def test_the_alternatives_of_a_program_are_paired_in_their_line(reviewed):
+    classes = "from trl import {}\nimport os\nkind = os.environ['KIND']\n"
+    alternatives = "{} kind == '{}':\n    args = {}Config(output_dir='o')\n"
+    sides = []
+    for names in (("SFT", "DPO"), ("KTO", "SFT", "DPO")):
+        branches = "".join(alternatives.format("elif" if index else "if", name, name) for index, name in enumerate(names))
+        sides.append(classes.format(", ".join(f"{name}Config" for name in names)) + branches)
+    lines = "torchrun --nproc_per_node 4 train.py\ntorchrun --nproc_per_node 4 --nnodes 2 train.py\n"
+    _, texts = reviewed({"train.py": sides[0], "run.sh": lines}, {"train.py": sides[1]})
+    assert [text.partition(":")[0] for text in texts if "run" in text or "GPUs" in text] == ["new run"] * 2
+
+
+def test_a_changed_file_in_a_syntax_that_is_not_parsed_is_not_compared(reviewed):
+    reviewed({"train.py": program(2), "rl.toml": "steps = 1\n", "pyproject.toml": ""}, {"rl.toml": "steps = 2\n", "pyproject.toml": "#"})
+    assert reviewed.left_out == ["rl.toml"]
+
+
+def test_an_auto_that_nothing_known_fills_is_the_same(reviewed):
+    files = {"train.py": program(2).replace("steps=2", "steps=2, deepspeed='ds.json'")}
+    files["ds.json"] = '{"train_batch_size": "auto", "gradient_accumulation_steps": "auto", "train_micro_batch_size_per_gpu": "auto"}'
+    reviewed({**files, "run.sh": "deepspeed train.py\n"}, {"run.sh": "deepspeed --num_gpus 2 train.py\n"})
+    assert [setting["key"] for change in reviewed.changes for setting in change["settings"]] == ["num_gpus"]
