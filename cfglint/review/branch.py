@@ -94,7 +94,7 @@ class Branch:
                 if (path.lower().endswith(EXTENSIONS) or is_script(path) or is_program(path)) or path in wanted
             ]
         )
-        others = self._ids([path for path in self._known if path.lower().endswith(UNSUPPORTED) and not may_name_versions(path)])
+        others = self._ids([path for path in self._known if path.lower().endswith(UNSUPPORTED) and not is_for_a_tool(path)])
         versions = self._ids([path for path in self._known if may_name_versions(path)])
         name = self.repository.name
         self.dependencies = [name(path) for path in {**versions[0], **versions[1]} if versions[0].get(path) != versions[1].get(path)]
@@ -353,6 +353,11 @@ def base_of(asked: str | None, repository: GitRepository) -> tuple[str, str]:
     if repository.shallow:
         raise GitProblem(f"{reason}; this clone is shallow, fetch the rest: {DEEPER}")
     raise GitProblem(f"{reason}; name what to compare with: --base REV")
+
+
+def is_for_a_tool(path: str) -> bool:
+    """Whether a file specifies versions, or is the configuration of cfglint itself."""
+    return may_name_versions(path) or os.path.basename(path) == "cfglint.toml"
 
 
 def with_runs(names: Iterable[str], source: FileSource) -> set[str]:
