@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import gc
 import io
 import json
@@ -16,7 +17,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "cfglint"
@@ -86,9 +87,14 @@ def callers(frame: FrameType) -> Iterator[FrameType]:
 
 def part_of(frame: FrameType) -> str | None:
     """The part whose code a frame runs; None for Python's and other packages'."""
-    file = frame.f_code.co_filename
+    return part_of_code(frame.f_code)
+
+
+@functools.cache
+def part_of_code(code: CodeType) -> str | None:
+    file = code.co_filename
     name = file.removeprefix(f"{PACKAGE}{os.sep}").split(os.sep)[0] if file.startswith(f"{PACKAGE}{os.sep}") else ""
-    return name if name in PARTS and frame.f_code.co_name != "<module>" else None
+    return name if name in PARTS and code.co_name != "<module>" else None
 
 
 def way(arguments: list[str]) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,18 @@ def constructor(package: Package, path: str, label: str, section: str) -> Iterat
     trainer = module.names.get(label) if module is not None else None
     found = [each for each in getattr(trainer, "body", ()) if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
     if found and any(each.arg == "args" for each in found[0].args.args):
-        kept = Checks(found[0]).kept
-        node = ast.FunctionDef("__init__", found[0].args, kept or [ast.Pass()], [])
+        node = ast.FunctionDef("__init__", found[0].args, checks(ast.unparse(found[0])) or [ast.Pass()], [])
         rows = rows_of(package, module, node, bound={"args": Ref("root")})[0]
         if any("raise" in row for row in every(rows)):
             yield Function(section, INIT, "", rows)
+
+
+@cache
+def checks(constructor: str) -> list[ast.stmt]:
+    """What is kept of a constructor, which many releases share."""
+    [function] = ast.parse(constructor).body
+    assert isinstance(function, ast.FunctionDef)
+    return Checks(function).kept
 
 
 class Checks:
